@@ -1,0 +1,1 @@
+"""Video in: pictures, readers, pairing."""

@@ -1,0 +1,143 @@
+"""Between PyAV's frames and our pictures. Importing this module imports PyAV."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Final, cast
+
+import av
+import numpy as np
+from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
+
+from acuity.video.picture import LAYOUTS, Picture, PixelFormat, Samples
+
+# Bicubic, and bit-exact so that a score does not depend on the instruction set libswscale finds.
+BICUBIC: Final = (
+    Interpolation.BICUBIC
+    | Interpolation.ACCURATE_RND
+    | Interpolation.BITEXACT
+    | Interpolation.FULL_CHR_H_INT
+    | Interpolation.FULL_CHR_H_INP
+)
+
+_DEPTHS: Final = (8, 10, 12, 14, 16)
+
+
+def av_name(format: PixelFormat) -> str:
+    """FFmpeg's name of one of our formats."""
+    stem = "gray" if format.layout == "400" else f"yuv{format.layout}p"
+    return stem if format.depth == 8 else f"{stem}{format.depth}le"
+
+
+def _direct() -> dict[str, PixelFormat]:
+    """FFmpeg formats whose first planes are ours as they lie in memory; an alpha plane is left out."""
+    table: dict[str, PixelFormat] = {}
+    for layout in LAYOUTS:
+        for depth in _DEPTHS:
+            format = PixelFormat(layout, depth)
+            name = av_name(format)
+            table[name] = format
+            if layout != "400":
+                table[name.replace("yuv", "yuva", 1)] = format
+                if depth == 8:
+                    table[name.replace("yuv", "yuvj", 1)] = format
+    return table
+
+
+DIRECT: Final = _direct()
+
+# (width, height) of chroma for a luma of 64x64 -> the layout that keeps all of it.
+_KEEPS_CHROMA: Final = {
+    (64, 64): "444",
+    (32, 64): "422",
+    (32, 32): "420",
+    (64, 32): "444",  # 4:4:0
+    (16, 64): "422",  # 4:1:1
+    (16, 16): "420",  # 4:1:0
+}
+
+
+def nearest(source: av.VideoFormat) -> PixelFormat:
+    """The planar YUV format that a frame of `source` is read as, keeping its depth and chroma."""
+    bits = max((component.bits for component in source.components), default=8)
+    depth = next((depth for depth in _DEPTHS if depth >= bits), 16)
+    if _is_rgb(source):
+        return PixelFormat("444", depth)
+    if len(source.components) < 3:  # gray, with or without alpha
+        return PixelFormat("400", depth)
+    return PixelFormat(_KEEPS_CHROMA.get((source.chroma_width(64), source.chroma_height(64)), "444"), depth)
+
+
+def _is_rgb(source: av.VideoFormat) -> bool:
+    return source.is_rgb or source.has_palette or source.is_bayer or source.name.startswith("xyz")
+
+
+class ToPlanar:
+    """Turns decoded frames into pictures of one format; views where that is possible."""
+
+    def __init__(self, source: av.VideoFormat) -> None:
+        self.source = source.name
+        direct = DIRECT.get(source.name)
+        self.format = direct or nearest(source)
+        self.converts = direct is None
+        self._to_bt709 = _is_rgb(source)
+        self._reformatter = VideoReformatter()
+
+    @property
+    def description(self) -> str | None:
+        if not self.converts:
+            return None
+        how = " with the BT.709 matrix in limited range" if self._to_bt709 else ""
+        return f"{self.source} to {av_name(self.format)}{how}"
+
+    def __call__(self, frame: av.VideoFrame, *, luma_only: bool = False) -> tuple[Samples, ...]:
+        if self.converts:
+            frame = self._reformatter.reformat(
+                frame,
+                format=av_name(self.format),
+                interpolation=BICUBIC,
+                dst_colorspace=Colorspace.ITU709 if self._to_bt709 else None,
+                dst_color_range=ColorRange.MPEG if self._to_bt709 else None,
+            )
+        count = 1 if luma_only or self.format.layout == "400" else 3
+        return tuple(_view(frame.planes[index], self.format) for index in range(count))
+
+
+def _view(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples:
+    """The samples of a plane without a copy; the array keeps the frame alive."""
+    if plane.line_size < 0:
+        return _bottom_up(plane, format)
+    rows = np.frombuffer(cast("bytes", plane), np.uint8).reshape(plane.height, plane.line_size)
+    return cast("Samples", rows[:, : plane.width * format.bytes_per_sample].view(format.dtype))
+
+
+def _bottom_up(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples:
+    # PyAV shows the bytes after the first row, but here the rows come before it.
+    length = plane.width * format.bytes_per_sample
+    rows = [ctypes.string_at(plane.buffer_ptr + row * plane.line_size, length) for row in range(plane.height)]
+    samples = np.frombuffer(b"".join(rows), format.dtype)
+    return cast("Samples", samples.reshape(plane.height, plane.width))
+
+
+def to_frame(picture: Picture) -> av.VideoFrame:
+    """A PyAV frame with a copy of the samples.
+
+    libswscale takes gray for full range whatever it is told, so gray travels as 4:2:0 without colour.
+    """
+    format = picture.format
+    if format.layout == "400" or len(picture.planes) == 1:
+        format = PixelFormat("420", format.depth)
+    frame = av.VideoFrame(picture.width, picture.height, av_name(format))
+    for index, plane in enumerate(frame.planes):
+        target = _view(plane, format)
+        if index < len(picture.planes):
+            rows, columns = picture.planes[index].shape
+            target[:rows, :columns] = picture.planes[index]
+            # Chroma that a raw file rounded down lacks its last row or column: repeat the one before.
+            if 0 < rows < target.shape[0]:
+                target[rows:] = target[rows - 1]
+            if 0 < columns < target.shape[1]:
+                target[:, columns:] = target[:, columns - 1 : columns]
+        else:
+            target[:] = 1 << (format.depth - 1)
+    return frame

@@ -1,0 +1,50 @@
+"""Where the planes lie within the bytes of one frame, in raw files and in Y4M."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from acuity.errors import FormatError
+from acuity.video.buffers import Bytes
+from acuity.video.picture import PixelFormat, Samples
+
+# Room for 65536 x 4096 or 16384 x 16384; more is a typing error or a malformed header.
+MAX_SIDE: Final = 65536
+MAX_SAMPLES: Final = 1 << 28
+
+
+def check_size(name: str, width: int, height: int) -> None:
+    """Refuse sizes that no video has, before anything is allocated for them."""
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_SAMPLES):
+        raise FormatError(
+            f"'{name}': a frame of {width}x{height} is not supported, each side must be 1 to {MAX_SIDE}"
+            f" and the picture at most {MAX_SAMPLES} samples"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FrameLayout:
+    """Shapes of the planes that follow one another in `frame_bytes` bytes."""
+
+    format: PixelFormat
+    shapes: tuple[tuple[int, int], ...]
+    frame_bytes: int  # what one frame takes in the file
+
+    @classmethod
+    def of(cls, format: PixelFormat, width: int, height: int, *, round_up: bool = True) -> FrameLayout:
+        shapes = tuple(format.plane_shapes(width, height, round_up=round_up))
+        return cls(format, shapes, format.frame_bytes(width, height, round_up=round_up))
+
+    def planes(self, buffer: Bytes, start: int = 0, *, luma_only: bool = False) -> tuple[Samples, ...]:
+        """Views on the samples of the frame that begins at `start`."""
+        planes: list[Samples] = []
+        for rows, columns in self.shapes[: 1 if luma_only else None]:
+            end = start + rows * columns * self.format.bytes_per_sample
+            planes.append(buffer[start:end].view(self.format.dtype).reshape(rows, columns))
+            start = end
+        return tuple(planes)
+
+    def luma_bytes(self) -> int:
+        rows, columns = self.shapes[0]
+        return rows * columns * self.format.bytes_per_sample

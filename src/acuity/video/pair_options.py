@@ -1,0 +1,46 @@
+"""How two videos may be made comparable. The defaults refuse what could give a wrong number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_args, get_type_hints
+
+from acuity.errors import PairingError
+
+
+@dataclass(frozen=True, slots=True)
+class PairOptions:
+    """What pair_videos() may do.
+
+    scale: 'auto' scales the distorted video to the reference's size when a container is involved and
+        refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, 'never' refuses.
+    convert: the same for different bit depth, chroma layout and range.
+    rate: different frame rates: 'refuse'; 'match' leaves out frames of the faster video, for whole ratios;
+        'by-index' compares frame n with frame n whatever the rates and times say.
+    vfr: variable frame rate: 'by-time' needs equal presentation times; 'by-index' ignores them.
+    hdr: HDR against SDR: 'refuse', or 'ignore' the difference and compare the samples.
+    frame_skip_ref, frame_skip_dis: frames left out at the start. frame_count: pairs at most, 0 is all.
+    ahead: pictures read ahead for each video; None chooses by their size.
+    """
+
+    scale: Literal["auto", "never", "force"] = "auto"
+    convert: Literal["auto", "never", "force"] = "auto"
+    rate: Literal["refuse", "match", "by-index"] = "refuse"
+    vfr: Literal["by-time", "by-index"] = "by-time"
+    hdr: Literal["refuse", "ignore"] = "refuse"
+    frame_skip_ref: int = 0
+    frame_skip_dis: int = 0
+    frame_count: int = 0
+    ahead: int | None = None
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for option in fields(self):
+            value = getattr(self, option.name)
+            choices = get_args(hints[option.name])
+            if isinstance(option.default, str) and value not in choices:
+                raise PairingError(f"{option.name}={value!r} is unknown: use one of {', '.join(choices)}")
+            if option.name.startswith("frame_") and value < 0:
+                raise PairingError(f"{option.name}={value} is negative: count frames from 0")
+        if self.ahead is not None and self.ahead < 1:
+            raise PairingError(f"ahead={self.ahead} is too small: at least one picture is read ahead")

@@ -1,0 +1,107 @@
+"""One picture: planes of samples and what they mean."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import InputError
+
+# Horizontal and vertical log2 subsampling of the chroma planes; None: no chroma at all.
+LAYOUTS: Final[dict[str, tuple[int, int] | None]] = {
+    "400": None,
+    "420": (1, 1),
+    "422": (1, 0),
+    "444": (0, 0),
+}
+
+DEPTHS: Final = (8, 10, 12, 14, 16)
+
+# What people write: libvmaf's "420", Y4M's "420p10", FFmpeg's "yuv420p10le", "gray10le".
+_NAME: Final = re.compile(
+    r"(?:(?:yuvj?)?(?P<layout>400|420|422|444)|gray)(?:p?(?P<depth>8|9|1[0-6])(?:le)?|p)?"
+)
+
+Samples = NDArray[np.uint8] | NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class PixelFormat:
+    """Chroma layout and bit depth of a planar YUV picture."""
+
+    layout: str
+    depth: int
+
+    def __post_init__(self) -> None:
+        if self.layout not in LAYOUTS:
+            raise InputError(f"unknown pixel format '{self.layout}': use one of {', '.join(LAYOUTS)}")
+        if not 8 <= self.depth <= 16:
+            raise InputError(f"bit depth {self.depth} is not supported: use 8 to 16")
+
+    @property
+    def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
+        return np.dtype(np.uint8) if self.depth == 8 else np.dtype("<u2")
+
+    @property
+    def bytes_per_sample(self) -> int:
+        return 1 if self.depth == 8 else 2
+
+    def plane_shapes(self, width: int, height: int, *, round_up: bool = True) -> list[tuple[int, int]]:
+        """(rows, columns) of each plane; odd sizes round chroma up, as FFmpeg and Y4M do.
+
+        `round_up=False` is the other convention found in raw files.
+        """
+        shapes = [(height, width)]
+        shift = LAYOUTS[self.layout]
+        if shift is not None:
+            sx, sy = shift
+            extra_x, extra_y = ((1 << sx) - 1, (1 << sy) - 1) if round_up else (0, 0)
+            shapes += [((height + extra_y) >> sy, (width + extra_x) >> sx)] * 2
+        return shapes
+
+    def frame_bytes(self, width: int, height: int, *, round_up: bool = True) -> int:
+        shapes = self.plane_shapes(width, height, round_up=round_up)
+        return sum(r * c for r, c in shapes) * self.bytes_per_sample
+
+    @classmethod
+    def parse(cls, name: str, depth: int | None = None) -> PixelFormat:
+        """'420' with a depth, or a name that carries it: '422p10', 'yuv420p10le', 'gray'."""
+        match = _NAME.fullmatch(name.strip().lower())
+        if match is None:
+            raise InputError(f"unknown pixel format '{name}': use one of {', '.join(LAYOUTS)}")
+        named = int(match["depth"]) if match["depth"] else None
+        if named is not None and depth is not None and named != depth:
+            raise InputError(f"pixel format '{name}' is {named} bit, but bit depth {depth} was given")
+        return cls(match["layout"] or "400", named or depth or 8)
+
+    def __str__(self) -> str:
+        return f"{self.layout}p{self.depth}"
+
+
+@dataclass(slots=True)
+class Picture:
+    """Planes of one frame. Rows may be padded (any row stride), columns are contiguous.
+
+    The arrays are borrowed: whoever makes a Picture keeps its samples unchanged until the
+    measurement is done with it, and nobody writes into a Picture that was handed on.
+    """
+
+    planes: tuple[Samples, ...]
+    format: PixelFormat
+    pts: float | None = None  # presentation time in seconds, where the container has one
+
+    @property
+    def luma(self) -> Samples:
+        return self.planes[0]
+
+    @property
+    def width(self) -> int:
+        return int(self.planes[0].shape[1])
+
+    @property
+    def height(self) -> int:
+        return int(self.planes[0].shape[0])

@@ -1,0 +1,122 @@
+"""Small videos made on the spot, each frame with its number written into the luma."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+
+from acuity.video.avframes import DIRECT
+from acuity.video.picture import Picture, PixelFormat
+
+BITS = 6
+WIDTH, HEIGHT = 96, 64
+
+
+def random_planes(
+    format: PixelFormat, width: int, height: int, seed: int = 0, *, round_up: bool = True
+) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shapes = format.plane_shapes(width, height, round_up=round_up)
+    return [rng.integers(0, 1 << format.depth, shape).astype(format.dtype) for shape in shapes]
+
+
+def raw_bytes(frames: Sequence[Sequence[np.ndarray]]) -> bytes:
+    return b"".join(plane.tobytes() for planes in frames for plane in planes)
+
+
+def y4m_bytes(
+    frames: Sequence[Sequence[np.ndarray]], tags: str, lines: Callable[[int], bytes] = lambda _: b"FRAME\n"
+) -> bytes:
+    body = b"".join(lines(i) + raw_bytes([planes]) for i, planes in enumerate(frames))
+    return f"YUV4MPEG2 {tags}\n".encode() + body
+
+
+def numbered_luma(number: int, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
+    """Columns of dark and light for the bits of `number`, over texture that gives an encoder work."""
+    bits = [(number >> bit) & 1 for bit in range(BITS)]
+    luma = np.repeat(np.array(bits) * 120 + 50, -(-width // BITS))[:width]
+    texture = np.random.default_rng(number).integers(-20, 20, (height, width))
+    return (luma + texture).astype(np.uint8)
+
+
+def number_of(picture: Picture) -> int:
+    step = picture.width / BITS
+    columns = [picture.luma[:, int(step * i) + 2 : int(step * (i + 1)) - 2] for i in range(BITS)]
+    middle = 110 << (picture.format.depth - 8)
+    return sum(1 << i for i, column in enumerate(columns) if column.mean() > middle)
+
+
+def numbered_frame(number: int, pix_fmt: str, width: int, height: int) -> av.VideoFrame:
+    frame = av.VideoFrame(width, height, pix_fmt)
+    format = DIRECT[pix_fmt]
+    for index, plane in enumerate(frame.planes):
+        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size).view(format.dtype)
+        if index == 0:
+            rows[:, :width] = numbered_luma(number, width, height).astype(format.dtype) << (format.depth - 8)
+        else:
+            rows[:] = 1 << (format.depth - 1)
+    return frame
+
+
+def encode(
+    path: Path,
+    *,
+    codec: str = "libx264",
+    frames: int = 10,
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+    rate: int | Fraction = 25,
+    pix_fmt: str = "yuv420p",
+    gop: int = 12,
+    ticks: Sequence[int] | None = None,
+    rotation: int = 0,
+    mirrored: bool = False,
+    options: dict[str, str] | None = None,
+    container_options: dict[str, str] | None = None,
+    **context: Any,
+) -> Path:
+    """`ticks` are presentation times in frames; `context` sets codec context attributes, e.g. color_trc."""
+    with av.open(str(path), "w", options=container_options or {}) as output:
+        stream = output.add_stream(codec, rate=rate, options=options or {})
+        stream.width, stream.height = size
+        stream.pix_fmt = pix_fmt
+        stream.codec_context.gop_size = gop
+        for name, value in context.items():
+            setattr(stream.codec_context, name, value)
+        if rotation or mirrored:
+            stream.set_display_rotation(-rotation, hflip=mirrored)
+        for number in range(frames):
+            frame = numbered_frame(number, pix_fmt, *size)
+            frame.pts = number if ticks is None else ticks[number]
+            frame.time_base = 1 / Fraction(rate)
+            for packet in stream.encode(frame):
+                output.mux(packet)
+        for packet in stream.encode(None):
+            output.mux(packet)
+    return path
+
+
+def same(picture: Picture, planes: Sequence[np.ndarray]) -> bool:
+    return len(picture.planes) == len(planes) and all(map(np.array_equal, picture.planes, planes))
+
+
+def all_same(pictures: Iterable[Picture], frames: Sequence[Sequence[np.ndarray]]) -> bool:
+    return all(same(picture, planes) for picture, planes in zip(pictures, frames, strict=True))
+
+
+def feed(path: Path, data: bytes) -> threading.Thread:
+    """Write to a named pipe from a thread, in pieces that do not respect frames."""
+
+    def write() -> None:
+        with path.open("wb", buffering=0) as pipe:
+            for start in range(0, len(data), 777):
+                pipe.write(data[start : start + 777])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
