@@ -1,0 +1,109 @@
+"""Bootstrap collections: many models trained on resampled data, whose spread says how sure the score is."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.models.inputs import ModelFeature, OptionValue, extractors_of, unknown_features
+from acuity.models.model import Columns, Model, as_matrix
+
+Array = NDArray[np.float64]
+
+_STATISTICS = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
+# Half the step over which the slope of the transform is taken, to carry the deviation through it.
+_DELTA = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCollection:
+    """The base model, trained on all data, and its bootstrap members."""
+
+    name: str
+    label: str
+    path: Path
+    base: Model
+    members: tuple[Model, ...]
+
+    @property
+    def kind(self) -> str:
+        return self.members[0].kind
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return (self.base, *self.members)
+
+    @property
+    def features(self) -> tuple[ModelFeature, ...]:
+        """Every feature some model reads, each once, in the order of first appearance."""
+        found: list[ModelFeature] = []
+        for model in self.models:
+            found.extend(feature for feature in model.features if feature not in found)
+        return tuple(found)
+
+    def predict(self, columns: Columns) -> dict[str, Array]:
+        """The base score, the members' scores, then bagging, deviation and 95 % interval: libvmaf's order."""
+        features = self.features
+        values = as_matrix(columns, len(features))
+        raw = np.empty((len(values), len(self.members)))
+        result = {self.base.name: self.base.predict(_select(values, features, self.base))}
+        for index, member in enumerate(self.members):
+            raw[:, index] = member.predict_raw(_select(values, features, member))
+            result[member.name] = member.finish(raw[:, index])
+        for statistic, scores in zip(_STATISTICS, self._statistics(raw), strict=True):
+            result[f"{self.name}_{statistic}"] = scores
+        return result
+
+    def outputs(self, columns: Columns) -> dict[str, Array]:
+        """The score columns by name, as Model.outputs gives them."""
+        return self.predict(columns)
+
+    def output_names(self) -> list[str]:
+        statistics = (f"{self.name}_{statistic}" for statistic in _STATISTICS)
+        return [*(model.name for model in self.models), *statistics]
+
+    def feature_keys(self) -> list[str]:
+        """The keys of the columns predict() takes, in its order; FeatureError if one cannot be measured."""
+        self.extractors()
+        return [feature.key for feature in self.features]
+
+    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]:
+        """Extractor names and options in the file's order, each once; FeatureError if one is unknown here."""
+        return extractors_of(self.features, self.label)
+
+    def unknown_features(self) -> list[str]:
+        """Features this version cannot measure; empty for a collection that can be used."""
+        return unknown_features(self.features)
+
+    def _statistics(self, raw: Array) -> tuple[Array, Array, Array, Array]:
+        """Statistics of the members' raw scores, brought through the first member's transform and clip."""
+        count = raw.shape[1]
+        finish = self.members[0].finish
+        with np.errstate(all="ignore"):
+            mean = _row_sums(raw) / count
+            deviation = np.sqrt(_row_sums((raw - mean[:, np.newaxis]) ** 2) / count)
+            ordered = np.sort(raw, axis=1)
+            slope = (finish(mean + _DELTA) - finish(mean - _DELTA)) / (2.0 * _DELTA)
+            low, high = (finish(_percentile(ordered, percent)) for percent in (2.5, 97.5))
+            return finish(mean), deviation * slope, low, high
+
+
+def _select(values: Array, features: tuple[ModelFeature, ...], model: Model) -> Array:
+    return values[:, [features.index(feature) for feature in model.features]]
+
+
+def _row_sums(values: Array) -> Array:
+    """Sums from left to right, which numpy's pairwise sum() would not give."""
+    sums: Array = np.add.accumulate(values, axis=1)[:, -1]
+    return sums
+
+
+def _percentile(ordered: Array, percent: float) -> Array:
+    position = percent * (ordered.shape[1] - 1) / 100.0
+    left, right = math.floor(position), math.ceil(position)
+    scores: Array = ordered[:, left]
+    if left != right:
+        scores = scores * (right - position) + ordered[:, right] * (position - left)
+    return scores

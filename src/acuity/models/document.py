@@ -1,0 +1,183 @@
+"""Model files as JSON documents: bounded reading, and access that names the file and the key it fails on."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from acuity.errors import ModelError
+
+MAX_BYTES = 64 * 1024 * 1024
+# Longer integers are read as floats: exact beyond need, and free of Python's limit on digits.
+_LONG_INTEGER = 18
+
+
+@dataclass(frozen=True)
+class Section:
+    """One JSON object of a model file, with the way to it."""
+
+    file: str
+    where: str
+    values: Mapping[str, object]
+
+    def fail(self, key: str, problem: str) -> ModelError:
+        """The error to raise: one sentence that names the file, the key and the problem."""
+        return ModelError(f"The model file {self.file!r} has a bad key {self._path(key)!r}: {problem}.")
+
+    def has(self, key: str) -> bool:
+        """Whether an optional key is there; null counts as absent."""
+        return self.values.get(key) is not None
+
+    def section(self, key: str) -> "Section":
+        value = self._require(key)
+        if not isinstance(value, dict):
+            raise self.fail(key, f"it must be an object, not {_kind(value)}")
+        return Section(self.file, self._path(key), value)
+
+    def sections(self, key: str) -> list["Section"]:
+        entries = self._list(key)
+        for entry in entries:
+            if not isinstance(entry, dict):
+                raise self.fail(key, f"it must hold objects, not {_kind(entry)}")
+        return [
+            Section(self.file, f"{self._path(key)}[{i}]", entry)
+            for i, entry in enumerate(entries)
+            if isinstance(entry, dict)
+        ]
+
+    def text(self, key: str) -> str:
+        value = self._require(key)
+        if not isinstance(value, str):
+            raise self.fail(key, f"it must be a string, not {_kind(value)}")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        entries = self._list(key)
+        for entry in entries:
+            if not isinstance(entry, str):
+                raise self.fail(key, f"it must hold strings, not {_kind(entry)}")
+        return [entry for entry in entries if isinstance(entry, str)]
+
+    def number(self, key: str) -> float:
+        return self._number(key, self._require(key))
+
+    def numbers(self, key: str) -> list[float]:
+        return [self._number(key, entry) for entry in self._list(key)]
+
+    def pairs(self, key: str) -> list[tuple[float, float]]:
+        pairs = []
+        for entry in self._list(key):
+            if not isinstance(entry, list) or len(entry) != 2:
+                raise self.fail(key, "it must hold pairs of numbers")
+            pairs.append((self._number(key, entry[0]), self._number(key, entry[1])))
+        return pairs
+
+    def switch(self, key: str) -> bool:
+        """A flag, absent meaning false; libvmaf's files spell some of them as strings."""
+        if not self.has(key):
+            return False
+        value = self.values[key]
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return value == "true"
+        raise self.fail(key, f"it must be true or false, not {_kind(value)}")
+
+    def _path(self, key: str) -> str:
+        return f"{self.where}.{key}" if self.where else key
+
+    def _require(self, key: str) -> object:
+        if key not in self.values:
+            raise ModelError(f"The model file {self.file!r} lacks the key {self._path(key)!r}.")
+        return self.values[key]
+
+    def _list(self, key: str) -> list[object]:
+        value = self._require(key)
+        if not isinstance(value, list):
+            raise self.fail(key, f"it must be a list, not {_kind(value)}")
+        return value
+
+    def _number(self, key: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.fail(key, f"it must be a number, not {_kind(value)}")
+        return float(value)
+
+
+def read_document(path: str | Path) -> Section:
+    """Read a model file whole, refusing what is too large, not JSON, ambiguous or not finite."""
+    file = str(path)
+    text = _read_text(file)
+    try:
+        document = json.loads(
+            text,
+            object_pairs_hook=lambda pairs: _checked_object(file, pairs),
+            parse_int=lambda digits: int(digits) if len(digits) <= _LONG_INTEGER else float(digits),
+        )
+    except json.JSONDecodeError as error:
+        raise ModelError(
+            f"The model file {file!r} is not valid JSON: {error.msg} "
+            f"in line {error.lineno}, column {error.colno}."
+        ) from None
+    except RecursionError:
+        raise ModelError(f"The model file {file!r} is nested too deeply to be a model.") from None
+    if not isinstance(document, dict):
+        raise ModelError(f"The model file {file!r} must hold a JSON object, not {_kind(document)}.")
+    return Section(file, "", document)
+
+
+def _read_text(file: str) -> str:
+    if file.endswith(".pkl"):
+        raise ModelError(f"The model file {file!r} is a pickle, which is not supported; use a JSON model.")
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"The model file {file!r} could not be read: {reason}.") from None
+    if len(data) > MAX_BYTES:
+        raise ModelError(
+            f"The model file {file!r} is larger than {MAX_BYTES >> 20} MiB, more than any model."
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ModelError(f"The model file {file!r} is not text, so it is not a JSON model.") from None
+
+
+def _checked_object(file: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Build one JSON object; the only place where the key of a bad number is still at hand."""
+    values: dict[str, object] = {}
+    for key, value in pairs:
+        if key in values:
+            raise ModelError(f"The model file {file!r} has the key {key!r} twice in one object; keep one.")
+        if not _is_finite(value):
+            raise ModelError(f"The model file {file!r} has a number that is not finite in key {key!r}.")
+        values[key] = value
+    return values
+
+
+def _is_finite(value: object) -> bool:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            return False
+    return True
+
+
+_KINDS: dict[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+
+
+def _kind(value: object) -> str:
+    return _KINDS[type(value)]

@@ -1,0 +1,190 @@
+"""From a model file to a Model or a ModelCollection, checking everything that prediction relies on."""
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from acuity.errors import ModelError
+from acuity.models.bootstrap import ModelCollection
+from acuity.models.document import Section, read_document
+from acuity.models.inputs import ModelFeature, OptionValue, apply_overrides
+from acuity.models.model import Model
+from acuity.models.scaling import ChromaCorrection, LinearRescale, Scaling, Unscaled
+from acuity.models.sources import find_model
+from acuity.models.spec import ModelSpec, parse_spec
+from acuity.models.svm import parse_libsvm
+from acuity.models.transform import ScoreClip, ScoreTransform
+
+MAX_FEATURES = 64  # as in libvmaf
+_BOOTSTRAP_KINDS = ("BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR")
+_KINDS = ("LIBSVMNUSVR", *_BOOTSTRAP_KINDS)
+_CHROMA_FEATURE, _LUMA_FEATURE = "speed_chroma", "adm3"
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What every model of a file has in common."""
+
+    spec: ModelSpec
+    path: Path
+
+
+def load_model(spec: ModelSpec | str) -> Model | ModelCollection:
+    """Load the model that a spec, a name or a path asks for; ModelError says what is wrong with it."""
+    if isinstance(spec, str):
+        spec = parse_spec(spec)
+    path = Path(spec.path) if spec.path is not None else find_model(str(spec.version))
+    document = read_document(path)
+    request = _Request(spec, path)
+    if "model_dict" in document.values:
+        return _build_model(document, request, spec.name)
+    return _build_collection(document, request)
+
+
+def _build_collection(document: Section, request: _Request) -> ModelCollection:
+    numbered = [key for key in document.values if key.isascii() and key.isdigit()]
+    if not numbered:
+        raise ModelError(
+            f"The model file {document.file!r} lacks the key 'model_dict', so it is no VMAF model."
+        )
+    if numbered != [str(index) for index in range(len(numbered))] or len(numbered) < 2:
+        raise ModelError(
+            f"The model file {document.file!r} must number its models 0, 1 and so on, the base model first "
+            f"and at least one more, but its keys are {', '.join(numbered[:8])}{'…' * (len(numbered) > 8)}."
+        )
+    name = request.spec.name
+    base, *members = (
+        _build_model(document.section(key), request, name if key == "0" else f"{name}_{int(key):04d}")
+        for key in numbered
+    )
+    for key, member in zip(numbered[1:], members, strict=True):
+        if member.kind != members[0].kind or member.kind not in _BOOTSTRAP_KINDS:
+            raise (
+                document.section(key)
+                .section("model_dict")
+                .fail(
+                    "model_type",
+                    f"in a collection every one must be {' or every one '.join(_BOOTSTRAP_KINDS)}",
+                )
+            )
+    return ModelCollection(name, request.spec.label, request.path, base, tuple(members))
+
+
+def _build_model(document: Section, request: _Request, name: str) -> Model:
+    spec = request.spec
+    section = document.section("model_dict")
+    kind = section.text("model_type")
+    if kind not in _KINDS:
+        raise section.fail("model_type", f"{kind!r} is not supported, only {', '.join(_KINDS)}")
+    features = _features(section)
+    scaling = _scaling(section, len(features))
+    svm_text = section.text("model")
+    svm = parse_libsvm(svm_text, len(features), lambda problem: section.fail("model", problem))
+    clip = _clip(section)
+    return Model(
+        name=name,
+        label=spec.label,
+        path=request.path,
+        kind=kind,
+        features=apply_overrides(features, spec.overrides, spec.label),
+        svm=svm,
+        scaling=scaling,
+        transform=_transform(section, force=spec.enable_transform),
+        clip=None if spec.disable_clip else clip,
+        chroma=_chroma(section, features, scaling),
+    )
+
+
+def _features(section: Section) -> tuple[ModelFeature, ...]:
+    names = section.texts("feature_names")
+    if not 1 <= len(names) <= MAX_FEATURES:
+        raise section.fail("feature_names", f"it must hold 1 to {MAX_FEATURES} names, not {len(names)}")
+    options: list[dict[str, OptionValue]] = [{} for _ in names]
+    if section.has("feature_opts_dicts"):
+        given = section.sections("feature_opts_dicts")
+        if len(given) != len(names):
+            raise section.fail(
+                "feature_opts_dicts",
+                f"it must hold one object for each of {len(names)} features, not {len(given)}",
+            )
+        options = [_options(entry) for entry in given]
+    return tuple(ModelFeature(name, entry) for name, entry in zip(names, options, strict=True))
+
+
+def _options(section: Section) -> dict[str, OptionValue]:
+    options: dict[str, OptionValue] = {}
+    for key, value in section.values.items():
+        if not isinstance(value, bool | str | int | float):
+            raise section.fail(key, "an option must be a number, a string, true or false")
+        options[key] = value
+    return options
+
+
+def _scaling(section: Section, features: int) -> Scaling:
+    norm_type = section.text("norm_type")
+    if norm_type == "none":
+        return Unscaled()
+    if norm_type != "linear_rescale":
+        raise section.fail("norm_type", f"{norm_type!r} is not supported, only linear_rescale and none")
+    tables = {}
+    for key in ("slopes", "intercepts"):
+        numbers = section.numbers(key)
+        if len(numbers) != features + 1:
+            raise section.fail(
+                key,
+                f"it must hold {features + 1} numbers, for score and features, not {len(numbers)}",
+            )
+        tables[key] = np.array(numbers)
+    slopes, intercepts = tables["slopes"], tables["intercepts"]
+    if slopes[0] == 0.0:
+        raise section.fail("slopes", "the first number scales the score and cannot be 0")
+    return LinearRescale(float(slopes[0]), float(intercepts[0]), slopes[1:], intercepts[1:])
+
+
+def _transform(section: Section, *, force: bool) -> ScoreTransform | None:
+    if not section.has("score_transform"):
+        return None
+    table = section.section("score_transform")
+    p0, p1, p2 = (table.number(key) if table.has(key) else None for key in ("p0", "p1", "p2"))
+    knots = table.pairs("knots") if table.has("knots") else []
+    if knots and not _rising(knots):
+        raise table.fail("knots", "it must hold at least two points whose x rises and whose y does not fall")
+    transform = ScoreTransform(
+        p0, p1, p2, tuple(knots), out_lte_in=table.switch("out_lte_in"), out_gte_in=table.switch("out_gte_in")
+    )
+    return transform if table.switch("enabled") or force else None
+
+
+def _rising(knots: list[tuple[float, float]]) -> bool:
+    steps = itertools.pairwise(knots)
+    return len(knots) >= 2 and all(left[0] < right[0] and left[1] <= right[1] for left, right in steps)
+
+
+def _clip(section: Section) -> ScoreClip | None:
+    if not section.has("score_clip"):
+        return None
+    limits = section.numbers("score_clip")
+    if len(limits) != 2 or limits[0] > limits[1]:
+        raise section.fail("score_clip", "it must hold the lowest and the highest score")
+    return ScoreClip(*limits)
+
+
+def _chroma(
+    section: Section, features: tuple[ModelFeature, ...], scaling: Scaling
+) -> ChromaCorrection | None:
+    key = "chroma_correction_parameter"
+    if not section.has(key):
+        return None
+    parameter = section.number(key)
+    indices = []
+    for part in (_LUMA_FEATURE, _CHROMA_FEATURE):
+        found = [index for index, feature in enumerate(features) if part in feature.name]
+        if len(found) != 1:
+            raise section.fail(key, f"it needs exactly one {part} feature, but the model has {len(found)}")
+        indices.append(found[0])
+    luma, chroma = indices
+    if isinstance(scaling, LinearRescale) and not (scaling.slopes[luma] and scaling.slopes[chroma]):
+        raise section.fail("slopes", f"the features of {key} cannot have slope 0")
+    return ChromaCorrection(parameter, luma, chroma) if parameter else None

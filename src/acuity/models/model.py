@@ -1,0 +1,86 @@
+"""One model: from feature values to scores, in libvmaf's order of arithmetic."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.models.inputs import ModelFeature, OptionValue, extractors_of, unknown_features
+from acuity.models.scaling import ChromaCorrection, Scaling
+from acuity.models.svm import SupportVectorRegression
+from acuity.models.transform import ScoreClip, ScoreTransform
+
+Array = NDArray[np.float64]
+Columns = Mapping[int, Array] | Array
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A loaded model; transform and clip are None where the file or the caller leaves them out."""
+
+    name: str  # the column of its scores in reports
+    label: str  # the version or path, for people
+    path: Path
+    kind: str  # the file's model_type
+    features: tuple[ModelFeature, ...]
+    svm: SupportVectorRegression
+    scaling: Scaling
+    transform: ScoreTransform | None = None
+    clip: ScoreClip | None = None
+    chroma: ChromaCorrection | None = None
+
+    def predict(self, columns: Columns) -> Array:
+        """Scores from feature values: an array (frames x features), or one column per feature index."""
+        return self.finish(self.predict_raw(columns))
+
+    def predict_raw(self, columns: Columns) -> Array:
+        """Scores before transform and clip."""
+        values = as_matrix(columns, len(self.features))
+        with np.errstate(all="ignore"):
+            nodes = self.scaling.normalise(values)
+            if self.chroma is not None:
+                self.chroma.apply(nodes, self.scaling)
+            return self.scaling.restore_score(self.svm.predict(nodes))
+
+    def finish(self, scores: Array) -> Array:
+        """Transform and clip, as this model does."""
+        with np.errstate(all="ignore"):
+            if self.transform is not None:
+                scores = self.transform.apply(scores)
+            return scores if self.clip is None else self.clip.apply(scores)
+
+    def outputs(self, columns: Columns) -> dict[str, Array]:
+        """The score columns by name."""
+        return {self.name: self.predict(columns)}
+
+    def output_names(self) -> list[str]:
+        return [self.name]
+
+    def feature_keys(self) -> list[str]:
+        """The keys of the columns predict() takes, in its order; FeatureError if one cannot be measured."""
+        self.extractors()
+        return [feature.key for feature in self.features]
+
+    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]:
+        """Extractor names and options in the file's order, each once; FeatureError if one is unknown here."""
+        return extractors_of(self.features, self.label)
+
+    def unknown_features(self) -> list[str]:
+        """Features this version cannot measure; empty for a model that can be used."""
+        return unknown_features(self.features)
+
+
+def as_matrix(columns: Columns, features: int) -> Array:
+    """The given columns as one contiguous array (frames x features) of doubles."""
+    if isinstance(columns, Mapping):
+        missing = [index for index in range(features) if index not in columns]
+        if missing or len(columns) != features:
+            raise ValueError(f"The model takes columns 0 to {features - 1}, but got {sorted(columns)}.")
+        matrix = np.column_stack([np.asarray(columns[index], np.float64) for index in range(features)])
+        return np.ascontiguousarray(matrix)
+    matrix = np.ascontiguousarray(columns, np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] != features:
+        raise ValueError(f"The model takes an array of shape (frames, {features}), but got {matrix.shape}.")
+    return matrix

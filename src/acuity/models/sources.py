@@ -1,0 +1,106 @@
+"""Where models come from: the user's folders first, then what the ffmpeg-quality-metrics package carries.
+
+A name stands for NAME.json. Folders are searched in the order given, and the first that has the name wins.
+"""
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from acuity.errors import ModelError
+
+FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
+_PACKAGE, _PACKAGE_FOLDER = "ffmpeg_quality_metrics", "vmaf_models"
+PACKAGE_SOURCE = "ffmpeg-quality-metrics"
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One line of a listing; a file that does not load has a problem instead of features."""
+
+    name: str
+    path: Path
+    source: str  # the package's name, or the user's folder
+    kind: str = ""  # the file's model_type
+    members: int = 0  # bootstrap models beside the base model
+    features: tuple[str, ...] = ()  # long names
+    unknown: tuple[str, ...] = ()  # those that this version cannot measure
+    problem: str | None = None
+
+    @property
+    def usable(self) -> bool:
+        return self.problem is None and not self.unknown
+
+
+def find_model(name: str) -> Path:
+    """The file of a model known by name; ModelError with near names if there is none."""
+    paths = _model_files()
+    if name in paths:
+        return paths[name][0]
+    raise ModelError(_unknown_model(name, list(paths)))
+
+
+def list_models() -> list[ModelInfo]:
+    """Every model that can be named, in order of name, loaded and described."""
+    return [_describe(name, path, source) for name, (path, source) in sorted(_model_files().items())]
+
+
+def _model_files() -> dict[str, tuple[Path, str]]:
+    """Name to file and source."""
+    files: dict[str, tuple[Path, str]] = {}
+    for folder, source in _folders():
+        for path in sorted(folder.glob("*.json")):
+            if path.is_file():
+                files.setdefault(path.stem, (path, source))
+    return files
+
+
+def _folders() -> Iterator[tuple[Path, str]]:
+    for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep):
+        if entry:
+            yield Path(entry), entry
+    # find_spec locates the package without running it.
+    spec = importlib.util.find_spec(_PACKAGE)
+    for location in (spec.submodule_search_locations or []) if spec is not None else []:
+        yield Path(location) / _PACKAGE_FOLDER, PACKAGE_SOURCE
+
+
+def _unknown_model(name: str, known: list[str]) -> str:
+    import difflib  # only for this message; not worth its import otherwise
+
+    close = difflib.get_close_matches(name.removesuffix(".json"), known, n=3, cutoff=0.5)
+    notes = [f"did you mean {' or '.join(close)}?"] if close else []
+    if not any(source == PACKAGE_SOURCE for _, source in _folders()):
+        notes.append(f"the package {PACKAGE_SOURCE}, which carries the usual models, is not installed")
+    notes += [
+        f"{FOLDERS_VARIABLE} names {source!r}, which is not a folder"
+        for folder, source in _folders()
+        if source != PACKAGE_SOURCE and not folder.is_dir()
+    ]
+    remark = f" ({'; '.join(notes)})" if notes else ""
+    return (
+        f"There is no model named {name!r}{remark}; run 'acuity models' "
+        f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}."
+    )
+
+
+def _describe(name: str, path: Path, source: str) -> ModelInfo:
+    from acuity.models.bootstrap import ModelCollection
+    from acuity.models.load import load_model
+    from acuity.models.spec import ModelSpec
+
+    try:
+        model = load_model(ModelSpec(path=str(path)))
+    except ModelError as error:
+        return ModelInfo(name, path, source, problem=str(error))
+    return ModelInfo(
+        name,
+        path,
+        source,
+        kind=model.kind,
+        members=len(model.members) if isinstance(model, ModelCollection) else 0,
+        features=tuple(feature.name for feature in model.features),
+        unknown=tuple(model.unknown_features()),
+    )

@@ -1,0 +1,112 @@
+"""How a model is asked for: libvmaf's colon-separated notation, parsed into a ModelSpec.
+
+    version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0:name=neg:disable_clip
+    path=folder/model.json:enable_transform
+    vmaf_v0.6.1                      a bare name stands for version=
+    folder/model.json                a bare path stands for path=
+
+Of a key given twice the last one counts, as in libvmaf.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acuity.errors import ModelError
+
+DEFAULT_NAME = "vmaf"
+
+# The name becomes a CSV column and an XML attribute, so it must need no quoting in either.
+_NAME = re.compile(r"\w[\w.+-]*")
+_FLAGS = ("disable_clip", "enable_transform")
+_SWITCH = {"true": True, "false": False}
+_EXAMPLE = "for example version=vmaf_v0.6.1:name=vmaf:vif.vif_enhn_gain_limit=1.0"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """Which model to load, under which name to report it, and what to change in it."""
+
+    version: str | None = None
+    path: str | None = None
+    name: str = DEFAULT_NAME
+    disable_clip: bool = False
+    enable_transform: bool = False
+    overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # extractor -> option -> value
+
+    def __post_init__(self) -> None:
+        if (self.version is None) == (self.path is None):
+            raise ModelError("A model needs either version= or path=, and not both.")
+        if not _NAME.fullmatch(self.name):
+            raise ModelError(
+                f"The model name {self.name!r} cannot be used in reports; "
+                "use letters, digits, '_', '.', '+' and '-' only."
+            )
+
+    @property
+    def label(self) -> str:
+        """The version or path, for people."""
+        return self.version if self.version is not None else str(self.path)
+
+
+def parse_spec(text: str) -> ModelSpec:
+    """Read libvmaf's notation; ModelError says what is wrong with it."""
+    if "=" not in text and text.endswith(".json") and Path(text).is_file():
+        return ModelSpec(path=text)  # before splitting: the path itself may hold colons
+    first, *rest = text.split(":")
+    values: dict[str, str] = {}
+    overrides: dict[str, dict[str, str]] = {}
+    if "=" not in first and first not in _FLAGS:
+        values["path" if _looks_like_path(first) else "version"] = first
+    else:
+        rest.insert(0, first)
+    for item in rest:
+        key, equals, value = item.partition("=")
+        if not equals and key in _FLAGS:
+            value = "true"
+        elif not equals:
+            raise ModelError(f"The model option {item!r} in {text!r} has no value; write key=value.")
+        if key in ("path", "version", "name", *_FLAGS):
+            values[key] = value
+        else:
+            extractor, option = _override_target(key, text)
+            overrides.setdefault(extractor, {})[option] = value
+    return _build(text, values, overrides)
+
+
+def _looks_like_path(text: str) -> bool:
+    return text.endswith(".json") or "/" in text or "\\" in text
+
+
+def _override_target(key: str, text: str) -> tuple[str, str]:
+    extractor, dot, option = key.partition(".")
+    if not (dot and extractor and option):
+        raise ModelError(
+            f"The model option {key!r} in {text!r} is unknown; use path, version, name, disable_clip, "
+            f"enable_transform or extractor.option, {_EXAMPLE}."
+        )
+    return extractor, option
+
+
+def _build(text: str, values: Mapping[str, str], overrides: Mapping[str, Mapping[str, str]]) -> ModelSpec:
+    if "version" not in values and "path" not in values:
+        raise ModelError(f"The model {text!r} names neither version= nor path=; write one, {_EXAMPLE}.")
+    for key, value in values.items():
+        if not value:
+            raise ModelError(f"The model option {key!r} in {text!r} is empty; write one, {_EXAMPLE}.")
+    return ModelSpec(
+        version=values.get("version"),
+        path=values.get("path"),
+        name=values.get("name", DEFAULT_NAME),
+        disable_clip=_switch("disable_clip", values, text),
+        enable_transform=_switch("enable_transform", values, text),
+        overrides=overrides,
+    )
+
+
+def _switch(key: str, values: Mapping[str, str], text: str) -> bool:
+    value = values.get(key, "false")
+    if value not in _SWITCH:
+        raise ModelError(f"The model option {key}={value} in {text!r} must be true or false.")
+    return _SWITCH[value]

@@ -1,0 +1,154 @@
+"""The nu-SVR with an RBF kernel: libsvm's text format, and prediction over all frames at once.
+
+Sums run in libsvm's order (features within a distance, then support vectors as the file lists them), because
+floating-point addition in any other order gives other digits. numpy's sum() is pairwise, so it is not used.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import ModelError
+from acuity.models.exponential import exp
+
+MAX_SUPPORT_VECTORS = 100_000
+# Kernel values worked on at once, few enough to stay in a core's cache.
+_CHUNK_VALUES = 1 << 13
+
+_IGNORED = frozenset(("degree", "coef0", "label", "probA", "probB", "nr_sv"))
+_READ = frozenset(("svm_type", "kernel_type", "nr_class", "gamma", "rho", "total_sv"))
+_EXPECTED = {"svm_type": "nu_svr", "kernel_type": "rbf", "nr_class": "2"}
+# Keeps out what float() would take and libsvm would not: nan, inf, underscores, digits of other scripts.
+_NUMERIC_TEXT = re.compile(r"[-+.0-9eE:\s]*", re.ASCII)
+
+Fail = Callable[[str], ModelError]
+
+
+@dataclass(frozen=True, eq=False)
+class SupportVectorRegression:
+    """A trained nu-SVR; vectors has one row per support vector and one column per feature."""
+
+    gamma: float
+    rho: float
+    coefficients: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+
+    def predict(self, nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The decision value of each row of nodes (frames x features); a NaN makes its row NaN."""
+        frames = nodes.shape[0]
+        decisions = np.empty(frames)
+        chunk = max(1, _CHUNK_VALUES // max(1, len(self.coefficients)))
+        columns = np.ascontiguousarray(self.vectors.T)
+        with np.errstate(all="ignore"):
+            for start in range(0, frames, chunk):
+                decisions[start : start + chunk] = self._decide(nodes[start : start + chunk], columns)
+        return decisions
+
+    def _decide(self, nodes: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        distances = np.zeros((nodes.shape[0], columns.shape[1]))
+        for feature, column in enumerate(columns):
+            difference = nodes[:, feature, np.newaxis] - column
+            difference *= difference
+            distances += difference
+        distances *= -self.gamma
+        terms = exp(distances)
+        terms *= self.coefficients
+        np.add.accumulate(terms, axis=1, out=terms)
+        decisions: NDArray[np.float64] = terms[:, -1] - self.rho
+        return decisions
+
+
+def parse_libsvm(text: str, features: int, fail: Fail) -> SupportVectorRegression:
+    """Read libsvm's model text; fail turns a problem into the error to raise."""
+    lines = text.split("\n")
+    header, first = _parse_header(lines, fail)
+    gamma = _header_number(header, "gamma", fail)
+    rho = _header_number(header, "rho", fail)
+    if gamma < 0:
+        raise fail(f"gamma is {gamma:g}, but it cannot be negative")
+    rows = [line for line in lines[first:] if line.strip()]
+    total = _header_count(header, fail)
+    if len(rows) != total:
+        raise fail(f"it announces {total} support vectors but lists {len(rows)}")
+    coefficients, vectors = _parse_vectors(rows, features, fail)
+    return SupportVectorRegression(gamma, rho, coefficients, vectors)
+
+
+def _parse_header(lines: list[str], fail: Fail) -> tuple[dict[str, str], int]:
+    """The header's keys and values, and the index of the first line after it."""
+    header: dict[str, str] = {}
+    for line in lines:
+        key, _, value = line.strip().partition(" ")
+        if key == "SV":
+            break
+        if key not in _READ | _IGNORED:
+            raise fail(f"the libsvm text has an unknown header line {_excerpt(line)}")
+        if key in header:
+            raise fail(f"the libsvm text gives {key} twice")
+        header[key] = value.strip()
+    else:
+        raise fail("the libsvm text has no SV section")
+    for key, expected in _EXPECTED.items():
+        found = header.get(key)
+        if found != expected:
+            given = "missing" if found is None else _excerpt(found)
+            raise fail(f"{key} must be {expected}, but it is {given}")
+    return header, lines.index(line) + 1
+
+
+def _header_number(header: dict[str, str], key: str, fail: Fail) -> float:
+    value = header.get(key)
+    if value is None:
+        raise fail(f"the libsvm text has no {key}")
+    try:
+        number = float(value) if _NUMERIC_TEXT.fullmatch(value) else np.nan
+    except ValueError:
+        number = np.nan
+    if not np.isfinite(number):
+        raise fail(f"{key} must be a finite number, but it is {_excerpt(value)}")
+    return number
+
+
+def _header_count(header: dict[str, str], fail: Fail) -> int:
+    total = _header_number(header, "total_sv", fail)
+    if not (total.is_integer() and 1 <= total <= MAX_SUPPORT_VECTORS):
+        raise fail(f"total_sv must be between 1 and {MAX_SUPPORT_VECTORS}, but it is {total:g}")
+    return int(total)
+
+
+def _parse_vectors(
+    rows: list[str], features: int, fail: Fail
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    coefficients = np.zeros(len(rows))
+    vectors = np.zeros((len(rows), features))
+    for number, row in enumerate(rows):
+        try:
+            if not _NUMERIC_TEXT.fullmatch(row):
+                raise ValueError
+            coefficient, *entries = row.split()
+            coefficients[number] = float(coefficient)
+            previous = 0
+            for entry in entries:
+                position, _, value = entry.partition(":")
+                index = int(position)
+                if not previous < index <= features:
+                    raise fail(
+                        f"support vector {number + 1} has index {index}, but indices must rise "
+                        f"from 1 to at most {features}, the number of features"
+                    )
+                vectors[number, index - 1] = float(value)
+                previous = index
+        except ModelError:
+            raise
+        except ValueError:
+            raise fail(f"support vector {number + 1} cannot be read: {_excerpt(row)}") from None
+    if not (np.isfinite(coefficients).all() and np.isfinite(vectors).all()):
+        raise fail("a support vector holds a number that is not finite")
+    return coefficients, vectors
+
+
+def _excerpt(text: str, limit: int = 40) -> str:
+    return repr(text if len(text) <= limit else text[:limit] + "…")

@@ -1,0 +1,63 @@
+"""How numbers are printed: libvmaf's six decimals, or a number of significant digits.
+
+    legacy      six decimals; sixteen where six would show a fraction as nothing but zeros
+    max, full   17 significant digits, which bring the exact number back
+    1 .. 17     so many significant digits
+
+legacy is libvmaf's own rule.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import OutputError
+
+_DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 18)}}
+# libvmaf takes the integer part as a 32-bit int; beyond it the rule for small fractions never applies.
+_INT_LIMIT = 2.0**31
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Two C formats: the usual one, and the one for small fractions (the same unless legacy)."""
+
+    usual: str
+    small: str
+
+    @property
+    def uniform(self) -> bool:
+        return self.usual == self.small
+
+    def format(self, value: float) -> str:
+        small = not self.uniform and bool(is_small_fraction(np.array([value], np.float64))[0])
+        return (self.small if small else self.usual) % value
+
+
+LEGACY = Precision("%.6f", "%.16f")
+
+
+def parse_precision(text: str | int) -> Precision:
+    """Read the value of --precision."""
+    if text == "legacy":
+        return LEGACY
+    digits = _DIGITS.get(str(text))
+    if digits is None:
+        raise OutputError(f"The precision {text!r} is unknown; use legacy, max, full or 1 to 17.")
+    return Precision(f"%.{digits}g", f"%.{digits}g")
+
+
+def is_small_fraction(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where the fraction is not 0 but stays below 1 when multiplied by ten six times.
+
+    Repeated multiplication, not one by a million: at the edge the roundings decide, as they do in libvmaf.
+    """
+    magnitude = np.abs(values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        fraction = magnitude - np.trunc(magnitude)
+        scaled = fraction.copy()
+        for _ in range(6):
+            scaled *= 10.0
+    small: NDArray[np.bool_] = (fraction != 0.0) & (scaled < 1.0) & (magnitude < _INT_LIMIT)
+    return small

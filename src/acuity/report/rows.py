@@ -1,0 +1,73 @@
+"""Frames as text, the part every format shares: which figures a frame has, and each of them formatted.
+
+A row whose figures are all there and of the usual kind is formatted by one % operation, the others figure by
+figure: over a hundred thousand frames that is most of the time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from acuity.report.precision import Precision, is_small_fraction
+from acuity.report.source import ReportSource
+
+_CHUNK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class RowStyle:
+    """How a format lays out one frame's figures."""
+
+    cell: str  # with {name} and {value}
+    separator: str = ""
+    absent: str | None = None  # what stands for a figure the frame does not have; None leaves it out
+    not_finite: str | None = None  # what stands for an infinite figure; None prints it as C does
+
+    def pieces(self, name: str) -> tuple[str, str]:
+        """What comes before and after the value, for one column."""
+        before, after = self.cell.replace("{name}", name).split("{value}")
+        return before, after
+
+
+def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> Iterator[tuple[int, str]]:
+    """Frame number and formatted figures of every frame that has any, in order."""
+    names = list(source.columns)
+    if not names:
+        return
+    table = [np.asarray(source.columns[name], np.float64) for name in names]
+    pieces = [style.pieces(name) for name in names]
+    template = style.separator.join(
+        _literal(before) + precision.usual + _literal(after) for before, after in pieces
+    )
+    for start in range(0, len(source.frames), _CHUNK_ROWS):
+        chunk = np.column_stack([column[start : start + _CHUNK_ROWS] for column in table])
+        odd = ~np.isfinite(chunk)
+        if not precision.uniform:
+            odd |= is_small_fraction(chunk)
+        numbers = source.frames[start : start + _CHUNK_ROWS]
+        odd_rows = set(np.flatnonzero(odd.any(axis=1)).tolist())
+        for row, (number, values) in enumerate(zip(numbers, chunk.tolist(), strict=True)):
+            if row not in odd_rows:
+                yield int(number), template % tuple(values)
+            elif any(value == value for value in values):
+                yield int(number), _format_odd_row(values, pieces, precision, style)
+
+
+def _format_odd_row(
+    values: list[float], pieces: list[tuple[str, str]], precision: Precision, style: RowStyle
+) -> str:
+    cells = []
+    for value, (before, after) in zip(values, pieces, strict=True):
+        if value != value:
+            if style.absent is not None:
+                cells.append(before + style.absent + after)
+            continue
+        infinite = value in (float("inf"), float("-inf"))
+        text = style.not_finite if infinite and style.not_finite is not None else precision.format(value)
+        cells.append(before + text + after)
+    return style.separator.join(cells)
+
+
+def _literal(text: str) -> str:
+    return text.replace("%", "%%")

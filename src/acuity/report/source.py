@@ -1,0 +1,39 @@
+"""What a report is written from, whoever measured it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ReportSource(Protocol):
+    """The figures of a measurement; a NaN in a column means that this frame has no such figure."""
+
+    @property
+    def frames(self) -> Sequence[int]:
+        """The frame numbers, one per row of the columns."""
+        ...
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[np.float64]]:
+        """Figures by name, in the order of the report."""
+        ...
+
+    def pooled(self) -> Mapping[str, Mapping[str, float]]:
+        """For each column min, max, mean and harmonic_mean."""
+        ...
+
+    @property
+    def aggregate(self) -> Mapping[str, float]:
+        """Figures of the whole clip that are no pool of a column."""
+        ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def height(self) -> int: ...
+
+    @property
+    def fps(self) -> float: ...

@@ -1,0 +1,132 @@
+"""Writing a report so that its file is either complete or as it was before."""
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TextIO
+
+from acuity.errors import OutputError
+from acuity.report.csv_writer import write_csv
+from acuity.report.json_writer import write_json
+from acuity.report.precision import Precision, parse_precision
+from acuity.report.source import ReportSource
+from acuity.report.sub_writer import write_sub
+from acuity.report.xml_writer import write_xml
+
+Writer = Callable[[ReportSource, Precision, str, Mapping[str, object]], Iterator[str]]
+
+WRITERS: dict[str, Writer] = {"json": write_json, "xml": write_xml, "csv": write_csv, "sub": write_sub}
+
+_STDOUT = ("-", "/dev/stdout")
+
+
+def render_report(
+    results: ReportSource,
+    format: str,
+    precision: str | int = "legacy",
+    *,
+    extra: Mapping[str, object] | None = None,
+    version: str | None = None,
+) -> Iterator[str]:
+    """A report in pieces of text; extra entries are written where the format has a place for them (JSON)."""
+    if format not in WRITERS:
+        raise OutputError(f"The report format {format!r} is unknown; use {', '.join(WRITERS)}.")
+    return WRITERS[format](results, parse_precision(precision), version or _own_version(), extra or {})
+
+
+def write_report(
+    results: ReportSource,
+    path: str | os.PathLike[str],
+    format: str = "json",
+    precision: str | int = "legacy",
+    *,
+    extra: Mapping[str, object] | None = None,
+    version: str | None = None,
+) -> None:
+    """Write a report to a file, or to standard output for '-'; OutputError says why it could not be."""
+    pieces = render_report(results, format, precision, extra=extra, version=version)
+    target = os.fspath(path)
+    try:
+        if target in _STDOUT:
+            _write_pieces(sys.stdout, pieces)
+        elif _is_special(target):
+            with open(target, "w", encoding="utf-8", newline="\n") as stream:
+                _write_pieces(stream, pieces)
+        else:
+            _write_beside(target, pieces)
+    except OSError as error:
+        raise _output_error(target, error) from error
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise now what write_report would raise later, as far as it can be known: call it before long work."""
+    target = os.fspath(path)
+    try:
+        if target not in _STDOUT and not _is_special(target):
+            with _temporary_beside(os.path.realpath(target)):
+                pass
+    except OSError as error:
+        raise _output_error(target, error) from error
+
+
+def _write_beside(target: str, pieces: Iterable[str]) -> None:
+    target = os.path.realpath(target)  # a link keeps pointing to the file, which is replaced
+    with _temporary_beside(target) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+            _write_pieces(stream, pieces)
+        if os.path.exists(target):
+            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(temporary, target)
+
+
+@contextlib.contextmanager
+def _temporary_beside(target: str) -> Iterator[str]:
+    """An empty file in the target's folder (os.replace needs the same file system), gone at the end."""
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError("it is write-protected")
+    folder, name = os.path.split(target)
+    # Not tempfile: its files are private to the user, and a report should follow the umask as any file does.
+    temporary = os.path.join(folder, f".{name[:100]}.{os.urandom(4).hex()}.tmp")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    try:
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _write_pieces(stream: TextIO, pieces: Iterable[str]) -> None:
+    for piece in pieces:
+        stream.write(piece)
+    stream.flush()
+
+
+def _is_special(target: str) -> bool:
+    """Whether the path names a device, pipe or socket, which is written to rather than replaced."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError("it is a folder, so give a file name")
+    return not stat.S_ISREG(mode)
+
+
+def _output_error(target: str, error: OSError) -> OutputError:
+    folder = Path(target).parent
+    reason = error.strerror or str(error)
+    if isinstance(error, FileNotFoundError) and not folder.is_dir():
+        reason = f"the folder {str(folder)!r} does not exist, so create it first"
+    return OutputError(f"The report {target!r} could not be written: {reason}.")
+
+
+def _own_version() -> str:
+    import importlib.metadata
+
+    try:
+        return importlib.metadata.version("acuity")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,133 @@
+"""Prediction: the arithmetic, its order, and that it does not depend on how many frames come at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.models import Model, load_model
+from acuity.models.exponential import exp
+from acuity.models.scaling import ChromaCorrection, LinearRescale, Unscaled
+from acuity.models.svm import _CHUNK_VALUES, SupportVectorRegression
+from acuity.models.transform import ScoreClip, ScoreTransform
+
+Save = Callable[..., str]
+
+
+@given(st.floats(-750.0, 0.0))
+def test_exp_is_nearly_correctly_rounded(x: float) -> None:
+    result = float(exp(np.array([x]))[0])
+    with localcontext() as context:
+        context.prec = 60
+        error = abs(Decimal(result) - Decimal(x).exp())
+        assert error <= Decimal("0.51") * Decimal(math.ulp(result))
+
+
+def test_exp_at_the_edges() -> None:
+    values = np.array([0.0, -0.0, -1e-300, -746.0, -1e300, -np.inf, np.nan])
+    assert np.array_equal(exp(values), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, np.nan], equal_nan=True)
+
+
+def plain_decision(svm: SupportVectorRegression, node: list[float]) -> float:
+    """libsvm's loops, one operation at a time."""
+    total = 0.0
+    for coefficient, vector in zip(svm.coefficients.tolist(), svm.vectors.tolist(), strict=True):
+        distance = 0.0
+        for x, y in zip(node, vector, strict=True):
+            distance += (x - y) * (x - y)
+        total += coefficient * float(exp(np.array([-svm.gamma * distance]))[0])
+    return total - svm.rho
+
+
+@given(seed=st.integers(0, 2**32 - 1), vectors=st.integers(1, 40), features=st.integers(1, 8))
+def test_svm_sums_in_order(seed: int, vectors: int, features: int) -> None:
+    random = np.random.default_rng(seed)
+    svm = SupportVectorRegression(
+        gamma=random.uniform(0, 2),
+        rho=random.normal(),
+        coefficients=random.normal(
+            0, 10.0 ** random.integers(0, 12, vectors)
+        ),  # sizes that make order matter
+        vectors=random.random((vectors, features)),
+    )
+    nodes = random.random((5, features))
+    assert svm.predict(nodes).tolist() == [plain_decision(svm, node) for node in nodes.tolist()]
+
+
+def test_batches_do_not_change_a_bit(document: dict[str, Any], save: Save) -> None:
+    model = load_model(save(document))
+    assert isinstance(model, Model)
+    frames = 2 * _CHUNK_VALUES // 3 + 7  # more than two chunks of three support vectors
+    values = np.random.default_rng(1).random((frames, 2))
+    values[5] = np.nan
+    scores = model.predict(values)
+    some = [0, 1, 5, frames // 2, frames - 1]
+    assert np.array_equal(scores[some], [model.predict(values[i : i + 1])[0] for i in some], equal_nan=True)
+    assert np.isnan(scores).sum() == 1
+    assert np.array_equal(model.predict({0: values[:, 0], 1: values[:, 1]}), scores, equal_nan=True)
+    assert np.array_equal(model.predict(np.asfortranarray(values)), scores, equal_nan=True)
+    assert model.predict(values[:0]).shape == (0,)
+
+
+def test_model_from_end_to_end(document: dict[str, Any], save: Save) -> None:
+    path = save(document)
+    adm, vif = 0.9, 0.6
+    x, y = 2.5 * adm - 1.5, 1.25 * vif - 0.2
+    kernels = [((x - a) ** 2 + (y - b) ** 2) for a, b in ((0.5, 0.125), (0.0, 0.75), (1.0, 0.3))]
+    decision = 4 * math.exp(-0.5 * kernels[0]) - 1.5 * math.exp(-0.5 * kernels[1])
+    decision += 2.25 * math.exp(-0.5 * kernels[2]) + 0.25
+    raw = (decision + 0.3) / 0.01
+    values = np.array([[adm, vif]])
+    assert raw > 100
+    assert load_model(path).outputs(values)["vmaf"] == [100.0]
+    assert load_model(f"{path}:disable_clip:name=raw").outputs(values)["raw"] == pytest.approx([raw], 1e-14)
+    transformed = 1.5 + 0.75 * raw + 0.001 * raw * raw
+    expected = max(transformed, raw)
+    given = load_model(f"{path}:disable_clip:enable_transform").outputs(values)["vmaf"]
+    assert given == pytest.approx([expected], 1e-14)
+    document["model_dict"]["score_transform"]["enabled"] = True
+    assert load_model(save(document) + ":disable_clip").outputs(values)["vmaf"].tolist() == given.tolist()
+
+
+def test_wrong_shapes_are_refused(document: dict[str, Any], save: Save) -> None:
+    model = load_model(save(document))
+    for columns in (np.zeros((3, 3)), np.zeros(2), {0: np.zeros(3)}, {0: np.zeros(3), 2: np.zeros(3)}):
+        with pytest.raises(ValueError, match="takes"):
+            model.predict(columns)  # type: ignore[arg-type]
+
+
+def test_knots_extend_the_outer_lines_and_keep_flat_parts() -> None:
+    transform = ScoreTransform(knots=((0.0, 10.0), (50.0, 60.0), (70.0, 60.0), (80.0, 90.0)))
+    x = np.array([-5.0, 0.0, 25.0, 50.0, 60.0, 70.0, 75.0, 80.0, 90.0, np.nan])
+    y = transform.apply(x)
+    assert np.array_equal(y, [5.0, 10.0, 35.0, 60.0, 60.0, 60.0, 75.0, 90.0, 120.0, np.nan], equal_nan=True)
+
+
+def test_rectification_and_clip() -> None:
+    x = np.array([-10.0, 20.0, 200.0, np.nan])
+    assert np.array_equal(
+        ScoreTransform(p1=0.5, out_gte_in=True).apply(x), [-5, 20, 200, np.nan], equal_nan=True
+    )
+    assert np.array_equal(
+        ScoreTransform(p1=0.5, out_lte_in=True).apply(x), [-10, 10, 100, np.nan], equal_nan=True
+    )
+    assert np.array_equal(ScoreTransform().apply(x), x, equal_nan=True)
+    assert np.array_equal(ScoreClip(0, 100).apply(x), [0, 20, 100, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "scaling", [Unscaled(), LinearRescale(1.0, 0.0, np.array([4.0, 0.5]), np.array([-3.0, 0.25]))]
+)
+def test_chroma_is_guessed_only_where_it_is_zero(scaling: Unscaled | LinearRescale) -> None:
+    features = np.array([[0.75, 0.0], [0.75, 3.0], [1.0, 0.0]])
+    nodes = scaling.normalise(features)
+    ChromaCorrection(120.0, luma=0, chroma=1).apply(nodes, scaling)
+    assert scaling.restore_feature(1, nodes[:, 1]).tolist() == [30.0, 3.0, 0.0]
+    assert scaling.restore_feature(0, nodes[:, 0]).tolist() == [0.75, 0.75, 1.0]

@@ -1,0 +1,154 @@
+"""Files are complete or as they were; nothing is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.errors import OutputError
+from acuity.report import check_output, write, write_report
+
+needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+
+
+def refuse(act: Callable[[], None], path: str | Path) -> str:
+    with pytest.raises(OutputError) as caught:
+        act()
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+def test_written_and_replaced(figures: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.csv"
+    write_report(figures, path, "csv")
+    first = path.read_bytes()
+    assert first.startswith(b"Frame,integer_adm2,")
+    assert b"\r" not in first
+    path.write_text("old and longer " * 100)
+    path.chmod(0o640)
+    write_report(figures, str(path), "csv", "max")
+    assert path.read_bytes() != first
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["report.csv"]
+
+
+def test_permissions_follow_the_umask(figures: Any, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    write_report(figures, tmp_path / "report.json")
+    assert (tmp_path / "report.json").stat().st_mode == plain.stat().st_mode
+
+
+def test_a_link_keeps_pointing_to_its_file(figures: Any, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "folder" / "report.csv")
+    write_report(figures, link, "csv")
+    assert link.is_symlink()
+    assert (tmp_path / "folder" / "report.csv").read_text().startswith("Frame,")
+    assert os.listdir(tmp_path / "folder") == ["report.csv"]
+
+
+@pytest.mark.parametrize("path", ["-", "/dev/stdout"])
+def test_standard_output(path: str, figures: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    write_report(figures, path, "csv")
+    assert capsys.readouterr().out.startswith("Frame,integer_adm2,")
+
+
+def test_special_files_are_written_to(figures: Any, tmp_path: Path) -> None:
+    write_report(figures, os.devnull, "json")
+    assert not os.path.isfile(os.devnull)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(fifo.read_text()))
+    reader.start()
+    write_report(figures, fifo, "csv")
+    reader.join(10)
+    assert received[0].startswith("Frame,")
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+@needs_dev_full
+def test_full_device(figures: Any) -> None:
+    assert "No space left" in refuse(lambda: write_report(figures, "/dev/full"), "/dev/full")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), ZeroDivisionError()])
+def test_failure_leaves_the_old_file_and_nothing_else(
+    error: Exception, figures: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "report.csv"
+    path.write_text("old")
+
+    def fail_midway(*arguments: Any) -> Iterator[str]:
+        yield "new"
+        raise error
+
+    monkeypatch.setitem(write.WRITERS, "csv", fail_midway)
+    if isinstance(error, OSError):
+        assert "No space left" in refuse(lambda: write_report(figures, path, "csv"), path)
+    else:
+        with pytest.raises(ZeroDivisionError):
+            write_report(figures, path, "csv")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.csv"]
+
+
+def test_failed_replacement_leaves_nothing(
+    figures: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_replace(*arguments: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(write.os, "replace", refuse_replace)
+    refuse(lambda: write_report(figures, tmp_path / "report.csv", "csv"), tmp_path / "report.csv")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "act", [lambda figures, path: write_report(figures, path), lambda _, path: check_output(path)]
+)
+def test_places_that_cannot_be_written(
+    act: Callable[[Any, Path], None], figures: Any, tmp_path: Path
+) -> None:
+    assert "folder" in refuse(lambda: act(figures, tmp_path), tmp_path)
+    assert "does not exist" in refuse(lambda: act(figures, tmp_path / "none" / "r.json"), tmp_path / "none")
+    (tmp_path / "file").write_text("")
+    refuse(lambda: act(figures, tmp_path / "file" / "r.json"), tmp_path / "file")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_protected_places(figures: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "report.json").write_text("old")
+    (folder / "report.json").chmod(0o444)
+    assert "write-protected" in refuse(lambda: check_output(folder / "report.json"), folder)
+    folder.chmod(0o555)
+    refuse(lambda: write_report(figures, folder / "new.json"), folder)
+    folder.chmod(0o755)
+
+
+def test_check_leaves_no_trace(tmp_path: Path) -> None:
+    check_output(tmp_path / "report.json")
+    check_output("-")
+    check_output(os.devnull)
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_version_is_ours_unless_given(figures: Any, tmp_path: Path) -> None:
+    write_report(figures, tmp_path / "r.xml", "xml", version='a"<b')
+    assert (tmp_path / "r.xml").read_text().startswith('<VMAF version="a&quot;&lt;b">')
+    write_report(figures, tmp_path / "r.xml", "xml")
+    assert '<VMAF version="">' not in (tmp_path / "r.xml").read_text()
