@@ -1,0 +1,114 @@
+// AVX2 (x86-64-v3). Contracts are those of avx512.h.
+#pragma once
+
+#include <immintrin.h>
+
+#define ACUITY_REGISTER_BYTES 32
+#include "types.h"
+#include "log2_steps.h"
+
+namespace acuity::ACUITY_ISA {
+
+constexpr std::uint16_t kBias = 0x8000;
+constexpr std::uint32_t kDotOffset = 0x80000000u;
+
+inline __m256i raw(auto v) { return reinterpret_cast<__m256i>(v); }
+
+inline bool any(I32 mask) { return !_mm256_testz_si256(raw(mask), raw(mask)); }
+inline int count(I32 mask) {
+    return __builtin_popcount(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
+}
+
+inline U16 widen_u8(const std::uint8_t* p) {
+    return as<U16>(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
+
+inline U16 mulhi(U16 a, U16 b) { return as<U16>(_mm256_mulhi_epu16(raw(a), raw(b))); }
+
+inline U32 dot2(U32 acc, I16 a, I16 c) { return acc + as<U32>(_mm256_madd_epi16(raw(a), raw(c))); }
+
+inline I16 zip_lo(I16 a, I16 b) { return as<I16>(_mm256_unpacklo_epi16(raw(a), raw(b))); }
+inline I16 zip_hi(I16 a, I16 b) { return as<I16>(_mm256_unpackhi_epi16(raw(a), raw(b))); }
+
+inline U16 narrow(U32 a, U32 b) { return as<U16>(_mm256_packus_epi32(raw(a), raw(b))); }
+inline I16 narrow_signed(I32 a, I32 b) { return as<I16>(_mm256_packs_epi32(raw(a), raw(b))); }
+
+inline void store_low16(std::uint16_t* out, U32 v) {
+    const __m256i packed = _mm256_packus_epi32(raw(v & 0xffffu), _mm256_setzero_si256());
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                     _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
+}
+
+inline I32 widen_i16(const std::int16_t* p) {
+    return as<I32>(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
+
+inline U64 mul_even(U32 a, U32 b) { return as<U64>(_mm256_mul_epu32(raw(a), raw(b))); }
+inline U64 mul_odd(U32 a, U32 b) {
+    return as<U64>(_mm256_mul_epu32(_mm256_srli_epi64(raw(a), 32), _mm256_srli_epi64(raw(b), 32)));
+}
+inline I64 mul_even(I32 a, I32 b) { return as<I64>(_mm256_mul_epi32(raw(a), raw(b))); }
+inline I64 mul_odd(I32 a, I32 b) {
+    return as<I64>(_mm256_mul_epi32(_mm256_srli_epi64(raw(a), 32), _mm256_srli_epi64(raw(b), 32)));
+}
+
+inline U32 join_high(U64 even, U64 odd) {
+    return as<U32>(_mm256_blend_epi32(_mm256_srli_epi64(raw(even), 32), raw(odd), 0xAA));
+}
+inline U32 join_low(U64 even, U64 odd) {
+    return as<U32>(_mm256_blend_epi32(raw(even), _mm256_slli_epi64(raw(odd), 32), 0xAA));
+}
+
+inline I64 abs64(I64 v) { return v < 0 ? -v : v; }
+inline I32 abs32(I32 v) { return as<I32>(_mm256_abs_epi32(raw(v))); }
+
+inline I64 widen_sum(I32 v) {
+    return as<I64>(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(raw(v)))) +
+           as<I64>(_mm256_cvtepi32_epi64(_mm256_extracti128_si256(raw(v), 1)));
+}
+
+inline F64x2 to_f64(I32 v) {
+    return {as<F64>(_mm256_cvtepi32_pd(_mm256_castsi256_si128(raw(v)))),
+            as<F64>(_mm256_cvtepi32_pd(_mm256_extracti128_si256(raw(v), 1)))};
+}
+
+inline F64x2 to_f64(F32 v) {
+    const __m256 f = reinterpret_cast<__m256>(v);
+    return {as<F64>(_mm256_cvtps_pd(_mm256_castps256_ps128(f))),
+            as<F64>(_mm256_cvtps_pd(_mm256_extractf128_ps(f, 1)))};
+}
+
+inline I32 to_i32(F64x2 v) {
+    return as<I32>(_mm256_set_m128i(_mm256_cvttpd_epi32(reinterpret_cast<__m256d>(v.hi)),
+                                    _mm256_cvttpd_epi32(reinterpret_cast<__m256d>(v.lo))));
+}
+
+inline I32 narrow_mask(I64 lo, I64 hi) {
+    const __m256 even_words = _mm256_shuffle_ps(reinterpret_cast<__m256>(lo),
+                                                reinterpret_cast<__m256>(hi), 0x88);
+    return as<I32>(_mm256_permute4x64_epi64(reinterpret_cast<__m256i>(even_words), 0xD8));
+}
+
+inline F32 to_f32(I32 v) { return as<F32>(_mm256_cvtepi32_ps(raw(v))); }
+
+inline I32 gather(const std::int32_t* table, U32 index) {
+    return as<I32>(_mm256_i32gather_epi32(table, raw(index), 4));
+}
+
+inline bool any_above(F64x2 v, double limit) {
+    const __m256d bound = _mm256_set1_pd(limit);
+    const __m256d above =
+        _mm256_or_pd(_mm256_cmp_pd(reinterpret_cast<__m256d>(v.lo), bound, _CMP_GT_OQ),
+                     _mm256_cmp_pd(reinterpret_cast<__m256d>(v.hi), bound, _CMP_GT_OQ));
+    return _mm256_movemask_pd(above) != 0;
+}
+
+inline I32 column_offsets(int half) {
+    return as<I32>(_mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14)) + half;
+}
+
+}  // namespace acuity::ACUITY_ISA
+
+#include "x86_top16.h"
+#include "x86_window.h"
+#include "x86_pairs.h"

@@ -1,0 +1,167 @@
+// NEON (AArch64). Contracts are those of avx512.h, except that words multiply unsigned, so nothing
+// is biased, and a Wide holds its lanes in natural order.
+#pragma once
+
+#include <arm_neon.h>
+
+#define ACUITY_REGISTER_BYTES 16
+#include "types.h"
+#include "log2_steps.h"
+
+namespace acuity::ACUITY_ISA {
+
+constexpr std::uint16_t kBias = 0;
+constexpr std::uint32_t kDotOffset = 0;
+
+inline bool any(I32 mask) { return vmaxvq_u32(reinterpret_cast<uint32x4_t>(mask)) != 0; }
+inline int count(I32 mask) { return -vaddvq_s32(reinterpret_cast<int32x4_t>(mask)); }
+
+inline U16 widen_u8(const std::uint8_t* p) { return as<U16>(vmovl_u8(vld1_u8(p))); }
+
+inline U16 mulhi(U16 a, U16 b) {
+    const uint16x8_t x = reinterpret_cast<uint16x8_t>(a), y = reinterpret_cast<uint16x8_t>(b);
+    return as<U16>(vuzp2q_u16(vreinterpretq_u16_u32(vmull_u16(vget_low_u16(x), vget_low_u16(y))),
+                              vreinterpretq_u16_u32(vmull_high_u16(x, y))));
+}
+
+// ---- filters ----
+
+struct RowPair {
+    uint16x8_t a, b;
+};
+
+inline void store_pair(std::uint16_t* slot, U16 a, U16 b) {
+    store(slot, a);
+    store(slot + kLanes16, b);
+}
+
+inline RowPair load_pair(const std::uint16_t* slot) {
+    return {vld1q_u16(slot), vld1q_u16(slot + kLanes16)};
+}
+
+template <int F>
+inline void add_product(Wide& acc, uint16x8_t v) {
+    if constexpr (F != 0) {
+        acc.a = as<U32>(vmlal_n_u16(reinterpret_cast<uint32x4_t>(acc.a), vget_low_u16(v), F));
+        acc.b = as<U32>(vmlal_high_n_u16(reinterpret_cast<uint32x4_t>(acc.b), v, F));
+    }
+}
+
+template <int FA, int FB>
+inline void dot_rows(Wide& acc, RowPair rows) {
+    add_product<FA>(acc, rows.a);
+    add_product<FB>(acc, rows.b);
+}
+
+template <const auto& Taps>
+constexpr int tap_value(int t) {
+    constexpr int k = sizeof(Taps) / sizeof(Taps[0]);
+    return t >= 0 && t < k ? Taps[t] : 0;
+}
+
+template <const auto& Taps>
+inline Wide dot_row(const std::uint16_t* p) {
+    Wide acc{};
+    unroll<sizeof(Taps) / sizeof(Taps[0])>(
+        [&](auto t) { add_product<tap_value<Taps>(t)>(acc, vld1q_u16(p + t)); });
+    return acc;
+}
+
+template <const auto& Taps>
+inline U32 dot_row_even(const std::uint16_t* p) {
+    uint32x4_t acc = vdupq_n_u32(0);
+    unroll<(sizeof(Taps) / sizeof(Taps[0]) + 1) / 2>([&](auto t) {
+        const uint16x4x2_t v = vld2_u16(p + 2 * t);
+        acc = vmlal_n_u16(acc, v.val[0], tap_value<Taps>(2 * t));
+        if constexpr (tap_value<Taps>(2 * t + 1) != 0) {
+            acc = vmlal_n_u16(acc, v.val[1], tap_value<Taps>(2 * t + 1));
+        }
+    });
+    return as<U32>(acc);
+}
+
+inline U16 narrow(U32 a, U32 b) {
+    return as<U16>(vuzp1q_u16(reinterpret_cast<uint16x8_t>(a), reinterpret_cast<uint16x8_t>(b)));
+}
+
+inline void split_biased(Wide sum, U16& hi, U16& lo) {
+    const uint16x8_t a = reinterpret_cast<uint16x8_t>(sum.a), b = reinterpret_cast<uint16x8_t>(sum.b);
+    hi = as<U16>(vuzp2q_u16(a, b));
+    lo = as<U16>(vuzp1q_u16(a, b));
+}
+
+inline void store_low16(std::uint16_t* out, U32 v) {
+    vst1_u16(out, vmovn_u32(reinterpret_cast<uint32x4_t>(v)));
+}
+
+inline I32 column_offsets(int half) { return I32{0, 1, 2, 3} + 4 * half; }
+
+// ---- arithmetic ----
+
+inline I32 widen_i16(const std::int16_t* p) { return as<I32>(vmovl_s16(vld1_s16(p))); }
+
+inline uint32x2_t even_lanes(U32 v) { return vmovn_u64(reinterpret_cast<uint64x2_t>(v)); }
+inline uint32x2_t odd_lanes(U32 v) { return vshrn_n_u64(reinterpret_cast<uint64x2_t>(v), 32); }
+inline int32x2_t even_lanes(I32 v) { return vmovn_s64(reinterpret_cast<int64x2_t>(v)); }
+inline int32x2_t odd_lanes(I32 v) { return vshrn_n_s64(reinterpret_cast<int64x2_t>(v), 32); }
+
+inline U64 mul_even(U32 a, U32 b) { return as<U64>(vmull_u32(even_lanes(a), even_lanes(b))); }
+inline U64 mul_odd(U32 a, U32 b) { return as<U64>(vmull_u32(odd_lanes(a), odd_lanes(b))); }
+inline I64 mul_even(I32 a, I32 b) { return as<I64>(vmull_s32(even_lanes(a), even_lanes(b))); }
+inline I64 mul_odd(I32 a, I32 b) { return as<I64>(vmull_s32(odd_lanes(a), odd_lanes(b))); }
+
+inline U32 join_high(U64 even, U64 odd) {
+    return as<U32>(vtrn2q_u32(reinterpret_cast<uint32x4_t>(even), reinterpret_cast<uint32x4_t>(odd)));
+}
+inline U32 join_low(U64 even, U64 odd) {
+    return as<U32>(vtrn1q_u32(reinterpret_cast<uint32x4_t>(even), reinterpret_cast<uint32x4_t>(odd)));
+}
+
+inline U32 mul_round32(U32 a, U32 b) {
+    const uint32x4_t x = reinterpret_cast<uint32x4_t>(a), y = reinterpret_cast<uint32x4_t>(b);
+    return as<U32>(vrshrn_high_n_u64(vrshrn_n_u64(vmull_u32(vget_low_u32(x), vget_low_u32(y)), 32),
+                                     vmull_high_u32(x, y), 32));
+}
+
+inline I64 abs64(I64 v) { return as<I64>(vabsq_s64(reinterpret_cast<int64x2_t>(v))); }
+inline I32 abs32(I32 v) { return as<I32>(vabsq_s32(reinterpret_cast<int32x4_t>(v))); }
+
+inline I64 widen_sum(I32 v) { return as<I64>(vpaddlq_s32(reinterpret_cast<int32x4_t>(v))); }
+
+inline F64x2 to_f64(I32 v) {
+    const int32x4_t x = reinterpret_cast<int32x4_t>(v);
+    return {as<F64>(vcvtq_f64_s64(vmovl_s32(vget_low_s32(x)))),
+            as<F64>(vcvtq_f64_s64(vmovl_high_s32(x)))};
+}
+
+inline F64x2 to_f64(F32 v) {
+    const float32x4_t f = reinterpret_cast<float32x4_t>(v);
+    return {as<F64>(vcvt_f64_f32(vget_low_f32(f))), as<F64>(vcvt_high_f64_f32(f))};
+}
+
+inline I32 to_i32(F64x2 v) {
+    const int64x2_t lo = vcvtq_s64_f64(reinterpret_cast<float64x2_t>(v.lo));
+    const int64x2_t hi = vcvtq_s64_f64(reinterpret_cast<float64x2_t>(v.hi));
+    return as<I32>(vuzp1q_s32(vreinterpretq_s32_s64(lo), vreinterpretq_s32_s64(hi)));
+}
+
+inline I32 narrow_mask(I64 lo, I64 hi) {
+    return as<I32>(vuzp1q_s32(reinterpret_cast<int32x4_t>(lo), reinterpret_cast<int32x4_t>(hi)));
+}
+
+inline F32 to_f32(I32 v) { return as<F32>(vcvtq_f32_s32(reinterpret_cast<int32x4_t>(v))); }
+
+inline TopBits top16(U32 v) {
+    const U32 shift = 16 - as<U32>(vclzq_u32(reinterpret_cast<uint32x4_t>(v)));
+    return {v >> shift, shift};
+}
+
+inline I32 gather(const std::int32_t* table, U32 index) {
+    return I32{table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
+}
+
+inline bool any_above(F64x2 v, double limit) {
+    return any(as<I32>((v.lo > limit) | (v.hi > limit)));
+}
+
+}  // namespace acuity::ACUITY_ISA

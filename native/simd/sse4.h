@@ -1,0 +1,105 @@
+// SSE4.2 (x86-64-v2). Contracts are those of avx512.h.
+#pragma once
+
+#include <nmmintrin.h>
+
+#define ACUITY_REGISTER_BYTES 16
+#include "types.h"
+#include "log2_steps.h"
+
+namespace acuity::ACUITY_ISA {
+
+constexpr std::uint16_t kBias = 0x8000;
+constexpr std::uint32_t kDotOffset = 0x80000000u;
+
+inline __m128i raw(auto v) { return reinterpret_cast<__m128i>(v); }
+
+inline bool any(I32 mask) { return !_mm_testz_si128(raw(mask), raw(mask)); }
+inline int count(I32 mask) {
+    return __builtin_popcount(_mm_movemask_ps(reinterpret_cast<__m128>(mask)));
+}
+
+inline U16 widen_u8(const std::uint8_t* p) {
+    return as<U16>(_mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+
+inline U16 mulhi(U16 a, U16 b) { return as<U16>(_mm_mulhi_epu16(raw(a), raw(b))); }
+
+inline U32 dot2(U32 acc, I16 a, I16 c) { return acc + as<U32>(_mm_madd_epi16(raw(a), raw(c))); }
+
+inline I16 zip_lo(I16 a, I16 b) { return as<I16>(_mm_unpacklo_epi16(raw(a), raw(b))); }
+inline I16 zip_hi(I16 a, I16 b) { return as<I16>(_mm_unpackhi_epi16(raw(a), raw(b))); }
+
+inline U16 narrow(U32 a, U32 b) { return as<U16>(_mm_packus_epi32(raw(a), raw(b))); }
+inline I16 narrow_signed(I32 a, I32 b) { return as<I16>(_mm_packs_epi32(raw(a), raw(b))); }
+
+inline void store_low16(std::uint16_t* out, U32 v) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out),
+                     _mm_packus_epi32(raw(v & 0xffffu), _mm_setzero_si128()));
+}
+
+inline I32 widen_i16(const std::int16_t* p) {
+    return as<I32>(_mm_cvtepi16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+
+inline U64 mul_even(U32 a, U32 b) { return as<U64>(_mm_mul_epu32(raw(a), raw(b))); }
+inline U64 mul_odd(U32 a, U32 b) {
+    return as<U64>(_mm_mul_epu32(_mm_srli_epi64(raw(a), 32), _mm_srli_epi64(raw(b), 32)));
+}
+inline I64 mul_even(I32 a, I32 b) { return as<I64>(_mm_mul_epi32(raw(a), raw(b))); }
+inline I64 mul_odd(I32 a, I32 b) {
+    return as<I64>(_mm_mul_epi32(_mm_srli_epi64(raw(a), 32), _mm_srli_epi64(raw(b), 32)));
+}
+
+inline U32 join_high(U64 even, U64 odd) {
+    return as<U32>(_mm_blend_epi16(_mm_srli_epi64(raw(even), 32), raw(odd), 0xCC));
+}
+inline U32 join_low(U64 even, U64 odd) {
+    return as<U32>(_mm_blend_epi16(raw(even), _mm_slli_epi64(raw(odd), 32), 0xCC));
+}
+
+inline I64 abs64(I64 v) { return v < 0 ? -v : v; }
+inline I32 abs32(I32 v) { return as<I32>(_mm_abs_epi32(raw(v))); }
+
+inline I64 widen_sum(I32 v) {
+    return as<I64>(_mm_cvtepi32_epi64(raw(v))) +
+           as<I64>(_mm_cvtepi32_epi64(_mm_srli_si128(raw(v), 8)));
+}
+
+inline F64x2 to_f64(I32 v) {
+    return {as<F64>(_mm_cvtepi32_pd(raw(v))), as<F64>(_mm_cvtepi32_pd(_mm_srli_si128(raw(v), 8)))};
+}
+
+inline F64x2 to_f64(F32 v) {
+    const __m128 f = reinterpret_cast<__m128>(v);
+    return {as<F64>(_mm_cvtps_pd(f)), as<F64>(_mm_cvtps_pd(_mm_movehl_ps(f, f)))};
+}
+
+inline I32 to_i32(F64x2 v) {
+    return as<I32>(_mm_unpacklo_epi64(_mm_cvttpd_epi32(reinterpret_cast<__m128d>(v.lo)),
+                                      _mm_cvttpd_epi32(reinterpret_cast<__m128d>(v.hi))));
+}
+
+inline I32 narrow_mask(I64 lo, I64 hi) {
+    return as<I32>(_mm_shuffle_ps(reinterpret_cast<__m128>(lo), reinterpret_cast<__m128>(hi), 0x88));
+}
+
+inline F32 to_f32(I32 v) { return as<F32>(_mm_cvtepi32_ps(raw(v))); }
+
+inline I32 gather(const std::int32_t* table, U32 index) {
+    return I32{table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
+}
+
+inline bool any_above(F64x2 v, double limit) {
+    const __m128d bound = _mm_set1_pd(limit);
+    return _mm_movemask_pd(_mm_or_pd(_mm_cmpgt_pd(reinterpret_cast<__m128d>(v.lo), bound),
+                                     _mm_cmpgt_pd(reinterpret_cast<__m128d>(v.hi), bound))) != 0;
+}
+
+inline I32 column_offsets(int half) { return I32{0, 2, 4, 6} + half; }
+
+}  // namespace acuity::ACUITY_ISA
+
+#include "x86_top16.h"
+#include "x86_window.h"
+#include "x86_pairs.h"

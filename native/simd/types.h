@@ -1,0 +1,96 @@
+// Vector types of one register's width, built on the compiler's vector extension.
+//
+// + - * & | ^ ~ << >> and comparisons work lane by lane; a comparison gives all-ones or all-zeros
+// lanes, and `mask ? a : b` selects. What the extension can't say (dot products of pairs, packing,
+// table look-ups, …) each instruction set's header adds under the same names. The including file
+// defines ACUITY_ISA, the namespace, so that one source compiled several times never clashes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace acuity::ACUITY_ISA {
+
+constexpr int kBytes = ACUITY_REGISTER_BYTES;
+
+using U8 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::uint8_t;
+using I16 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::int16_t;
+using U16 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::uint16_t;
+using I32 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::int32_t;
+using U32 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::uint32_t;
+using I64 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::int64_t;
+using U64 [[gnu::vector_size(kBytes), gnu::may_alias]] = std::uint64_t;
+using F32 [[gnu::vector_size(kBytes), gnu::may_alias]] = float;
+using F64 [[gnu::vector_size(kBytes), gnu::may_alias]] = double;
+
+constexpr int kLanes16 = kBytes / 2;
+constexpr int kLanes32 = kBytes / 4;
+constexpr int kLanes64 = kBytes / 8;
+
+// A register of 16-bit lanes widened to 32 bits. Which half holds which lane is the instruction
+// set's own affair (see `column_offsets`), the same for every function that makes a Wide.
+struct Wide {
+    U32 a, b;
+};
+
+// 32-bit lanes as doubles: the first half of them, and the second.
+struct F64x2 {
+    F64 lo, hi;
+};
+
+struct TopBits {
+    U32 bits, shift;
+};
+
+template <class V>
+inline V load(const void* p) {
+    V v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+
+template <class V>
+inline void store(void* p, V v) {
+    std::memcpy(p, &v, sizeof v);
+}
+
+template <class V, class T>
+inline V splat(T x) {
+    return V{} + static_cast<std::remove_reference_t<decltype(V{}[0])>>(x);
+}
+
+template <class V, class W>
+inline V as(W w) {
+    static_assert(sizeof(V) == sizeof(W));
+    return reinterpret_cast<V>(w);
+}
+
+template <class V>
+inline V vmax(V a, V b) {
+    return a > b ? a : b;
+}
+
+template <class V>
+inline V vmin(V a, V b) {
+    return a < b ? a : b;
+}
+
+// body(integral_constant 0), … body(integral_constant N - 1): a loop whose counter is a constant.
+template <int N, class Body>
+[[gnu::always_inline]] inline void unroll(Body&& body) {
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+        (body(std::integral_constant<int, I>{}), ...);
+    }(std::make_integer_sequence<int, N>{});
+}
+
+// Sum of all lanes in 64 bits.
+template <class V>
+inline std::int64_t sum_lanes(V v) {
+    std::int64_t s = 0;
+    for (unsigned i = 0; i < sizeof(V) / sizeof(v[0]); ++i) s += static_cast<std::int64_t>(v[i]);
+    return s;
+}
+
+}  // namespace acuity::ACUITY_ISA
