@@ -1,67 +1,27 @@
 // VIF with registers: the same integers as plain_vif.cpp, a strip of columns at a time.
 //
-// A strip is narrow enough for everything it touches to stay in the near caches. Rows enter it in
-// pairs: each pair's samples and products are made once, interleaved for the pair multiplier, and
-// kept in a ring until the vertical filter has passed. Four filtered rows come out at a time, so
-// that each pair is loaded once for four rows; then the horizontal filter and the statistics run
-// over them while they are hot.
-//
-// Products and sums wider than 16 bits travel as two words, upper and lower. Since filters are
-// linear and their taps sum to 65536, a filtered 32-bit value v = 65536 h + l, rounded down by 16
-// bits, is exactly filter(h) + (filter(l) + 32768 >> 16): no 64-bit arithmetic is needed.
+// Samples and their products are filtered vertically, then horizontally, and the statistics are taken
+// while the filtered rows are hot. Products and sums wider than 16 bits travel as two words, upper and
+// lower, where the multiplier takes words: filters are linear and their taps sum to 65536, so a
+// filtered 32-bit value v = 65536 h + l, rounded down by 16 bits, is exactly
+// filter(h) + (filter(l) + 32768 >> 16), and no 64-bit arithmetic is needed.
 #pragma once
 
-#include "kernels.h"
+#include "filter_simd.h"
+#include "tables.h"
 
 namespace acuity::ACUITY_ISA {
 
-inline constexpr std::uint16_t kVif0[] = {489,  935,  1640, 2640, 3896, 5274, 6547, 7455, 7784,
-                                          7455, 6547, 5274, 3896, 2640, 1640, 935,  489};
-inline constexpr std::uint16_t kVif1[] = {1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244};
-inline constexpr std::uint16_t kVif2[] = {3571, 16004, 26386, 16004, 3571};
-inline constexpr std::uint16_t kVif3[] = {10904, 43728, 10904};
-
-constexpr int kStrip = 512;                // output columns of a strip
-constexpr int kPad = 32 + 8;               // words left of column 0 of a filtered row
-constexpr int kSpan = kStrip + 96;         // words of a row buffer: pad, strip, halo, slack
-constexpr int kQuad = 4;                   // rows filtered together
-constexpr int kRing = 16;                  // row pairs kept; a power of two, at least ten
-constexpr int kPlanes = 8;                 // mu1 mu2 and upper, lower words of xx yy xy
-constexpr std::int32_t kSigmaNsq = 2 << 16;
-
-// Two rows of the picture, every plane interleaved for the pair multiplier.
-using RingSlot = std::uint16_t[kPlanes][2 * kSpan];
+// Four rows after the vertical filter: means, and second moments xx, yy, xy.
+struct VifRow {
+    alignas(kAlign) std::uint16_t mean[2][kSpan];
+    SumRow<kSpan> moment[3];
+};
 
 struct VifScratch {
     alignas(kAlign) RingSlot ring[kRing];
-    alignas(kAlign) std::uint16_t rows[kQuad][kPlanes][kSpan];
+    VifRow rows[kQuad];
 };
-
-inline int mirror(int i, int n) {
-    if (n == 1) return 0;
-    while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
-    return i;
-}
-
-// kLanes16 samples from column x; beyond `end` the row is not ours to read.
-template <class T>
-inline U16 load_samples(const T* row, int x, int end) {
-    T part[kLanes16] = {};
-    const T* p = row + x;
-    if (end - x < kLanes16) {
-        std::memcpy(part, p, (end - x) * sizeof(T));
-        p = part;
-    }
-    if constexpr (sizeof(T) == 1) {
-        return widen_u8(p);
-    } else {
-        return load<U16>(p);
-    }
-}
-
-inline const void* row_of(const Plane& plane, int y) {
-    return static_cast<const char*>(plane.data) + y * plane.stride;
-}
 
 // ---- vertical ---------------------------------------------------------------------------------
 
@@ -97,81 +57,44 @@ inline void make_pair(const VifLevel& level, int first_row, int x0, int x1,
     }
 }
 
-// How a filter of K taps meets the pairs below it. The first pair starts on an even row at or above
-// the first tap of the quad's first row.
-template <int K>
-struct Reach {
-    static constexpr int half = K / 2;
-    static constexpr int above = (half + 1) / 2 * 2;                       // rows above the quad
-    static constexpr int pairs = (above + kQuad - 1 + half + 2) / 2;       // pairs a quad needs
-    // The tap that row `row` of the first pair's numbering meets for output row q of the quad.
-    static constexpr int tap(int row, int q) { return row - above - q + half; }
-};
-
-// The pairs a quad of rows needs, first to last.
-struct QuadPairs {
-    const RingSlot* slot[10];
-
-    QuadPairs(const RingSlot* ring, int first, int pairs) {
-        for (int p = 0; p < pairs; ++p) slot[p] = ring + ((first + p) & (kRing - 1));
-    }
-};
-
-// Filter one register of columns of a plane for rows 0, Step, … of the quad.
-template <const auto& Taps, int Step>
-[[gnu::always_inline]] inline void dot_quad(const QuadPairs& pairs, int plane, int at, Wide* out) {
-    using R = Reach<sizeof(Taps) / sizeof(Taps[0])>;
-    Wide acc[kQuad] = {};
-    unroll<R::pairs>([&](auto p) __attribute__((always_inline)) {
-        const RowPair rows = load_pair((*pairs.slot[p])[plane] + at);
-        unroll<kQuad / Step>([&](auto row) __attribute__((always_inline)) {
-            constexpr int q = row * Step;
-            dot_rows<tap_value<Taps>(R::tap(2 * p, q)), tap_value<Taps>(R::tap(2 * p + 1, q))>(acc[q], rows);
-        });
-    });
-    for (int q = 0; q < kQuad; q += Step) out[q] = acc[q];
-}
-
 // 65536 A + B, rounded down by `shift` bits (1..16), where A and B lack kDotOffset.
 inline U32 join_shifted(U32 a, U32 b, int shift) {
     const U32 lower = b + (kDotOffset + (1u << (shift - 1)));
     return ((a + kDotOffset) << (16 - shift)) + (lower >> shift);
 }
 
-inline void store_split(std::uint16_t* hi, std::uint16_t* lo, Wide sum_without_offset) {
-    U16 h, l;
-    split_biased(sum_without_offset, h, l);
-    store(hi, h);
-    store(lo, l);
+// Second moment m (xx, yy, xy) of a quad; still without kDotOffset.
+template <class T, const auto& Taps>
+[[gnu::always_inline]] inline void dot_moment(const QuadPairs& pairs, int m, int at, int shift, Wide* sum) {
+    if constexpr (sizeof(T) == 1) {
+        dot_quad<Taps, 1>(pairs, 2 + m, at, sum);
+    } else {
+        Wide low[kQuad];
+        dot_quad<Taps, 1>(pairs, 2 + 2 * m, at, sum);
+        dot_quad<Taps, 1>(pairs, 3 + 2 * m, at, low);
+        for (int q = 0; q < kQuad; ++q) {
+            sum[q].a = join_shifted(sum[q].a, low[q].a, shift) - kDotOffset;
+            sum[q].b = join_shifted(sum[q].b, low[q].b, shift) - kDotOffset;
+        }
+    }
 }
 
 template <class T, const auto& Taps>
 inline void filter_quad(const QuadPairs& pairs, int columns, int shift_mu, int shift_sq, int row_at,
-                        std::uint16_t (*rows)[kPlanes][kSpan]) {
+                        VifRow* rows) {
     const std::uint32_t offset_mu = (sizeof(T) == 1 ? 0 : kDotOffset) + (1u << (shift_mu - 1));
     for (int x = 0; x < columns; x += kLanes16) {
-        Wide sum[kQuad], low[kQuad];
-        for (int plane = 0; plane < 2; ++plane) {
-            dot_quad<Taps, 1>(pairs, plane, 2 * x, sum);
+        Wide sum[kQuad];
+        for (int p = 0; p < 2; ++p) {
+            dot_quad<Taps, 1>(pairs, p, 2 * x, sum);
             for (int q = 0; q < kQuad; ++q) {
-                store(rows[q][plane] + row_at + x, narrow((sum[q].a + offset_mu) >> shift_mu,
-                                                          (sum[q].b + offset_mu) >> shift_mu) ^ kBias);
+                store(rows[q].mean[p] + row_at + x, narrow((sum[q].a + offset_mu) >> shift_mu,
+                                                           (sum[q].b + offset_mu) >> shift_mu) ^ kBias);
             }
         }
-        for (int plane = 2; plane < kPlanes; plane += 2) {
-            if constexpr (sizeof(T) == 1) {
-                dot_quad<Taps, 1>(pairs, plane / 2 + 1, 2 * x, sum);
-            } else {
-                dot_quad<Taps, 1>(pairs, plane, 2 * x, sum);
-                dot_quad<Taps, 1>(pairs, plane + 1, 2 * x, low);
-                for (int q = 0; q < kQuad; ++q) {
-                    sum[q].a = join_shifted(sum[q].a, low[q].a, shift_sq) - kDotOffset;
-                    sum[q].b = join_shifted(sum[q].b, low[q].b, shift_sq) - kDotOffset;
-                }
-            }
-            for (int q = 0; q < kQuad; ++q) {
-                store_split(rows[q][plane] + row_at + x, rows[q][plane + 1] + row_at + x, sum[q]);
-            }
+        for (int m = 0; m < 3; ++m) {
+            dot_moment<T, Taps>(pairs, m, 2 * x, shift_sq, sum);
+            for (int q = 0; q < kQuad; ++q) rows[q].moment[m].store(row_at + x, sum[q]);
         }
     }
 }
@@ -208,12 +131,13 @@ struct Moments {
 
 // The information of one register of pixels. `valid` lanes count.
 template <bool Partial>
-[[gnu::always_inline]] inline void add_pixels(const Moments& m, I32 valid, const double* gains, int n_gains, VifLanes& out) {
+[[gnu::always_inline]] inline void add_pixels(const Moments& m, I32 valid, const double* gains,
+                                              int n_gains, VifLanes& out) {
     const I32 s1 = as<I32>(m.xx - mul_round32(m.mu1, m.mu1));
     const I32 s2 = vmax(as<I32>(m.yy - mul_round32(m.mu2, m.mu2)), I32{});
     const I32 s12 = as<I32>(m.xy - mul_round32(m.mu1, m.mu2));
 
-    I32 textured = s1 >= kSigmaNsq;
+    I32 textured = s1 >= kVifNoise;
     I32 flat = ~textured;
     if constexpr (Partial) {
         textured &= valid;
@@ -224,14 +148,13 @@ template <bool Partial>
         out.den_flat += count(flat);
     }
     if (!any(textured)) return;
-    out.den_log += textured & (log2_q11(as<U32>(s1 + kSigmaNsq)) - 17 * 2048);
+    out.den_log += textured & (log2_q11(as<U32>(s1 + kVifNoise)) - 17 * 2048);
 
     const I32 related = textured & (s12 > 0) & (s2 > 0);
     if (!any(related)) return;
     const F64x2 f1 = to_f64(s1), f2 = to_f64(s2), f12 = to_f64(s12);
-    const double eps = 65536 * 1.0e-10;
-    const F64x2 g{f12.lo / (f1.lo + eps), f12.hi / (f1.hi + eps)};
-    const I32 rest = vmax(to_i32({f2.lo - g.lo * f12.lo, f2.hi - g.hi * f12.hi}), I32{}) + kSigmaNsq;
+    const F64x2 g{f12.lo / (f1.lo + kVifEpsilon), f12.hi / (f1.hi + kVifEpsilon)};
+    const I32 rest = vmax(to_i32({f2.lo - g.lo * f12.lo, f2.hi - g.hi * f12.hi}), I32{}) + kVifNoise;
     const I32 log_rest = log2_q11(as<U32>(rest));
     const auto numerator = [&](F64 lo, F64 hi) {
         const I32 gained = to_i32({lo * lo * f1.lo, hi * hi * f1.hi});
@@ -251,19 +174,15 @@ template <bool Partial>
 
 // The horizontal filter over one vertically filtered row, and the statistics of its columns.
 template <const auto& Taps>
-inline void add_row(const std::uint16_t (*row)[kSpan], int columns, const double* gains, int n_gains,
-                    VifLanes& out) {
-    constexpr int k = sizeof(Taps) / sizeof(Taps[0]);
+inline void add_row(const VifRow& row, int columns, const double* gains, int n_gains, VifLanes& out) {
+    constexpr int half = sizeof(Taps) / sizeof(Taps[0]) / 2;
     for (int x = 0; x < columns; x += kLanes16) {
-        Wide f[kPlanes];
-        for (int p = 0; p < kPlanes; ++p) f[p] = dot_row<Taps>(row[p] + kPad - k / 2 + x);
-        const auto moments = [&](auto half) {
-            return Moments{half(f[0]), half(f[1]), half(f[2]) + ((half(f[3]) + 32768u) >> 16),
-                           half(f[4]) + ((half(f[5]) + 32768u) >> 16),
-                           half(f[6]) + ((half(f[7]) + 32768u) >> 16)};
-        };
-        const Moments a = moments([](const Wide& w) { return w.a; });
-        const Moments b = moments([](const Wide& w) { return w.b; });
+        const int at = kPad - half + x;
+        const Wide mu1 = dot_row<Taps>(row.mean[0] + at), mu2 = dot_row<Taps>(row.mean[1] + at);
+        const Wide xx = row.moment[0].template filter<Taps>(at);
+        const Wide yy = row.moment[1].template filter<Taps>(at);
+        const Wide xy = row.moment[2].template filter<Taps>(at);
+        const Moments a{mu1.a, mu2.a, xx.a, yy.a, xy.a}, b{mu1.b, mu2.b, xx.b, yy.b, xy.b};
         if (columns - x >= kLanes16) {
             add_pixels<false>(a, I32{}, gains, n_gains, out);
             add_pixels<false>(b, I32{}, gains, n_gains, out);
@@ -275,17 +194,6 @@ inline void add_row(const std::uint16_t (*row)[kSpan], int columns, const double
 }
 
 // ---- the whole scale --------------------------------------------------------------------------
-
-// Reflect `half` columns over the picture's own edges; inside the picture the halo is already there.
-inline void mirror_edges(std::uint16_t (*row)[kSpan], int half, bool left, bool right, int columns) {
-    for (int p = 0; p < kPlanes; ++p) {
-        std::uint16_t* v = row[p] + kPad;
-        for (int f = 1; f <= half; ++f) {
-            if (left) v[-f] = v[f];
-            if (right) v[columns - 1 + f] = v[columns - 1 - f];
-        }
-    }
-}
 
 template <class T, const auto& Taps>
 inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains, int n_gains,
@@ -302,9 +210,12 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
         for (; made < first + R::pairs; ++made) {
             make_pair<T>(level, 2 * made, c0, c1, s.ring[made & (kRing - 1)]);
         }
-        filter_quad<T, Taps>(QuadPairs(s.ring, first, R::pairs), c1 - c0, shift_mu, shift_sq, kPad + c0 - x0, s.rows);
+        filter_quad<T, Taps>(QuadPairs(s.ring, first, R::pairs), c1 - c0, shift_mu, shift_sq,
+                             kPad + c0 - x0, s.rows);
         for (int q = 0; q < kQuad && y + q < height; ++q) {
-            mirror_edges(s.rows[q], R::half, x0 == 0, x1 == width, x1 - x0);
+            const bool left = x0 == 0, right = x1 == width;
+            for (auto& mean : s.rows[q].mean) mirror_edges(mean + kPad, R::half, left, right, x1 - x0);
+            for (auto& m : s.rows[q].moment) m.mirror(kPad, R::half, left, right, x1 - x0);
             add_row<Taps>(s.rows[q], x1 - x0, gains, n_gains, lanes);
         }
         lanes.flush(n_gains, out);
@@ -330,88 +241,11 @@ inline void vif_statistic(const VifLevel& level, const double* gains, int n_gain
     using U16T = std::uint16_t;
     switch (level.scale) {
         case 0:
-            if (level.ref.depth == 8) return vif_level<U8T, kVif0>(level, gains, n_gains, scratch, out);
-            return vif_level<U16T, kVif0>(level, gains, n_gains, scratch, out);
-        case 1: return vif_level<U16T, kVif1>(level, gains, n_gains, scratch, out);
-        case 2: return vif_level<U16T, kVif2>(level, gains, n_gains, scratch, out);
-        default: return vif_level<U16T, kVif3>(level, gains, n_gains, scratch, out);
-    }
-}
-
-// ---- halving ----------------------------------------------------------------------------------
-
-template <class T>
-inline void make_sample_pair(const Plane& in, int first_row, int x0, int x1, std::uint16_t* slot) {
-    const T* a = static_cast<const T*>(row_of(in, mirror(first_row, in.height)));
-    const T* b = static_cast<const T*>(row_of(in, mirror(first_row + 1, in.height)));
-    const std::uint16_t bias = sizeof(T) == 1 ? 0 : kBias;
-    for (int x = x0; x < x1; x += kLanes16, slot += 2 * kLanes16) {
-        store_pair(slot, load_samples(a, x, x1) ^ bias, load_samples(b, x, x1) ^ bias);
-    }
-}
-
-template <class T, const auto& Taps>
-inline void halve_strip(const Plane& in, int shift, int x0, int x1, VifScratch& s,
-                        std::uint16_t* out, std::ptrdiff_t out_stride) {
-    constexpr int k = sizeof(Taps) / sizeof(Taps[0]);
-    using R = Reach<k>;
-    const int c0 = x0 > 0 ? x0 - R::half : 0;
-    const int c1 = x1 + R::half < in.width ? x1 + R::half : in.width;
-    const std::uint32_t offset = (sizeof(T) == 1 ? 0 : kDotOffset) + (1u << (shift - 1));
-    int made = -R::above / 2;
-    for (int y = 0; y + 1 < in.height; y += kQuad) {
-        const int first = (y - R::above) / 2;
-        for (; made < first + R::pairs; ++made) {
-            make_sample_pair<T>(in, 2 * made, c0, c1, s.ring[made & (kRing - 1)][0]);
-        }
-        const QuadPairs pairs(s.ring, first, R::pairs);
-        for (int x = 0; x < c1 - c0; x += kLanes16) {
-            Wide sum[kQuad];
-            dot_quad<Taps, 2>(pairs, 0, 2 * x, sum);
-            for (int q = 0; q < kQuad; q += 2) {
-                store(s.rows[q][0] + kPad + c0 - x0 + x,
-                      narrow((sum[q].a + offset) >> shift, (sum[q].b + offset) >> shift) ^ kBias);
-            }
-        }
-        for (int q = 0; q < kQuad && y + q + 1 < in.height; q += 2) {
-            std::uint16_t* row = s.rows[q][0];
-            mirror_edges(s.rows[q], R::half, x0 == 0, x1 == in.width, x1 - x0);
-            auto* dst = reinterpret_cast<std::uint16_t*>(reinterpret_cast<char*>(out) +
-                                                         (y + q) / 2 * out_stride) + x0 / 2;
-            const int n = (x1 - x0) / 2;
-            for (int x = 0; x < n; x += kLanes32) {
-                const U32 v = (dot_row_even<Taps>(row + kPad - R::half + 2 * x) + 32768u) >> 16;
-                if (n - x >= kLanes32) {
-                    store_low16(dst + x, v);
-                } else {
-                    std::uint16_t part[kLanes32];
-                    store_low16(part, v);
-                    std::memcpy(dst + x, part, (n - x) * sizeof part[0]);
-                }
-            }
-        }
-    }
-}
-
-template <class T, const auto& Taps>
-inline void halve(const Plane& in, int shift, void* scratch, std::uint16_t* out,
-                  std::ptrdiff_t out_stride) {
-    auto& s = *static_cast<VifScratch*>(scratch);
-    for (int x = 0; x < in.width; x += kStrip) {
-        const int end = x + kStrip < in.width ? x + kStrip : in.width;
-        halve_strip<T, Taps>(in, shift, x, end, s, out, out_stride);
-    }
-}
-
-inline void vif_decimate(const Plane& in, int scale, void* scratch, std::uint16_t* out,
-                         std::ptrdiff_t out_stride) {
-    const int shift = scale == 0 ? in.depth : 16;
-    switch (scale) {
-        case 0:
-            if (in.depth == 8) return halve<std::uint8_t, kVif1>(in, shift, scratch, out, out_stride);
-            return halve<std::uint16_t, kVif1>(in, shift, scratch, out, out_stride);
-        case 1: return halve<std::uint16_t, kVif2>(in, shift, scratch, out, out_stride);
-        default: return halve<std::uint16_t, kVif3>(in, shift, scratch, out, out_stride);
+            if (level.ref.depth == 8) return vif_level<U8T, kVifFilter0>(level, gains, n_gains, scratch, out);
+            return vif_level<U16T, kVifFilter0>(level, gains, n_gains, scratch, out);
+        case 1: return vif_level<U16T, kVifFilter1>(level, gains, n_gains, scratch, out);
+        case 2: return vif_level<U16T, kVifFilter2>(level, gains, n_gains, scratch, out);
+        default: return vif_level<U16T, kVifFilter3>(level, gains, n_gains, scratch, out);
     }
 }
 

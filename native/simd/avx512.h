@@ -157,8 +157,24 @@ inline I16 mulhi(I16 a, I16 b) { return as<I16>(_mm512_mulhi_epi16(raw(a), raw(b
 // (a*b + 2^14) >> 15.
 inline I16 mul_round15(I16 a, I16 b) { return as<I16>(_mm512_mulhrs_epi16(raw(a), raw(b))); }
 
-// Towards zero; every lane must fit.
+// 1 / v, off by less than one part in 2^21; anything for 0.
+inline F32 inverse(F32 v) {
+    const __m512 x = reinterpret_cast<__m512>(v), r = _mm512_rcp14_ps(x);
+    return as<F32>(_mm512_fmadd_ps(r, _mm512_fnmadd_ps(x, r, _mm512_set1_ps(1)), r));
+}
+
+// Towards zero; a lane that doesn't fit becomes anything.
 inline I32 truncate(F32 v) { return as<I32>(_mm512_cvttps_epi32(reinterpret_cast<__m512>(v))); }
+
+inline bool any_below(F32 a, F32 b) {
+    return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), _CMP_LT_OQ) != 0;
+}
+
+// Odd 32-bit lanes moved to the even places; the odd places hold anything.
+template <class V>
+inline V odd_down(V v) {
+    return as<V>(_mm512_movehdup_ps(reinterpret_cast<__m512>(v)));
+}
 
 // Bits up to the leading one; 0 for 0.
 inline U32 bit_length(U32 v) { return 32 - as<U32>(_mm512_lzcnt_epi32(raw(v))); }

@@ -84,11 +84,38 @@ inline U16 narrow(U32 a, U32 b) {
     return as<U16>(vuzp1q_u16(reinterpret_cast<uint16x8_t>(a), reinterpret_cast<uint16x8_t>(b)));
 }
 
-inline void split_biased(Wide sum, U16& hi, U16& lo) {
-    const uint16x8_t a = reinterpret_cast<uint16x8_t>(sum.a), b = reinterpret_cast<uint16x8_t>(sum.b);
-    hi = as<U16>(vuzp2q_u16(a, b));
-    lo = as<U16>(vuzp1q_u16(a, b));
-}
+// A row of 32-bit sums as the horizontal filter wants it: doubles, whose multiply-add has twice the
+// throughput of the integer one and is exact here, every result being below 2^48 / 2^16.
+template <int Span>
+struct SumRow {
+    alignas(64) double value[Span];
+
+    void store(int at, Wide sums) {
+        const uint32x4_t a = reinterpret_cast<uint32x4_t>(sums.a), b = reinterpret_cast<uint32x4_t>(sums.b);
+        vst1q_f64(value + at, vcvtq_f64_u64(vmovl_u32(vget_low_u32(a))));
+        vst1q_f64(value + at + 2, vcvtq_f64_u64(vmovl_high_u32(a)));
+        vst1q_f64(value + at + 4, vcvtq_f64_u64(vmovl_u32(vget_low_u32(b))));
+        vst1q_f64(value + at + 6, vcvtq_f64_u64(vmovl_high_u32(b)));
+    }
+
+    void mirror(int at, int half, bool left, bool right, int columns) {
+        mirror_edges(value + at, half, left, right, columns);
+    }
+
+    template <const auto& Taps>
+    Wide filter(int at) const {
+        float64x2_t acc[4] = {vdupq_n_f64(0.5), vdupq_n_f64(0.5), vdupq_n_f64(0.5), vdupq_n_f64(0.5)};
+        unroll<sizeof(Taps) / sizeof(Taps[0])>([&](auto t) {
+            constexpr double tap = tap_value<Taps>(t) / 65536.0;
+            for (int i = 0; i < 4; ++i) acc[i] = vfmaq_n_f64(acc[i], vld1q_f64(value + at + t + 2 * i), tap);
+        });
+        const auto pair = [](float64x2_t lo, float64x2_t hi) {
+            return as<U32>(vuzp1q_u32(vreinterpretq_u32_u64(vcvtq_u64_f64(lo)),
+                                      vreinterpretq_u32_u64(vcvtq_u64_f64(hi))));
+        };
+        return {pair(acc[0], acc[1]), pair(acc[2], acc[3])};
+    }
+};
 
 inline void store_low16(std::uint16_t* out, U32 v) {
     vst1_u16(out, vmovn_u32(reinterpret_cast<uint32x4_t>(v)));

@@ -93,4 +93,14 @@ inline std::int64_t sum_lanes(V v) {
     return s;
 }
 
+// Reflect `half` columns over the picture's own edges; inside the picture the halo is already there.
+// `v` points at column 0.
+template <class Sample>
+inline void mirror_edges(Sample* v, int half, bool left, bool right, int columns) {
+    for (int f = 1; f <= half; ++f) {
+        if (left) v[-f] = v[f];
+        if (right) v[columns - 1 + f] = v[columns - 1 - f];
+    }
+}
+
 }  // namespace acuity::ACUITY_ISA

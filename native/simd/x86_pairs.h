@@ -71,6 +71,33 @@ inline Wide dot_row(const std::uint16_t* p) {
     return {dot_row_even<Taps>(p), dot_row_even<Taps>(p + 1)};
 }
 
+// A row of 32-bit sums as the horizontal filter wants it: upper and lower words, each in its own row.
+template <int Span>
+struct SumRow {
+    alignas(64) std::uint16_t upper[Span];
+    alignas(64) std::uint16_t lower[Span];
+
+    // Sums that still lack kDotOffset.
+    void store(int at, Wide sums) {
+        U16 hi, lo;
+        split_biased(sums, hi, lo);
+        ACUITY_ISA::store(upper + at, hi);
+        ACUITY_ISA::store(lower + at, lo);
+    }
+
+    void mirror(int at, int half, bool left, bool right, int columns) {
+        mirror_edges(upper + at, half, left, right, columns);
+        mirror_edges(lower + at, half, left, right, columns);
+    }
+
+    // The filter from its first tap at `at`, rounded down by 16 bits.
+    template <const auto& Taps>
+    Wide filter(int at) const {
+        const Wide hi = dot_row<Taps>(upper + at), lo = dot_row<Taps>(lower + at);
+        return {hi.a + ((lo.a + 32768u) >> 16), hi.b + ((lo.b + 32768u) >> 16)};
+    }
+};
+
 // (a*b + 2^31) >> 32 of unsigned lanes.
 inline U32 mul_round32(U32 a, U32 b) {
     return join_high(mul_even(a, b) + 0x80000000u, mul_odd(a, b) + 0x80000000u);

@@ -1,0 +1,54 @@
+# Everything happens in a virtual environment of its own: make demo is all a fresh machine needs.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools
+INSTALLED := $(VENV)/.installed
+ASAN := build/asan
+
+SOURCES := CMakeLists.txt pyproject.toml \
+	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
+
+.PHONY: demo test lint bench asan check clean
+
+demo: $(INSTALLED)  ## make a clip, encode it badly, score it
+	$(BIN)/acuity demo
+
+test: $(INSTALLED) asan  ## the kernels under sanitizers, then every test
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+
+bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
+	$(BIN)/python bench/bench.py
+
+asan: $(TOOLS)  ## every kernel against its plain twin, under AddressSanitizer and UBSan
+	$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+		-DACUITY_PYTHON=OFF -DACUITY_SANITIZE=ON
+	$(BIN)/cmake --build $(ASAN)
+	$(ASAN)/native_check
+
+check: $(TOOLS)  ## the same at full speed, then how long each kernel takes
+	$(BIN)/cmake -S . -B build/check -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DACUITY_PYTHON=OFF
+	$(BIN)/cmake --build build/check
+	build/check/native_check --rounds 10
+	build/check/native_check --bench
+
+clean:
+	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A wheel is built and installed rather than an editable tree, so that what is tested is what users get.
+# The build folder stays, so only what changed is compiled.
+$(INSTALLED): $(TOOLS) $(SOURCES)
+	$(BIN)/pip install --quiet --no-build-isolation '.[dev]'
+	touch $@
+
+$(TOOLS): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet 'scikit-build-core>=0.11' 'nanobind>=2.4' cmake ninja
+	touch $@

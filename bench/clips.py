@@ -1,0 +1,77 @@
+"""Clips to measure with: textured, moving, and encoded badly enough to be worth scoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A pair of raw 4:2:0 files of the same geometry."""
+
+    name: str
+    width: int
+    height: int
+    depth: int
+    frames: int
+    ref: Path
+    dis: Path
+
+    @property
+    def geometry(self) -> list[str]:
+        return ["-w", str(self.width), "-h", str(self.height), "-p", "420", "-b", str(self.depth)]
+
+
+def make_clip(folder: Path, name: str, width: int, height: int, depth: int, frames: int) -> Clip:
+    """Write both files unless a run before left them there."""
+    clip = Clip(name, width, height, depth, frames, folder / f"{name}_ref.yuv", folder / f"{name}_dis.yuv")
+    size = width * height * 3 // 2 * (1 if depth == 8 else 2) * frames
+    if all(p.exists() and p.stat().st_size == size for p in (clip.ref, clip.dis)):
+        return clip
+    canvas = _texture(width + _TRAVEL, height + _TRAVEL, seed=width)
+    with clip.ref.open("wb") as ref, clip.dis.open("wb") as dis:
+        for index in range(frames):
+            luma = _window(canvas, width, height, index)
+            _write(ref, luma, depth)
+            _write(dis, _impair(luma, index), depth)
+    return clip
+
+
+_TRAVEL = 256  # how far the window wanders over the canvas
+
+
+def _texture(width: int, height: int, seed: int) -> NDArray[np.float32]:
+    """Noise at several scales over a soft gradient: flat, fine and coarse detail in one picture."""
+    rng = np.random.default_rng(seed)
+    total = np.zeros((height, width), np.float32)
+    for cell, strength in ((1, 5.0), (3, 10.0), (16, 24.0), (64, 40.0)):
+        coarse = rng.normal(size=(height // cell + 2, width // cell + 2)).astype(np.float32)
+        blocks = np.repeat(np.repeat(coarse, cell, 0), cell, 1)[:height, :width]
+        total += strength * (blocks + np.roll(blocks, 1, 0) + np.roll(blocks, 1, 1)) / 3
+    calm = np.linspace(0.05, 1.0, width, dtype=np.float32)  # the left of the picture is almost flat
+    return total * calm + np.linspace(90, 150, height, dtype=np.float32)[:, None]
+
+
+def _window(canvas: NDArray[np.float32], width: int, height: int, index: int) -> NDArray[np.float32]:
+    x, y = 5 * index % _TRAVEL, 3 * index % _TRAVEL
+    return canvas[y : y + height, x : x + width]
+
+
+def _impair(luma: NDArray[np.float32], index: int) -> NDArray[np.float32]:
+    """Blur and coarse levels, as a starved encoder leaves them; a little worse now and then."""
+    blurred = (luma + np.roll(luma, 1, 0) + np.roll(luma, 1, 1) + np.roll(luma, -1, 1)) / 4
+    step = 4 + index % 5
+    return np.round(blurred / step) * step
+
+
+def _write(file: object, luma: NDArray[np.float32], depth: int) -> None:
+    top = (1 << depth) - 1
+    dtype = np.uint8 if depth == 8 else np.dtype("<u2")
+    samples = np.clip(luma * (top / 255), 0, top).astype(dtype)
+    chroma = np.full((luma.shape[0] // 2) * (luma.shape[1] // 2) * 2, (top + 1) // 2, dtype)
+    file.write(samples.tobytes())  # type: ignore[attr-defined]
+    file.write(chroma.tobytes())  # type: ignore[attr-defined]

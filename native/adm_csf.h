@@ -1,0 +1,37 @@
+// Contrast sensitivity: how much a wavelet coefficient of each scale and direction matters.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+
+#include "kernels.h"
+
+namespace acuity {
+
+enum class CsfMode { kWatson97 = 0, kBarten = 1, kBlend = 2, kBlendMae = 3 };
+
+// A combination of options that the metric can't compute.
+struct UnsupportedOptions : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct CsfOptions {
+    CsfMode mode;
+    double view_distance;  // in display heights
+    int display_height;    // in lines
+    double scale;          // of horizontal and vertical bands, Barten's function only
+    double diagonal_scale;
+};
+
+struct CsfFactors {
+    float straight;  // bands h and v
+    float diagonal;  // band d
+};
+
+// Throws UnsupportedOptions.
+CsfFactors csf_factors(const CsfOptions& options, int scale);
+
+// The factors in the kernels' fixed point: see AdmScale::rfactor.
+void fixed_point_factors(const CsfOptions& options, int scale, std::uint32_t (&out)[3]);
+
+}  // namespace acuity

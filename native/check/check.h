@@ -1,0 +1,105 @@
+// native_check: every kernel of every table against its plain twin, and how long each takes.
+//
+// A check describes one call as a function of a table that can list the integers it produced.
+// Comparing runs it on every table and wants equal lists; timing runs the same function without one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels.h"
+#include "workspace.h"
+
+namespace acuity::check {
+
+using Integers = std::vector<std::uint64_t>;
+using Call = std::function<void(const Kernels&, void* scratch, Integers* out)>;
+
+// What to run, from the command line.
+struct Options {
+    bool bench = false;
+    int width = 1920, height = 1080, depth = 8;  // of the timed pictures
+    std::string only_kernel, only_table;
+    unsigned seed = 1;
+    int rounds = 1;  // of random sizes
+};
+
+class Session {
+  public:
+    explicit Session(const Options& options) : options(options), random(options.seed) {}
+
+    // Compares (or times) one call on pictures of that size.
+    void run(const std::string& kernel, const std::string& what, int width, int height, const Call& call);
+
+    const Options options;
+    std::mt19937 random;
+    int compared = 0, failed = 0;
+
+  private:
+    void compare(const std::string& name, int width, int height, const Call& call);
+    void time(const std::string& name, int width, int height, const Call& call);
+};
+
+// ---- inputs -----------------------------------------------------------------------------------
+
+// Samples in memory that ends with the last one, so that a sanitizer sees a read past it.
+class Samples {
+  public:
+    Samples(int width, int height, int depth, int row_padding);
+
+    void set(int x, int y, std::uint32_t value);
+    std::uint32_t get(int x, int y) const;
+    Plane plane() const;
+    std::uint32_t peak() const { return (1u << depth_) - 1; }
+    int width() const { return width_; }
+    int height() const { return height_; }
+
+  private:
+    int width_, height_, depth_;
+    std::ptrdiff_t stride_;
+    std::vector<unsigned char> bytes_;
+};
+
+struct Pair {
+    Samples ref, dis;
+    std::string pattern;
+};
+
+// One pair for each pattern: realistic, flat, and made to overflow.
+std::vector<Pair> pairs(int width, int height, int depth, std::mt19937& random);
+
+// The realistic one alone.
+Pair natural_pair(int width, int height, int depth, std::mt19937& random);
+
+// Sizes to compare at: the smallest each metric takes, around register widths, and random ones.
+struct Size {
+    int width, height;
+};
+std::vector<Size> sizes(int smallest, const Options& options, std::mt19937& random);
+
+constexpr int kDepths[] = {8, 10, 12, 16};
+
+// An owned Grid; see workspace.h for what kernels may assume about it.
+template <class Sample>
+class OwnedGrid {
+  public:
+    OwnedGrid(int width, int height) {
+        Carver measure(nullptr);
+        measure.grid<Sample>(width, height);
+        memory_.reserve(measure.used());
+        grid = Carver(memory_.block()).grid<Sample>(width, height);
+    }
+    Grid<Sample> grid;
+
+  private:
+    Workspace memory_;
+};
+
+void check_vif(Session& session);
+void check_adm(Session& session);
+void check_motion(Session& session);
+
+}  // namespace acuity::check

@@ -1,0 +1,10 @@
+#define ACUITY_ISA avx512vnni
+#include "simd/avx512.h"
+#include "simd_table.h"
+
+namespace acuity {
+
+extern const Kernels kernels_avx512vnni;
+const Kernels kernels_avx512vnni = avx512vnni::table("avx512vnni");
+
+}  // namespace acuity

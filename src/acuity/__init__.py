@@ -1,0 +1,105 @@
+"""Acuity: VMAF you can pip install, with libvmaf's own digits.
+
+    import acuity
+    report = acuity.score("reference.mp4", "distorted.mp4")
+    print(report.score, report.worst(3))
+
+Names below are imported when first used, so that importing the package costs nothing.
+"""
+
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from acuity.api import ScoreReport, model_for_size, score
+    from acuity.errors import (
+        AcuityError,
+        BackendError,
+        ClosedError,
+        FeatureError,
+        FormatError,
+        InputError,
+        ModelError,
+        NoFramesError,
+        NotReady,
+        OutputError,
+        PairingError,
+        TruncatedError,
+    )
+    from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
+    from acuity.models import Model, ModelCollection, load_model
+    from acuity.video.open import open_video
+    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairing import pair_videos
+    from acuity.video.picture import Picture, PixelFormat
+
+__version__ = "0.1.0"
+
+# Where each public name lives.
+_HOMES: _typing.Final = {
+    "acuity.api": ("ScoreReport", "model_for_size", "score"),
+    "acuity.errors": (
+        "AcuityError",
+        "BackendError",
+        "ClosedError",
+        "FeatureError",
+        "FormatError",
+        "InputError",
+        "ModelError",
+        "NoFramesError",
+        "NotReady",
+        "OutputError",
+        "PairingError",
+        "TruncatedError",
+    ),
+    "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
+    "acuity.models": ("Model", "ModelCollection", "load_model"),
+    "acuity.video.open": ("open_video",),
+    "acuity.video.pair_options": ("PairOptions",),
+    "acuity.video.pairing": ("pair_videos",),
+    "acuity.video.picture": ("Picture", "PixelFormat"),
+}
+_HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AcuityError",
+    "BackendError",
+    "BoundarySnapshot",
+    "ClosedError",
+    "FeatureError",
+    "FormatError",
+    "FrameBoundary",
+    "InputError",
+    "Measurement",
+    "Model",
+    "ModelCollection",
+    "ModelError",
+    "NoFramesError",
+    "NotReady",
+    "OutputError",
+    "PairOptions",
+    "PairingError",
+    "Picture",
+    "PixelFormat",
+    "Results",
+    "ScoreReport",
+    "TruncatedError",
+    "__version__",
+    "load_model",
+    "model_for_size",
+    "open_video",
+    "pair_videos",
+    "score",
+]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'acuity' has no attribute {name!r}")
+    value = getattr(_importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

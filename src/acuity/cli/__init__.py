@@ -1,0 +1,1 @@
+"""The commands: `vmaf` for scripts written for libvmaf, `acuity` for people."""

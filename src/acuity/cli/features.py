@@ -1,0 +1,89 @@
+"""List the feature extractors that --feature takes, or explain one of them.
+
+An option is set with NAME=OPTION=VALUE, several with NAME=OPTION=VALUE:OPTION=VALUE:
+
+    acuity score ref.mp4 dis.mp4 --feature vif=debug=true
+
+An option marked with a short name appears in the names of the features when it isn't at its
+default: integer_vif_scale0 becomes integer_vif_scale0_egl_1."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from acuity.cli.style import columns
+
+if TYPE_CHECKING:
+    from acuity.features import Extractor, Option
+
+SCHEMA: Final = "acuity.features/1"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="explain this extractor")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.features import EXTRACTORS, get_extractor
+
+    chosen = [get_extractor(arguments.name)] if arguments.name else list(EXTRACTORS.values())
+    if arguments.json:
+        print(json.dumps({"schema": SCHEMA, "features": [as_dict(e) for e in chosen]}, indent=2))
+    elif arguments.name:
+        print("\n".join(explain(chosen[0])))
+    else:
+        print("\n".join(columns([(e.name, e.summary) for e in chosen])))
+        print("\n'acuity features NAME' explains one with its options.")
+    return 0
+
+
+def explain(extractor: type[Extractor]) -> list[str]:
+    """One extractor for people."""
+    plain = [f.alias for f in extractor.features if not f.debug]
+    debug = [f.alias for f in extractor.features if f.debug]
+    lines = [f"{extractor.name}: {extractor.summary}", "", "gives:", *_wrapped(plain)]
+    if debug:
+        lines += ["", "and with debug=true:", *_wrapped(debug)]
+    rows = [
+        (o.name, o.alias if o.named else "", _range(o), _show(o.default), o.help) for o in extractor.options
+    ]
+    return [*lines, "", "options:", *columns([("name", "short", "values", "default", ""), *rows])]
+
+
+def as_dict(extractor: type[Extractor]) -> dict[str, object]:
+    """One extractor for machines."""
+    return {
+        "name": extractor.name,
+        "summary": extractor.summary,
+        "min_size": extractor.min_size,
+        "provides": [{"name": f.name, "key": f.alias, "debug": f.debug} for f in extractor.features],
+        "options": [
+            {
+                "name": option.name,
+                "alias": option.alias or None,
+                "type": option.kind,
+                "default": option.default,
+                "min": None if option.kind == "bool" else option.minimum,
+                "max": None if option.kind == "bool" else option.maximum,
+                "in_name": option.named,
+                "help": option.help,
+            }
+            for option in extractor.options
+        ],
+    }
+
+
+def _wrapped(names: list[str]) -> list[str]:
+    return textwrap.wrap(", ".join(names), 96, initial_indent="  ", subsequent_indent="  ")
+
+
+def _range(option: Option) -> str:
+    return "true, false" if option.kind == "bool" else f"{option.minimum:g} to {option.maximum:g}"
+
+
+def _show(value: float | bool | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"

@@ -1,0 +1,124 @@
+"""Command lines in libvmaf's manner, driven by one table.
+
+GNU getopt's rules: `--long value`, `--long=value`, unambiguous shortened long names, `-x value`,
+`-xvalue`, switches run together as in `-nq`, and `--` ends the options. Dashes and underscores in a
+long name are the same letter. argparse is not used because `-h` is the height here, and because
+the usage page, the documentation test and the parser all read this table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+class UsageError(Exception):
+    """The command line makes no sense; the message says which part, `program` whose help to read."""
+
+    program: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One option: what it is called, what it takes, what it means."""
+
+    long: str  # spelled as libvmaf spells it, with underscores
+    help: str
+    short: str = ""
+    value: str = ""  # what to call its value in the usage page; empty: a switch
+    parse: Callable[[str], Any] = str  # raises ValueError("should be …")
+    section: str = ""
+
+    @property
+    def spelling(self) -> str:
+        return f"-{self.short}/--{self.long}" if self.short else f"--{self.long}"
+
+
+def parse_flags(flags: Sequence[Flag], argv: Sequence[str]) -> Iterator[tuple[Flag, Any]]:
+    """Each option as it comes, with its parsed value (True for a switch)."""
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            for rest in words:
+                raise UsageError(_unexpected(rest))
+        elif word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flag = _find_long(flags, name)
+            if not flag.value:
+                if equals:
+                    raise UsageError(f"option {flag.spelling} takes no value, but got '{value}'")
+                yield flag, True
+            else:
+                yield flag, _value(flag, value if equals else _next(flag, words))
+        elif word.startswith("-") and len(word) > 1:
+            yield from _parse_short(flags, word[1:], words)
+        else:
+            raise UsageError(_unexpected(word))
+
+
+def _parse_short(flags: Sequence[Flag], letters: str, words: Iterator[str]) -> Iterator[tuple[Flag, Any]]:
+    for i, letter in enumerate(letters):
+        flag = next((f for f in flags if f.short == letter), None)
+        if flag is None:
+            raise UsageError(f"unknown option '-{letter}'")
+        if flag.value:
+            yield flag, _value(flag, letters[i + 1 :] or _next(flag, words))
+            return
+        yield flag, True
+
+
+def _find_long(flags: Sequence[Flag], name: str) -> Flag:
+    wanted = name.replace("-", "_")
+    exact = [f for f in flags if f.long.replace("-", "_") == wanted]
+    if exact:
+        return exact[0]
+    starts = [f for f in flags if wanted and f.long.replace("-", "_").startswith(wanted)]
+    if len(starts) == 1:
+        return starts[0]
+    if starts:
+        raise UsageError(f"option '--{name}' could mean {' or '.join('--' + f.long for f in starts)}")
+    near = difflib.get_close_matches(wanted, [f.long for f in flags], n=1)
+    raise UsageError(f"unknown option '--{name}'" + (f"; did you mean '--{near[0]}'?" if near else ""))
+
+
+def _next(flag: Flag, words: Iterator[str]) -> str:
+    for word in words:
+        return word
+    raise UsageError(f"option {flag.spelling} needs a value ({flag.value})")
+
+
+def _value(flag: Flag, text: str) -> Any:
+    try:
+        return flag.parse(text)
+    except ValueError as why:
+        raise UsageError(f"'{text}' is no value for option {flag.spelling}: it {why}") from None
+
+
+def _unexpected(word: str) -> str:
+    return f"unexpected argument '{word}': name the videos with -r REFERENCE and -d DISTORTED"
+
+
+def unsigned(text: str) -> int:
+    """A whole number as C's strtoul reads it: decimal, 0x hexadecimal or 0 octal."""
+    digits = text.strip().lower()
+    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") and len(digits) > 1 else 10
+    try:
+        number = int(digits, base)
+    except ValueError:
+        raise ValueError("should be a whole number") from None
+    if not 0 <= number < 1 << 32 or "_" in digits:
+        raise ValueError("should be a whole number from 0 to 4294967295")
+    return number
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A parser that takes only these words."""
+
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"should be one of {', '.join(choices)}")
+        return text
+
+    return parse

@@ -1,0 +1,90 @@
+"""Acuity: VMAF you can pip install.
+
+Measure how much a viewer sees of what encoding did to a video, with libvmaf's own digits:
+
+    acuity score original.mp4 encoded.mp4
+
+Raw YUV, Y4M and every container work; no ffmpeg is needed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from acuity.cli.exits import guarded
+from acuity.cli.getopt import UsageError
+
+# A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
+# its help. Only the module of the command that was called is imported.
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "score": ("acuity.cli.score", "score a distorted video against its reference"),
+    "models": ("acuity.cli.models", "list the models that can be named"),
+    "features": ("acuity.cli.features", "list the feature extractors and their options"),
+    "backends": ("acuity.cli.backends", "list what this machine can compute with"),
+    "demo": ("acuity.cli.demo", "make a clip, encode it badly, score it"),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our exit codes and our way to say what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The `acuity` command."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded("acuity", lambda: _run(arguments))
+
+
+def _run(argv: list[str]) -> int:
+    if argv and argv[0] in COMMANDS:
+        return _run_command(argv[0], argv[1:])
+    parser = Parser(
+        prog="acuity",
+        usage="acuity COMMAND [options]",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    width = max(map(len, COMMANDS))
+    table = "\n".join(f"  {name:{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
+    parser.epilog = (
+        f"commands:\n{table}\n\n'acuity COMMAND --help' teaches one of them.\n"
+        "The vmaf command takes libvmaf's own options: 'vmaf --help'."
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
+    known = parser.parse_args(argv)
+    if known.version:
+        from acuity import __version__
+
+        print(f"acuity {__version__}")
+        return 0
+    if known.command is not None:
+        raise UsageError(f"'{known.command}' is no command: use one of {', '.join(COMMANDS)}")
+    parser.print_help()
+    return 0
+
+
+def _run_command(name: str, argv: list[str]) -> int:
+    module = importlib.import_module(COMMANDS[name][0])
+    parser = Parser(
+        prog=f"acuity {name}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.configure(parser)
+    try:
+        code: int = module.run(parser.parse_args(argv))
+    except UsageError as error:
+        error.program = parser.prog
+        raise
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Progress while scoring: a bar for people, a line now and then for logs, libvmaf's meter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, Protocol, TextIO
+
+from acuity.cli.style import Style, clock
+
+_BAR: Final = 24
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_SPINNER: Final = "|/-\\"
+
+
+class Progress(Protocol):
+    """Told after each frame how far the work is; `done` is told once, also when it failed."""
+
+    wants_mean: bool  # whether to work out the mean score of the frames so far
+
+    def frame(self, frames: int, total: int | None, mean: float | None) -> None: ...
+
+    def done(self) -> None: ...
+
+
+class Quiet:
+    """Says nothing."""
+
+    wants_mean = False
+
+    def frame(self, frames: int, total: int | None, mean: float | None) -> None:
+        pass
+
+    def done(self) -> None:
+        pass
+
+
+class _Timed:
+    """Redraws at most every `every` seconds; the last state is always shown."""
+
+    wants_mean = True
+
+    def __init__(self, stream: TextIO, every: float, now: Callable[[], float]) -> None:
+        self._stream = stream
+        self._every = every
+        self._now = now
+        self._start = now()
+        self._drawn = self._start
+        self._state: tuple[int, int | None, float | None] | None = None
+        self._shown = False
+
+    def frame(self, frames: int, total: int | None, mean: float | None) -> None:
+        self._state = (frames, total, mean)
+        self._shown = False
+        if self._now() - self._drawn >= self._every:
+            self._show()
+
+    def _show(self) -> None:
+        if self._state is not None and not self._shown:
+            self._drawn = self._now()
+            self._shown = True
+            frames, total, mean = self._state
+            speed = frames / max(self._drawn - self._start, 1e-9)
+            self._stream.write(self.text(frames, total, mean, speed))
+            self._stream.flush()
+
+    def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
+        raise NotImplementedError
+
+    def done(self) -> None:
+        self._show()
+
+
+class Bar(_Timed):
+    """One line that is redrawn in place: frames, percent, fps, time left, running mean."""
+
+    def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream, 0.1, now)
+        self._style = Style(stream)
+
+    def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
+        line = describe(frames, total, mean, speed)
+        room = min(_BAR, self._style.columns - len(line) - 4)
+        if total and room > 3:
+            line = f"{self._bar(min(frames / total, 1.0), room)} {line}"
+        while len(line) >= self._style.columns and "  " in line:
+            line = line.rpartition("  ")[0]  # whole parts go: half a number misleads
+        return f"\r{line}\033[K"
+
+    def _bar(self, share: float, width: int) -> str:
+        if not self._style.unicode:
+            return f"[{'#' * round(share * width):<{width}}]"
+        full, rest = divmod(round(share * width * 8), 8)
+        return f"{'█' * full + (_EIGHTHS[rest] if rest else ''):<{width}}▕"
+
+    def done(self) -> None:
+        super().done()
+        if self._state is not None:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+class Lines(_Timed):
+    """A line every few seconds, for logs; a short run prints none."""
+
+    def __init__(self, stream: TextIO, every: float = 5.0, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream, every, now)
+
+    def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
+        return describe(frames, total, mean, speed) + "\n"
+
+    def done(self) -> None:
+        pass
+
+
+class Meter(Bar):
+    """libvmaf's: frames, a spinner, frames a second (of wall time)."""
+
+    wants_mean = False
+
+    def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
+        plural = " " if frames == 1 else "s"
+        return f"\r{frames} frame{plural} {_SPINNER[frames % 4]} {speed:.2f} FPS\033[K"
+
+
+def describe(frames: int, total: int | None, mean: float | None, speed: float) -> str:
+    """`12/48 frames  25%  61.0 fps  0:01 left  mean 76.67`, less what is not known."""
+    parts = [f"{frames}/{total} frames" if total else f"{frames} frames"]
+    if total:
+        parts.append(f"{100 * min(frames / total, 1.0):.0f}%")
+    parts.append(f"{speed:.1f} fps")
+    if total and speed > 0:
+        parts.append(f"{clock(max(total - frames, 0) / speed)} left")
+    if mean is not None:
+        parts.append(f"mean {mean:.2f}")
+    return "  ".join(parts)
+
+
+def for_people(stream: TextIO, quiet: bool) -> Progress:
+    """The progress that suits a stream."""
+    if quiet:
+        return Quiet()
+    return Bar(stream) if stream.isatty() else Lines(stream)

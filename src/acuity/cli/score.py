@@ -1,0 +1,85 @@
+"""Score a distorted video against its reference: how much of what encoding did would a viewer see?
+
+100 looks like the reference, 0 is as bad as it gets. A few common ways to ask:
+
+    acuity score original.mp4 encoded.mp4
+    acuity score original.mp4 encoded.mp4 -o report.json
+    acuity score original.mp4 encoded.mp4 --model vmaf_v0.6.1neg --pool p5
+    acuity score ref_1920x1080_420p10.yuv encoded.mkv
+    acuity score original.mp4 encoded.mp4 --json
+
+What isn't said is found out where that is safe: the size and format of raw video from its file
+name, the model from the resolution. What could give a wrong number is refused with the option that
+settles it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from acuity.cli.document import about, as_json
+from acuity.cli.progress import for_people
+from acuity.cli.score_options import check_pools, configure, report_format, request
+from acuity.cli.scoring import AnyModel, Outcome, check_target, run_request
+from acuity.cli.style import Style, columns
+from acuity.cli.summary import summary
+from acuity.video.pairing import Pairing
+
+__all__ = ["configure", "run", "score_and_report"]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    check_pools(arguments.pools)
+    format = report_format(arguments)
+    wanted = request(arguments)
+    if arguments.output:
+        check_target(arguments.output, (arguments.reference, arguments.distorted))
+    quiet = arguments.quiet or arguments.json
+    outcome = run_request(wanted, for_people(sys.stderr, quiet), None if quiet else announce)
+    if arguments.output:
+        _write(outcome, arguments.output, format, arguments.precision)
+    print("\n".join(_answer(outcome, arguments)))
+    return 0
+
+
+def score_and_report(reference: str, distorted: str) -> int:
+    """Score two files as `acuity score REF DIS` does."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    return run(parser.parse_args([reference, distorted]))
+
+
+def announce(pairing: Pairing, models: list[AnyModel], chosen: str | None) -> None:
+    """Before the first frame: what is going to be compared, with which models."""
+    style = Style(sys.stderr)
+    rows = []
+    for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
+        rate = f", {float(info.rate):.6g} fps" if info.rate else ""
+        codec = f", {info.codec}" if info.codec else ""
+        pixels = f"{info.width}x{info.height}, {info.format.layout} {info.format.depth}-bit"
+        rows.append((role, os.path.basename(info.path), f"{pixels}{rate}{codec}"))
+    for model in models:
+        why = f"the one for {pairing.width}x{pairing.height}; --model takes another"
+        shown = "" if model.name == "vmaf" else f"shown as {model.name}"
+        rows.append(("model", model.label, why if model.label == chosen else shown))
+    print("\n".join(style("dim", line) for line in columns(rows)), file=sys.stderr)
+
+
+def _answer(outcome: Outcome, arguments: argparse.Namespace) -> list[str]:
+    if arguments.json:
+        document = as_json(
+            outcome, pools=arguments.pools, worst=arguments.worst, per_frame=arguments.per_frame
+        )
+        return [document]
+    if arguments.quiet:
+        return [f"{outcome.results.pool(model.name):.6f}" for model in outcome.models]
+    return summary(outcome, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
+
+
+def _write(outcome: Outcome, path: str, format: str, precision: str) -> None:
+    from acuity import __version__
+    from acuity.report import write_report
+
+    extra = {"acuity": about(outcome)}
+    write_report(outcome.results, path, format, precision, extra=extra, version=__version__)

@@ -1,0 +1,170 @@
+"""The options of `acuity score`, and the request they make."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from fractions import Fraction
+from typing import Any, Final
+
+from acuity.cli.backends import start_backend
+from acuity.cli.getopt import UsageError
+from acuity.cli.inputs import RawGeometry
+from acuity.cli.scoring import AUTO, Request
+from acuity.cli.vmaf_options import PAIRING
+
+FORMATS: Final = ("json", "xml", "csv", "sub")
+
+
+def whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    if whole(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' should be 1 or more")
+    return int(text)
+
+
+def size(text: str) -> tuple[int, int]:
+    width, x, height = text.lower().partition("x")
+    if not x:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size: write it as 1920x1080")
+    return positive(width), positive(height)
+
+
+def rate(text: str) -> Fraction:
+    try:
+        number = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if not 0 < number <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}' is no frame rate: write it as 25 or 30000/1001")
+    return number
+
+
+def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return names, {"help": help, **settings}
+
+
+_MODEL = (
+    "a name from 'acuity models', a file, or libvmaf's notation version=NAME:name=LABEL:...; "
+    "may be repeated (default: by resolution)"
+)
+_FEATURE = "one more extractor from 'acuity features', as NAME or NAME=OPTION=VALUE:...; may be repeated"
+_POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
+_PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
+
+GROUPS: Final = {
+    "what to measure": (
+        _entry("-m", "--model", help=_MODEL, action="append", metavar="SPEC", dest="models"),
+        _entry("--feature", help=_FEATURE, action="append", default=[], metavar="SPEC", dest="features"),
+        _entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),
+    ),
+    "output": (
+        _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
+        _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
+        _entry("--precision", help=_PRECISION, default="legacy", metavar="P"),
+        _entry("--json", help="print one JSON document on standard output", action="store_true"),
+        _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
+        _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
+        _entry("-q", "--quiet", help="no progress, only the score", action="store_true"),
+    ),
+    "which frames": (
+        _entry("--frames", help="stop after N frames", type=whole, default=0, metavar="N"),
+        _entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),
+        _entry("--skip-ref", help="of the reference", type=whole, metavar="N"),
+        _entry("--skip-dis", help="of the distorted", type=whole, metavar="N"),
+        _entry(
+            "--subsample",
+            help="score every N-th frame only: faster, and blind to what lies between",
+            type=positive,
+            default=1,
+            metavar="N",
+        ),
+    ),
+    "where the two videos differ": tuple(
+        _entry(f"--{name}", help=text, metavar="WORD") for name, text in PAIRING.items()
+    ),
+    "raw video, where the file name doesn't say it": (
+        _entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),
+        _entry("-w", "--width", help="or each by itself", type=positive, metavar="N"),
+        _entry("--height", help="of the pictures", type=positive, metavar="N"),
+        _entry("-p", "--pixel-format", help="chroma", choices=("400", "420", "422", "444")),
+        _entry("-b", "--bitdepth", help="bits a sample", type=int, choices=(8, 10, 12, 14, 16)),
+        _entry("--fps", help="frame rate, as in 25 or 30000/1001", type=rate, metavar="RATE"),
+    ),
+    "work (the scores are the same)": (
+        _entry("--threads", help="threads (default and 0: all cores)", type=whole, metavar="N"),
+        _entry("--cpu", help="instruction set, as 'acuity backends' lists them", metavar="SET"),
+        _entry("--backend", help="auto or cpu", default="auto", metavar="NAME"),
+    ),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reference", metavar="REF", help="the original")
+    parser.add_argument("distorted", metavar="DIS", help="the version to judge")
+    for title, entries in GROUPS.items():
+        group = parser.add_argument_group(title)
+        for names, settings in entries:
+            group.add_argument(*names, **settings)
+
+
+def request(arguments: argparse.Namespace) -> Request:
+    """What to score; refuses what can be refused before a file is opened."""
+    from acuity.video.pair_options import PairOptions
+
+    start_backend(arguments.backend)
+    width, height = arguments.size or (arguments.width, arguments.height)
+    words = {name: getattr(arguments, name) for name in PAIRING if getattr(arguments, name) is not None}
+    skip = arguments.skip or 0
+    return Request(
+        arguments.reference,
+        arguments.distorted,
+        models=arguments.models or (AUTO,),
+        features=arguments.features,
+        geometry=RawGeometry(width, height, arguments.pixel_format, arguments.bitdepth),
+        guess=True,
+        rate=arguments.fps,
+        pairing=PairOptions(
+            **words,
+            frame_skip_ref=skip if arguments.skip_ref is None else arguments.skip_ref,
+            frame_skip_dis=skip if arguments.skip_dis is None else arguments.skip_dis,
+            frame_count=arguments.frames,
+        ),
+        threads=arguments.threads or None,
+        subsample=arguments.subsample,
+        instruction_set=arguments.cpu,
+    )
+
+
+def report_format(arguments: argparse.Namespace) -> str:
+    """The format of the report, from --format or the file's name."""
+    from acuity.report.precision import parse_precision
+
+    parse_precision(arguments.precision)
+    if arguments.format or not arguments.output:
+        return str(arguments.format or "json")
+    suffix = os.path.splitext(str(arguments.output))[1].lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise UsageError(
+            f"'{arguments.output}' doesn't say its format: end it with .json, .xml, .csv or .sub, "
+            "or pass --format"
+        )
+    return suffix
+
+
+def check_pools(methods: list[str]) -> None:
+    """Ask each method for the pool of one frame: a typing error shouldn't cost a whole run."""
+    import numpy as np
+
+    from acuity.measure import pool
+
+    for method in methods:
+        try:
+            pool(np.ones(1), method)
+        except ValueError as error:
+            raise UsageError(f"argument --pool: {error}") from None

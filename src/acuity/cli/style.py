@@ -1,0 +1,46 @@
+"""How text looks on a terminal: what the stream can show, bold and dim, times."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from typing import Final, TextIO
+
+_CODES: Final = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36"}
+
+
+class Style:
+    """Decorates text for one stream, or leaves it plain where decoration would be noise."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.terminal = stream.isatty()
+        self.colour = self.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self.unicode = "utf" in (getattr(stream, "encoding", None) or "").lower()
+        self.columns = shutil.get_terminal_size((80, 24)).columns if self.terminal else 80
+
+    def __call__(self, name: str, text: str) -> str:
+        return f"\033[{_CODES[name]}m{text}\033[0m" if self.colour else text
+
+
+def clock(seconds: float, decimals: int = 0) -> str:
+    """1:02:03 or 2:03, with fractions where a frame has to be found."""
+    units = round(seconds * 10**decimals)
+    whole, fraction = divmod(units, 10**decimals)
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    text = f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
+    return f"{text}.{fraction:0{decimals}d}" if decimals else text
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
+    """Rows of cells as aligned lines; the last cell may be as long as it likes."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    return [
+        indent + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

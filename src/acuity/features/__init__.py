@@ -1,0 +1,62 @@
+"""Feature extractors: one file each, one line each in the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from acuity.errors import FeatureError
+from acuity.features.adm import Adm
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.motion import Motion
+from acuity.features.options import Option, OptionValue, parse_feature
+from acuity.features.vif import Vif
+
+EXTRACTORS: Final[dict[str, type[Extractor]]] = {cls.name: cls for cls in (Adm, Motion, Vif)}
+
+_PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
+
+
+def get_extractor(name: str) -> type[Extractor]:
+    """The extractor of that name; FeatureError if there is none."""
+    try:
+        return EXTRACTORS[name]
+    except KeyError:
+        raise FeatureError(
+            f"unknown feature extractor '{name}': use one of {', '.join(EXTRACTORS)}"
+        ) from None
+
+
+def extractor_for_feature(long_name: str) -> type[Extractor]:
+    """The extractor that provides a feature; FeatureError if none does."""
+    return _provider(long_name)[0]
+
+
+def feature_key(long_name: str, options: Mapping[str, OptionValue]) -> str:
+    """The key of a feature computed with these options, e.g. 'integer_vif_scale0_egl_1'."""
+    extractor, feature = _provider(long_name)
+    return extractor(options).key(feature)
+
+
+def _provider(long_name: str) -> tuple[type[Extractor], Feature]:
+    try:
+        return _PROVIDERS[long_name]
+    except KeyError:
+        raise FeatureError(
+            f"no extractor provides the feature '{long_name}': there are {', '.join(EXTRACTORS)}"
+        ) from None
+
+
+__all__ = [
+    "EXTRACTORS",
+    "Extractor",
+    "Feature",
+    "Frame",
+    "Geometry",
+    "Option",
+    "OptionValue",
+    "extractor_for_feature",
+    "feature_key",
+    "get_extractor",
+    "parse_feature",
+]

@@ -1,0 +1,142 @@
+"""What every extractor is: a name, options, features it provides, and a way to compute them.
+
+An Extractor object is one extractor with its settings. Objects that can share work (they have the same
+`sharing`) are computed by one Runner, which belongs to one worker thread.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+from acuity.errors import FeatureError
+from acuity.features.options import Option, OptionValue, name_suffix, parse_options
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+    from acuity.video.picture import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A figure an extractor gives for each frame."""
+
+    name: str  # the long name, as model files have it
+    alias: str  # the short name, as reports have it
+    debug: bool = False  # only with the option `debug`
+    late: bool = False  # derived from the figures of several frames, so it can come after the frame's own
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """What all pictures of a measurement have in common."""
+
+    width: int
+    height: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A pair of pictures, with earlier reference pictures for extractors that look back."""
+
+    index: int
+    ref: Picture
+    dis: Picture
+    before: tuple[Picture, ...] = ()  # the nearest first
+
+
+class Runner(Protocol):
+    """Computes a group of extractors; used by one thread at a time."""
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        """Figures of the frame by key."""
+        ...
+
+
+class Derivation(Protocol):
+    """Derives late features from figures that arrive in frame order."""
+
+    source: str  # the key of the figures it reads
+
+    def push(self, value: float) -> list[tuple[str, int, float]]:
+        """Take the next frame's figure; give what is known now as (key, frame, value)."""
+        ...
+
+    def finish(self) -> list[tuple[str, int, float]]:
+        """No more frames come: give the rest."""
+        ...
+
+
+class Extractor(ABC):
+    """One extractor with its settings."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]]
+    features: ClassVar[tuple[Feature, ...]]
+    min_size: ClassVar[int]  # smallest width and height
+    min_size_reason: ClassVar[str]
+    every_frame: ClassVar[bool] = False  # computed also for frames that subsampling leaves out
+    needs_chroma: ClassVar[bool] = False
+
+    def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
+        self.settings = parse_options(self.name, self.options, given or {})
+        self.suffix = name_suffix(self.options, self.settings)
+
+    @property
+    def identity(self) -> str:
+        """Equal for extractors whose features have the same keys."""
+        return self.name + self.suffix
+
+    def merge(self, other: Extractor) -> Extractor:
+        """One extractor that provides what both do; they have the same identity."""
+        settings = dict(self.settings)
+        settings["debug"] = self.flag("debug") or other.flag("debug")
+        return type(self)(settings)
+
+    def flag(self, option: str) -> bool:
+        return bool(self.settings[option])
+
+    def number(self, option: str) -> float:
+        return float(self.settings[option])
+
+    def key(self, feature: Feature) -> str:
+        """The name under which collectors, models and reports know the feature with these settings."""
+        return feature.alias + self.suffix
+
+    def keys(self, *, late: bool) -> list[str]:
+        """Keys of the features these settings provide, in report order."""
+        debug = self.flag("debug")
+        return [self.key(f) for f in self.features if f.late == late and (debug or not f.debug)]
+
+    def check_size(self, geometry: Geometry) -> None:
+        """Refuse pictures this extractor's arithmetic has no answer for."""
+        if min(geometry.width, geometry.height) < self.min_size:
+            raise FeatureError(
+                f"{self.name} needs pictures of at least {self.min_size}x{self.min_size} samples, because "
+                f"{self.min_size_reason}, and these are {geometry.width}x{geometry.height}"
+            )
+
+    @property
+    def lookback(self) -> int:
+        """How many earlier reference pictures it needs."""
+        return 0
+
+    @property
+    @abstractmethod
+    def sharing(self) -> Hashable:
+        """Equal for extractors of a class that one Runner can compute together."""
+
+    @classmethod
+    @abstractmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> Runner:
+        """Something that computes all members, which have the same `sharing`."""
+
+    def derivation(self) -> Derivation | None:
+        """A fresh derivation of the late features, where there are any."""
+        return None

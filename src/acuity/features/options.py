@@ -1,0 +1,107 @@
+"""Options of extractors: tables, one place that parses and checks them, and their part in names."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from acuity.errors import FeatureError
+
+OptionValue = str | float | bool | int
+Setting = float | bool | int
+
+_SWITCHES: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. A `named` one adds `_alias_value` to feature names where it differs from the default."""
+
+    name: str
+    alias: str
+    kind: Literal["bool", "int", "float"]
+    default: Setting
+    minimum: float = 0.0
+    maximum: float = 0.0
+    named: bool = True
+    help: str = ""
+
+    def parse(self, value: OptionValue) -> Setting:
+        """The value in the option's own type; ValueError says what it must be."""
+        if self.kind == "bool":
+            return _parse_switch(value)
+        number = _parse_number(value)
+        if self.kind == "int" and number != int(number):
+            raise ValueError("a whole number")
+        if not self.minimum <= number <= self.maximum:
+            raise ValueError(f"between {self.minimum:g} and {self.maximum:g}")
+        return int(number) if self.kind == "int" else number
+
+    def suffix(self, setting: Setting) -> str:
+        """What the setting adds to the names of features."""
+        if not self.named or setting == self.default:
+            return ""
+        key = self.alias or self.name
+        return f"_{key}" if self.kind == "bool" else f"_{key}_{setting:g}"
+
+
+def _parse_switch(value: OptionValue) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in _SWITCHES:
+        return _SWITCHES[value]
+    raise ValueError("true or false")
+
+
+def _parse_number(value: OptionValue) -> float:
+    """The number as libvmaf uses it: through single precision, to six significant digits."""
+    if isinstance(value, bool):
+        raise ValueError("a number")
+    try:
+        single: float = struct.unpack("f", struct.pack("f", float(value)))[0]
+    except (ValueError, OverflowError):
+        raise ValueError("a number") from None
+    if not math.isfinite(single):
+        raise ValueError("a finite number")
+    return float(f"{single:g}")
+
+
+def parse_options(
+    extractor: str, options: Iterable[Option], given: Mapping[str, OptionValue]
+) -> dict[str, Setting]:
+    """Every option's setting, the given ones checked; FeatureError names what is wrong."""
+    table = {option.name: option for option in options}
+    settings = {option.name: option.default for option in table.values()}
+    for name, value in given.items():
+        if name not in table:
+            raise FeatureError(f"{extractor} has no option '{name}': it has {', '.join(table)}")
+        try:
+            settings[name] = table[name].parse(value)
+        except ValueError as error:
+            raise FeatureError(f"{extractor}: {name} cannot be {value!r}: it must be {error}") from None
+    return settings
+
+
+def name_suffix(options: Iterable[Option], settings: Mapping[str, Setting]) -> str:
+    """What the settings add to feature names, in the order of the options' names."""
+    ordered = sorted(options, key=lambda option: option.name)
+    return "".join(option.suffix(settings[option.name]) for option in ordered)
+
+
+def parse_feature(text: str) -> tuple[str, dict[str, str]]:
+    """Split 'vif=debug=true:vif_enhn_gain_limit=1.0' into the extractor's name and its options as text."""
+    name, separator, rest = text.partition("=")
+    options: dict[str, str] = {}
+    if separator and not rest:
+        raise FeatureError(
+            f"feature '{text}' ends after '=': write it as extractor=option=value:option=value"
+        )
+    for part in rest.split(":") if rest else ():
+        key, equals, value = part.partition("=")
+        if not key or not equals or not value:
+            raise FeatureError(f"feature '{text}': '{part}' is no option=value")
+        options[key] = value
+    return name, options

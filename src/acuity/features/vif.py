@@ -1,0 +1,86 @@
+"""Visual information fidelity, integer arithmetic: how much of the reference's detail is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.options import Option
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+_SCALES: Final = range(4)
+
+
+class Vif(Extractor):
+    name = "vif"
+    summary = "visual information fidelity at four scales"
+    options = (
+        Option(
+            "debug", "", "bool", False, named=False, help="also give numerators, denominators and the whole"
+        ),
+        Option(
+            "vif_enhn_gain_limit",
+            "egl",
+            "float",
+            100.0,
+            1.0,
+            100.0,
+            help="limit of enhancement gain; 1 allows none",
+        ),
+        Option("vif_skip_scale0", "ssclz", "bool", False, help="leave scale 0 out"),
+    )
+    # In the order of the native outputs.
+    features = (
+        *(Feature(f"VMAF_integer_feature_vif_scale{s}_score", f"integer_vif_scale{s}") for s in _SCALES),
+        *(Feature(name, name, debug=True) for name in ("integer_vif", "integer_vif_num", "integer_vif_den")),
+        *(
+            Feature(f"integer_vif_{part}_scale{s}", f"integer_vif_{part}_scale{s}", debug=True)
+            for s in _SCALES
+            for part in ("num", "den")
+        ),
+    )
+    min_size = 16
+    min_size_reason = "its coarsest scale is an eighth and needs two samples to reflect"
+
+    @property
+    def sharing(self) -> Hashable:
+        return self.flag("vif_skip_scale0")
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> VifRunner:
+        return VifRunner(members, geometry, workspace, instruction_set)
+
+
+class VifRunner:
+    def __init__(
+        self, members: Sequence[Vif], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> None:
+        from acuity import _native
+
+        gains = list(dict.fromkeys(member.number("vif_enhn_gain_limit") for member in members))
+        self._native = _native.Vif(
+            workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            skip_scale0=members[0].flag("vif_skip_scale0"),
+            gains=gains,
+            instruction_set=instruction_set,
+        )
+        # Where each member's figures start in the native output, and their keys.
+        self._members = [
+            (gains.index(member.number("vif_enhn_gain_limit")) * _native.VIF_OUTPUTS, member.keys(late=False))
+            for member in members
+        ]
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        values = self._native.run(frame.ref.luma, frame.dis.luma)
+        found: dict[str, float] = {}
+        for start, keys in self._members:
+            found.update(zip(keys, values[start : start + len(keys)], strict=True))
+        return found

@@ -1,0 +1,52 @@
+"""Pictures as a measurement wants them, from what a host may hand in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from acuity.errors import InputError
+from acuity.features.extractor import Geometry
+from acuity.video.picture import LAYOUTS, Picture, PixelFormat, Samples
+
+PictureLike = Picture | Samples | tuple[Samples, ...]
+
+_BYTES: Final = np.dtype(np.uint8)
+_WORDS: Final = np.dtype(np.uint16)
+
+
+def as_picture(given: PictureLike, bitdepth: int | None) -> Picture:
+    """A Picture as it is; arrays as a copy, since their owner may reuse them for the next frame."""
+    if isinstance(given, Picture):
+        return given
+    planes = given if isinstance(given, tuple) else (given,)
+    copies: tuple[Samples, ...] = tuple(plane.copy(order="C") for plane in planes)
+    return Picture(copies, PixelFormat(_layout(copies), _depth(copies, bitdepth)))
+
+
+def geometry_of(picture: Picture) -> Geometry:
+    return Geometry(picture.width, picture.height, picture.format.depth)
+
+
+def _depth(planes: tuple[Samples, ...], bitdepth: int | None) -> int:
+    dtype = planes[0].dtype
+    if any(plane.dtype != dtype for plane in planes) or dtype not in (_BYTES, _WORDS):
+        raise InputError(f"samples must be uint8 or uint16 arrays, and these are {dtype}")
+    if dtype == _BYTES:
+        if bitdepth not in (None, 8):
+            raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
+        return 8
+    if bitdepth is None or not 8 < bitdepth <= 16:
+        raise InputError("uint16 samples don't say how deep they are: pass bitdepth=10, 12 or 16")
+    return bitdepth
+
+
+def _layout(planes: tuple[Samples, ...]) -> str:
+    shapes = [plane.shape for plane in planes]
+    if any(len(shape) != 2 for shape in shapes):
+        raise InputError(f"a plane must be an array of rows and columns, and these are {shapes}")
+    for layout in LAYOUTS:
+        if PixelFormat(layout, 8).plane_shapes(shapes[0][1], shapes[0][0]) == shapes:
+            return layout
+    raise InputError(f"planes of shapes {shapes} are no 400, 420, 422 or 444 picture")

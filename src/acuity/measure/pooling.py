@@ -1,0 +1,70 @@
+"""One figure for many frames, in libvmaf's order of arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Method = str | tuple[str, float]
+
+
+def _sequential_sum(values: Array) -> float:
+    """Adds from first to last, as libvmaf does; numpy's sum adds pairwise."""
+    return float(np.add.accumulate(values)[-1])
+
+
+def _mean(values: Array) -> float:
+    return _sequential_sum(values) / len(values)
+
+
+def _harmonic_mean(values: Array) -> float:
+    """Of values + 1, so that a zero doesn't swallow the others."""
+    with np.errstate(divide="ignore"):
+        return len(values) / _sequential_sum(1.0 / (values + 1.0)) - 1.0
+
+
+def percentile(values: Array, percent: float) -> float:
+    """The value below which `percent` of the frames lie, interpolated linearly between the two nearest."""
+    if not 0.0 <= percent <= 100.0:
+        raise ValueError(f"percentile {percent:g} must be between 0 and 100")
+    ordered = np.sort(values)
+    position = percent * (len(ordered) - 1) / 100.0
+    left = math.floor(position)
+    right = math.ceil(position)
+    if left == right:
+        return float(ordered[left])
+    return float(ordered[left] * (right - position) + ordered[right] * (position - left))
+
+
+POOLS: Final[dict[str, Callable[[Array], float]]] = {
+    "min": lambda values: float(values.min()),
+    "max": lambda values: float(values.max()),
+    "mean": _mean,
+    "harmonic_mean": _harmonic_mean,
+}
+
+
+def pool(values: Array, method: Method = "mean") -> float:
+    """Pool by 'mean', 'min', 'max', 'harmonic_mean', 'p5' (any number) or ('percentile', 5.0)."""
+    if len(values) == 0:
+        raise ValueError("there is no frame to pool")
+    if isinstance(method, tuple):
+        name, percent = method
+        if name == "percentile":
+            return percentile(values, float(percent))
+    elif method in POOLS:
+        return POOLS[method](values)
+    elif method[:1] == "p":
+        try:
+            return percentile(values, float(method[1:]))
+        except ValueError as error:
+            if "percentile" in str(error):
+                raise
+    raise ValueError(
+        f"unknown pooling method {method!r}: use one of {', '.join(POOLS)}, or p with a percentile"
+    )

@@ -1,0 +1,108 @@
+"""Worker threads with a bounded number of jobs between them and whoever submits.
+
+Kernels release the interpreter lock, so threads are enough. A job that fails stops the others: the next
+submit() or drain() raises its error in the caller.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from acuity.errors import ClosedError
+
+JobT = TypeVar("JobT")
+
+# Jobs waiting beyond those being worked on: enough to hide the feeder's own work, for little memory.
+_WAITING: Final = 1
+
+
+class Scheduler(Generic[JobT]):
+    """Runs jobs on `threads` workers; each thread makes its own worker function and keeps it."""
+
+    def __init__(self, threads: int, make_worker: Callable[[], Callable[[JobT], None]]) -> None:
+        self._make_worker = make_worker
+        self._limit = threads + _WAITING
+        self._changed = threading.Condition()
+        self._jobs: deque[JobT] = deque()
+        self._pending = 0  # submitted and not finished
+        self._done = 0
+        self._closed = False
+        self._error: BaseException | None = None
+        # Daemons, so that a caller who never closes doesn't keep the process alive.
+        self._threads = [
+            threading.Thread(target=self._work, name=f"acuity-worker-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def done(self) -> int:
+        """How many jobs are finished."""
+        return self._done
+
+    def submit(self, job: JobT) -> None:
+        """Hand over a job; waits while too many are under way."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pending < self._limit or self._stopped)
+            self._check()
+            self._jobs.append(job)
+            self._pending += 1
+            self._changed.notify_all()
+
+    def drain(self) -> None:
+        """Wait until every job is finished."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pending == 0 or self._stopped)
+            self._check()
+
+    def close(self) -> None:
+        """Drop waiting jobs, let running ones end, and join the threads; may be called again."""
+        with self._changed:
+            self._closed = True
+            self._jobs.clear()
+            self._changed.notify_all()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    @property
+    def _stopped(self) -> bool:
+        return self._closed or self._error is not None
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._closed:
+            raise ClosedError("the measurement was closed while frames were under way")
+
+    def _work(self) -> None:
+        try:
+            worker = self._make_worker()
+            while (job := self._take()) is not None:
+                worker(job)
+                del job  # its pictures may be large
+                self._finish()
+        except BaseException as error:  # every failure belongs to the caller
+            self._fail(error)
+
+    def _take(self) -> JobT | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._stopped)
+            return None if self._stopped else self._jobs.popleft()
+
+    def _finish(self) -> None:
+        with self._changed:
+            self._pending -= 1
+            self._done += 1
+            self._changed.notify_all()
+
+    def _fail(self, error: BaseException) -> None:
+        with self._changed:
+            if self._error is None:
+                self._error = error
+            self._jobs.clear()
+            self._changed.notify_all()

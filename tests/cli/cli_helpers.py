@@ -1,0 +1,100 @@
+"""Small clips, and running the commands without a new process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acuity.cli.main import main as acuity_main
+from acuity.cli.vmaf import main as vmaf_main
+
+WIDTH, HEIGHT, FRAMES = 48, 32, 5
+GEOMETRY = ("-w", str(WIDTH), "-h", str(HEIGHT), "-p", "420", "-b", "8")
+FRAME_BYTES = WIDTH * HEIGHT * 3 // 2
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def moving(frames: int = FRAMES, *, noise: int = 0, width: int = WIDTH, height: int = HEIGHT) -> bytes:
+    """4:2:0 8-bit frames of a texture that drifts; `noise` is how far samples may be off."""
+    rng = np.random.default_rng(7)
+    field = rng.integers(30, 220, (height + frames, width + frames)).astype(np.int16)
+    off = np.random.default_rng(8)
+    data = []
+    for n in range(frames):
+        luma = field[n : n + height, n : n + width]
+        if noise:
+            luma = luma + off.integers(-noise, noise + 1, luma.shape)
+        data.append(np.clip(luma, 0, 255).astype(np.uint8).tobytes())
+        data.append(bytes([128]) * (2 * ((width + 1) // 2) * ((height + 1) // 2)))
+    return b"".join(data)
+
+
+def y4m(data: bytes, *, width: int = WIDTH, height: int = HEIGHT, rate: str = "25:1") -> bytes:
+    size = width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
+    frames = [b"FRAME\n" + data[i : i + size] for i in range(0, len(data), size)]
+    return f"YUV4MPEG2 W{width} H{height} F{rate} Ip C420jpeg\n".encode() + b"".join(frames)
+
+
+def encode(
+    path: Path,
+    data: bytes,
+    *,
+    codec: str = "libx264",
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    **options: str,
+) -> Path:
+    """Frames of 4:2:0 8-bit samples in a container."""
+    import av
+
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream(codec, rate=25, options=options)
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        samples = np.frombuffer(data, np.uint8).reshape(-1, height * 3 // 2, width)
+        for rows in samples:
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(rows, format="yuv420p")))
+        out.mux(stream.encode(None))
+    return path
+
+
+def run_vmaf(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
+    code = vmaf_main(list(argv))
+    return Ran(code, *capsys.readouterr())
+
+
+def run_acuity(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
+    code = acuity_main(list(argv))
+    return Ran(code, *capsys.readouterr())
+
+
+def start(module: str, argv: Sequence[str], **settings: object) -> subprocess.CompletedProcess[str]:
+    """Run `vmaf` or `acuity` as a process of its own."""
+    command = [sys.executable, "-m", f"acuity.cli.{module}", *argv]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), **settings)  # type: ignore[call-overload,no-any-return]
+
+
+def environment() -> dict[str, str]:
+    """The test's own, with the package where the test found it."""
+    import acuity
+
+    home = str(Path(acuity.__file__).resolve().parents[1])
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }

@@ -1,0 +1,125 @@
+"""`acuity` itself, its listings and its demo."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from acuity.cli import backends, demo
+from acuity.cli.main import COMMANDS
+from acuity.errors import BackendError
+from acuity.features import EXTRACTORS
+from cli_helpers import run_acuity, run_vmaf
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("line", [[], ["--help"], ["-h"]])
+def test_help_names_every_command(capsys: Capture, line: list[str]) -> None:
+    ran = run_acuity(capsys, *line)
+    assert ran.code == 0
+    assert all(f"  {name} " in ran.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_commands_help_is_its_docstring(capsys: Capture, name: str) -> None:
+    ran = run_acuity(capsys, name, "--help")
+    assert ran.code == 0
+    doc = importlib.import_module(COMMANDS[name][0]).__doc__
+    assert doc
+    assert doc in ran.out
+
+
+def test_version(capsys: Capture) -> None:
+    from acuity import __version__
+
+    assert run_acuity(capsys, "--version").out == f"acuity {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "line", [["scores"], ["--nonsense"], ["models", "--nonsense"], ["features", "x", "y"]]
+)
+def test_unknown_words(capsys: Capture, line: list[str]) -> None:
+    ran = run_acuity(capsys, *line)
+    assert ran.code == 1
+    assert ran.err.startswith("acuity: ")
+    assert "--help'" in ran.err
+
+
+def test_models(capsys: Capture) -> None:
+    assert "vmaf_v0.6.1 " in run_acuity(capsys, "models").out
+    models = {m["name"]: m for m in json.loads(run_acuity(capsys, "models", "--json").out)["models"]}
+    assert models["vmaf_v0.6.1"]["usable"]
+    assert "VMAF_integer_feature_motion2_score" in models["vmaf_v0.6.1"]["features"]
+
+
+def test_a_model_that_does_not_load_is_listed_with_the_reason(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
+    ran = run_acuity(capsys, "models")
+    assert ran.code == 0
+    assert "not usable" in ran.out
+    models = {m["name"]: m for m in json.loads(run_acuity(capsys, "models", "--json").out)["models"]}
+    assert models["broken"]["problem"]
+    assert not models["broken"]["usable"]
+
+
+def test_features(capsys: Capture) -> None:
+    listing = run_acuity(capsys, "features").out
+    assert all(f"  {name} " in listing for name in EXTRACTORS)
+    features = json.loads(run_acuity(capsys, "features", "--json").out)["features"]
+    assert [f["name"] for f in features] == list(EXTRACTORS)
+
+
+def test_one_feature_with_its_options(capsys: Capture) -> None:
+    text = run_acuity(capsys, "features", "vif").out
+    for option in EXTRACTORS["vif"].options:
+        assert option.name in text
+    assert "1 to 100" in text
+    (vif,) = json.loads(run_acuity(capsys, "features", "vif", "--json").out)["features"]
+    gain = next(o for o in vif["options"] if o["name"] == "vif_enhn_gain_limit")
+    assert (gain["alias"], gain["type"], gain["default"], gain["min"]) == ("egl", "float", 100.0, 1.0)
+
+
+def test_an_unknown_feature(capsys: Capture) -> None:
+    ran = run_acuity(capsys, "features", "vifff")
+    assert ran.code == 1
+    assert "vifff" in ran.err
+
+
+def test_backends(capsys: Capture) -> None:
+    assert "plain" in run_acuity(capsys, "backends").out
+    ran = run_acuity(capsys, "backends", "--json")
+    assert json.loads(ran.out)["backends"][0]["instruction_sets"][-1] == {"name": "plain", "usable": True}
+    assert ran.out == run_vmaf(capsys, "--list-backends").out
+
+
+def test_a_backend_is_never_replaced_by_another() -> None:
+    assert backends.start_backend("auto") == backends.start_backend("cpu") == "cpu"
+    with pytest.raises(BackendError, match="cuda"):
+        backends.start_backend("cuda")
+    with pytest.raises(BackendError, match="abacus"):
+        backends.start_backend("abacus")
+
+
+def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "FRAMES", 4)
+    ran = run_acuity(capsys, "demo", "--keep", str(tmp_path))
+    assert ran.code == 0, ran.err
+    for word in ("VMAF", "p1 ", "worst frames", "kbit/s"):
+        assert word in ran.out
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["encoded.mp4", "original.mkv"]
+
+
+def test_demo_leaves_nothing(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tempfile
+
+    monkeypatch.setattr(demo, "FRAMES", 2)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert run_acuity(capsys, "demo").code == 0
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,25 @@
+"""libvmaf's cpumask, translated."""
+
+from __future__ import annotations
+
+import pytest
+
+from acuity.cli.cpumask import allowed
+
+X86 = ["avx512vnni", "avx512", "avx2", "sse4", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [(0, "avx512vnni"), (32, "avx512"), (16, "avx2"), (48, "avx2"), (8, "sse4"), (4, "plain"), (1, "plain"),
+     (64, "avx512vnni"), (0xFFFFFFFF, "plain")],
+)  # fmt: skip
+def test_x86(mask: int, expected: str) -> None:
+    assert allowed(X86, mask, "x86_64") == expected
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"), [(0, "neon"), (1, "plain"), (2, "neon"), (0xFFFFFFFF, "plain")]
+)
+def test_arm(mask: int, expected: str) -> None:
+    assert allowed(["neon", "plain"], mask, "aarch64") == expected

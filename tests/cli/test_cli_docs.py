@@ -1,0 +1,71 @@
+"""The pages in docs/ name every option and every key there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.cli.main import COMMANDS
+from acuity.cli.score_options import GROUPS
+from acuity.cli.vmaf_options import FLAGS
+from cli_helpers import run_acuity
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def commands() -> str:
+    return (DOCS / "cli.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def output() -> str:
+    return (DOCS / "output.md").read_text()
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.long)
+def test_options_of_vmaf(commands: str, flag: Any) -> None:
+    part = commands[: commands.index("## `acuity score")]
+    assert re.search(rf"`--{flag.long}\b", part)
+    if flag.short:
+        assert f"`-{flag.short}`" in part
+
+
+@pytest.mark.parametrize("names", [names for group in GROUPS.values() for names, _ in group])
+def test_options_of_score(commands: str, names: tuple[str, ...]) -> None:
+    part = commands[commands.index("## `acuity score") :]
+    for name in names:
+        assert re.search(rf"`{name}\b", part)
+
+
+def test_commands(commands: str) -> None:
+    assert all(f"`acuity {name}" in commands for name in COMMANDS)
+
+
+def _keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        inner = (_keys(entry) for entry in value.values())
+        return set(value).union(*inner)
+    if isinstance(value, list):
+        return set().union(*map(_keys, value))
+    return set()
+
+
+@pytest.mark.parametrize("line", [["models"], ["features"], ["backends"]])
+def test_keys_of_lists(capsys: pytest.CaptureFixture[str], output: str, line: list[str]) -> None:
+    document = json.loads(run_acuity(capsys, *line, "--json").out)
+    assert document["schema"] in output
+    missing = [key for key in _keys(document) if f"`{key}`" not in output and f'"{key}"' not in output]
+    assert missing == []
+
+
+def test_keys_of_a_score(capsys: pytest.CaptureFixture[str], output: str, clips: Path) -> None:
+    line = ["score", str(clips / "ref.y4m"), str(clips / "ref.y4m"), "--json", "--per-frame", "--pool", "p5"]
+    document = json.loads(run_acuity(capsys, *line).out)
+    del document["features"], document["per_frame"]  # their keys are names of features
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", output))))
+    assert _keys(document) - words == set()

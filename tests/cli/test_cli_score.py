@@ -1,0 +1,212 @@
+"""`acuity score`, for people and for their scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.cli.document import SCHEMA
+from cli_helpers import FRAMES, HEIGHT, WIDTH, encode, environment, moving, run_acuity, run_vmaf, y4m
+from small_model import SVM_TEXT, small_document
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def pair(clips: Path) -> list[str]:
+    return ["score", str(clips / "ref.y4m"), str(clips / "dis.y4m")]
+
+
+def document(capsys: Capture, *argv: str) -> dict[str, Any]:
+    ran = run_acuity(capsys, *argv, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.err == ""
+    parsed: dict[str, Any] = json.loads(ran.out)
+    return parsed
+
+
+def test_the_summary(capsys: Capture, pair: list[str], clips: Path) -> None:
+    ran = run_acuity(capsys, *pair, "--worst", "2")
+    assert ran.code == 0
+    score = run_vmaf(capsys, "-r", pair[1], "-d", pair[2]).err.split()[1]
+    assert f"VMAF  {float(score):.2f}" in ran.out
+    assert "vmaf_v0.6.1  the one for 48x32" in ran.err
+    for word in ("p1 ", "p50 ", "harmonic mean", "lowest", "worst frames", "fps on"):
+        assert word in ran.out
+    assert ran.out.count(" at 0:00.") == 2
+    assert "\033" not in ran.out + ran.err
+
+
+def test_quiet_prints_the_score_alone(capsys: Capture, pair: list[str]) -> None:
+    ran = run_acuity(capsys, *pair, "-q")
+    assert ran.err == ""
+    assert 0 < float(ran.out) < 100
+
+
+def test_the_json_document(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair)
+    assert found["schema"] == SCHEMA == "acuity.score/1"
+    assert found["frames"] == FRAMES
+    assert found["model"] == "vmaf_v0.6.1"
+    assert found["model_chosen_by"] == "resolution"
+    assert found["score"] == found["models"][0]["mean"] == found["features"]["vmaf"]["mean"]
+    assert found["models"][0]["min"] == found["worst"][0]["score"]
+    assert found["worst"][0]["time"] == found["worst"][0]["frame"] / 25
+    assert found["input"]["reference"]["width"] == WIDTH
+    assert "per_frame" not in found
+
+
+def test_the_figures_of_every_frame(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--per-frame", "--subsample", "2")
+    assert found["per_frame"]["frame"] == [0, 2, 4]
+    assert found["score"] == pytest.approx(sum(found["per_frame"]["vmaf"]) / 3)
+
+
+def test_figures_json_cannot_hold_are_null() -> None:
+    from acuity.cli.document import _clean
+
+    assert _clean({"a": [float("nan"), 1.0], "b": float("inf")}) == {"a": [None, 1.0], "b": None}
+
+
+def test_file_names_that_are_no_text(clips: Path, tmp_path: Path) -> None:
+    """And output that takes ASCII only: names are shown as well as they can be."""
+    odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9.y4m")
+    with open(odd, "wb") as file:
+        file.write((clips / "ref.y4m").read_bytes())
+    for extra in ([], ["--json"], ["-o", str(tmp_path / "out.json")], ["--scale", "never"]):
+        line = [sys.executable, "-m", "acuity.cli.main", "score", odd, str(clips / "ref.y4m"), *extra]
+        ran = subprocess.run(
+            line, capture_output=True, timeout=60, env={**environment(), "PYTHONIOENCODING": "ascii"}
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["acuity"]["input"]["reference"]["path"]
+
+
+def test_pools(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--pool", "p5", "--pool", "harmonic_mean")["models"][0]
+    assert found["pools"] == {"p5": found["percentiles"]["p5"], "harmonic_mean": found["harmonic_mean"]}
+    ran = run_acuity(capsys, *pair, "--pool", "p33")
+    assert "p33 " in ran.out
+
+
+def test_models_and_features_that_are_asked_for(capsys: Capture, pair: list[str]) -> None:
+    found = document(
+        capsys, *pair, "-m", "vmaf_v0.6.1neg", "-m", "vmaf_v0.6.1:name=plain", "--feature", "vif=debug=true"
+    )
+    assert [m["name"] for m in found["models"]] == ["vmaf", "plain"]
+    assert found["model_chosen_by"] == "caller"
+    assert "integer_vif_num" in found["features"]
+
+
+def test_a_bootstrap_model_shows_its_interval(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "bootstrap.json"
+    members = {"1": "rho -0.25", "2": "rho -0.26", "3": "rho -0.27"}
+    models: dict[str, Any] = {"0": small_document()}
+    for key, rho in members.items():
+        models[key] = small_document("BOOTSTRAP_LIBSVMNUSVR", SVM_TEXT.replace("rho -0.25", rho))
+        models[key]["model_dict"]["score_clip"] = [-1e6, 1e6]
+    file.write_text(json.dumps(models))
+    interval = document(capsys, *pair, "-m", str(file))["models"][0]["bootstrap"]
+    assert interval["ci_p95_lo"] < interval["bagging"] < interval["ci_p95_hi"]
+    assert "95 %" in run_acuity(capsys, *pair, "-m", str(file)).out
+    ran = run_vmaf(capsys, "-r", pair[1], "-d", pair[2], "-m", f"path={file}")
+    expected = f"{file}: {interval['bagging']:.6f}, ci.p95: [{interval['ci_p95_lo']:.6f}, "
+    assert ran.err.splitlines()[1].startswith(expected)
+
+
+@pytest.mark.parametrize("suffix", ["json", "xml", "csv", "sub"])
+def test_the_report_goes_by_its_name(capsys: Capture, pair: list[str], tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"report.{suffix}"
+    assert run_acuity(capsys, *pair, "-o", str(out)).code == 0
+    begins = {"json": "{", "xml": "<VMAF", "csv": "Frame", "sub": "{0}"}
+    assert out.read_text().startswith(begins[suffix])
+
+
+def test_a_json_report_says_what_was_compared(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    run_acuity(capsys, *pair, "-o", str(out))
+    about = json.loads(out.read_text())["acuity"]
+    assert about["model"] == "vmaf_v0.6.1"
+    assert about["input"]["distorted"]["path"] == pair[2]
+
+
+def test_a_report_of_unknown_format(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    ran = run_acuity(capsys, *pair, "-o", str(tmp_path / "report.pdf"))
+    assert ran.code == 1
+    assert "--format" in ran.err
+    assert run_acuity(capsys, *pair, "-o", str(tmp_path / "report.pdf"), "--format", "csv").code == 0
+
+
+def test_raw_video_by_its_name(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+    ref = tmp_path / f"ref_{WIDTH}x{HEIGHT}_420p8.yuv"
+    ref.write_bytes((clips / "ref.yuv").read_bytes())
+    encoded = encode(tmp_path / "dis.mkv", moving(noise=25), codec="ffv1")
+    found = document(capsys, "score", str(ref), str(encoded))
+    assert (
+        found["score"] == document(capsys, "score", str(clips / "ref.y4m"), str(clips / "dis.y4m"))["score"]
+    )
+    assert "guessed" in [note["code"] for note in found["notes"]]
+
+
+def test_raw_video_by_size(capsys: Capture, clips: Path) -> None:
+    found = document(
+        capsys, "score", str(clips / "ref.yuv"), str(clips / "dis.yuv"), "--size", f"{WIDTH}x{HEIGHT}",
+        "-p", "420", "-b", "8", "--fps", "50",
+    )  # fmt: skip
+    assert found["input"]["reference"]["frame_rate"] == "50"
+    assert found["notes"] == []
+
+
+def test_skipping(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--skip", "1", "--frames", "2")
+    assert found["frames"] == 2
+    assert found["worst"][0]["time"] >= 1 / 25
+    both = document(capsys, *pair, "--skip", "1", "--skip-dis", "2")
+    assert (both["input"]["frame_skip_ref"], both["input"]["frame_skip_dis"]) == (1, 2)
+
+
+def test_notes_reach_people_and_machines(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small.y4m"
+    small.write_bytes(y4m(moving(width=24, height=16), width=24, height=16))
+    line = ["score", str(clips / "ref.y4m"), str(small), "--scale", "force"]
+    assert "bicubic" in run_acuity(capsys, *line).out
+    assert "scaled" in [note["code"] for note in document(capsys, *line)["notes"]]
+
+
+@pytest.mark.parametrize("module", ["vmaf", "main"])
+def test_progress_on_a_terminal(module: str, clips: Path) -> None:
+    """stderr is a pseudo-terminal, so the bar and the meter are drawn; stdout stays clean."""
+    ref, dis = str(clips / "ref.y4m"), str(clips / "dis.y4m")
+    line = {"vmaf": ["-r", ref, "-d", dis], "main": ["score", ref, dis]}[module]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"acuity.cli.{module}", *line],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**environment(), "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    out, _ = process.communicate(timeout=60)
+    screen = _read_all(ours)
+    assert process.returncode == 0
+    assert ("FPS" if module == "vmaf" else f"{FRAMES}/{FRAMES} frames  100%") in screen
+    assert b"\r" not in out
+
+
+def _read_all(descriptor: int) -> str:
+    pieces = []
+    try:
+        while piece := os.read(descriptor, 4096):
+            pieces.append(piece)
+    except OSError:  # Linux's way to say that the other end is closed
+        pass
+    os.close(descriptor)
+    return b"".join(pieces).decode()

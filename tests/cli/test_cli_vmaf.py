@@ -1,0 +1,289 @@
+"""The `vmaf` command: what it takes, what it writes, what it says."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acuity.cli.getopt import UsageError
+from acuity.cli.presets import PRESETS, check_preset
+from acuity.cli.vmaf_help import help_page
+from acuity.cli.vmaf_options import FLAGS, parse
+from acuity.errors import FeatureError
+from cli_helpers import FRAMES, GEOMETRY, encode, moving, run_vmaf, start, y4m
+from golden_figures import load_cases, needs_golden
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def pair(clips: Path) -> list[str]:
+    return ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
+
+
+def report(path: Path) -> dict[str, object]:
+    document: dict[str, object] = json.loads(path.read_text())
+    return document
+
+
+# ---- what it takes --------------------------------------------------------------------------
+
+
+def test_defaults_are_libvmafs() -> None:
+    settings = parse(["-r", "a", "-d", "b"])
+    assert settings.models == ["version=vmaf_v0.6.1"]
+    assert (settings.format, settings.precision, settings.subsample) == ("xml", "legacy", 1)
+    assert (settings.threads, settings.frame_cnt, settings.cpumask, settings.backend) == (
+        None,
+        None,
+        0,
+        "auto",
+    )
+    assert parse(["-r", "a", "-d", "b", "--no_prediction"]).models == []
+
+
+def test_zero_means_what_it_means_in_libvmaf() -> None:
+    settings = parse(["-r", "a", "-d", "b", "--threads", "0", "--subsample", "0", "--frame_cnt", "0"])
+    assert (settings.threads, settings.subsample, settings.frame_cnt) == (None, 1, None)
+
+
+def test_every_option_lands_in_the_settings() -> None:
+    line = (
+        "-r a -d b -w 64 -h 36 -p 422 -b 10 -m version=x -o out --csv --precision 9 --threads 3 --feature f "
+        "--subsample 2 -c 0xff --gpumask 1 --frame_cnt 7 --frame-skip-ref 1 --frame_skip_dist 2 -n -q "
+        "--backend cpu --no_cuda --scale force --rate match"
+    )
+    settings = parse(line.split())
+    assert (settings.width, settings.height, settings.pixel_format, settings.bitdepth) == (64, 36, "422", 10)
+    assert (settings.models, settings.features) == (["version=x"], ["f"])
+    assert (settings.output, settings.format, settings.precision) == ("out", "csv", "9")
+    assert (settings.threads, settings.subsample, settings.cpumask, settings.gpumask) == (3, 2, 255, 1)
+    assert (settings.frame_cnt, settings.frame_skip_ref, settings.frame_skip_dist) == (7, 1, 2)
+    assert (settings.no_prediction, settings.quiet, settings.excluded) == (True, True, {"cuda"})
+    assert settings.pairing == {"scale": "force", "rate": "match"}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "reference"),
+        ("-r a", "distorted"),
+        ("-r a -d b -w 64 -h 36", "-p/--pixel_format, -b/--bitdepth"),
+        ("-r a -d b -w 0", "1 or more"),
+        ("-r a -d b --precision 18", "1 to 17"),
+        ("-r a -d b --backend gpu", "cuda"),
+        ("-r a -d b --aom_ctc v8.0", "v7.0"),
+        ("-r a -d b --aom_ctc proposed", "deprecated"),
+        ("-r a -d b --nflx_ctc v2.0", "v1.0"),
+    ],
+)
+def test_lines_that_make_no_sense(line: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(line.split())
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("family", PRESETS)
+def test_presets_add_models_and_features_in_order(family: str) -> None:
+    for version, preset in PRESETS[family].items():
+        settings = parse(["-r", "a", "-d", "b", "--feature", "vif", f"--{family}", version])
+        assert settings.models == list(preset.models)
+        assert settings.features == ["vif", *preset.features]
+
+
+def test_a_preset_says_which_extractors_it_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    import acuity.features
+
+    preset = PRESETS["aom_ctc"]["v3.0"]
+    have = {"psnr": None, "ciede": None, "float_ssim": None, "cambi": None}
+    monkeypatch.setattr(acuity.features, "EXTRACTORS", have)
+    with pytest.raises(FeatureError, match=r"yet: float_ms_ssim, psnr_hvs$"):
+        check_preset("aom_ctc", "v3.0", preset)
+    monkeypatch.setattr(acuity.features, "EXTRACTORS", {**have, "float_ms_ssim": None, "psnr_hvs": None})
+    check_preset("aom_ctc", "v3.0", preset)
+
+
+# ---- what it writes -------------------------------------------------------------------------
+
+
+def test_xml_is_the_default(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    ran = run_vmaf(capsys, *pair, "-o", str(tmp_path / "out"))
+    assert ran.code == 0
+    root = ET.parse(tmp_path / "out").getroot()
+    assert root.tag == "VMAF"
+    assert len(root.findall("frames/frame")) == FRAMES
+    score = root.find("pooled_metrics/metric[@name='vmaf']")
+    assert score is not None
+    assert ran.err == f"vmaf_v0.6.1: {score.get('mean')}\n"
+
+
+@pytest.mark.parametrize(
+    ("switch", "start_of_file"), [("--json", "{\n"), ("--csv", "Frame,"), ("--sub", "{0}{1}")]
+)
+def test_other_formats(
+    capsys: Capture, pair: list[str], tmp_path: Path, switch: str, start_of_file: str
+) -> None:
+    assert run_vmaf(capsys, *pair, switch, "-o", str(tmp_path / "out")).code == 0
+    assert (tmp_path / "out").read_text().startswith(start_of_file)
+
+
+def test_report_on_standard_output(capsys: Capture, pair: list[str]) -> None:
+    ran = run_vmaf(capsys, *pair, "--json", "-q", "-o", "-")
+    assert ran.err == ""
+    assert len(json.loads(ran.out)["frames"]) == FRAMES
+
+
+def test_precision(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    for precision, digits in (("legacy", 6), ("max", 12)):
+        run_vmaf(capsys, *pair, "--csv", "--precision", precision, "-o", str(tmp_path / "out"))
+        cell = (tmp_path / "out").read_text().splitlines()[1].split(",")[1]
+        assert (len(cell.partition(".")[2]) == digits) == (precision == "legacy")
+
+
+def test_raw_and_y4m_agree(capsys: Capture, pair: list[str], clips: Path) -> None:
+    raw = run_vmaf(capsys, "-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"), *GEOMETRY)
+    assert raw.err == run_vmaf(capsys, *pair).err
+
+
+def test_a_raw_reference_and_an_encoded_file(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+    lossless = encode(tmp_path / "same.mkv", moving(), codec="ffv1")
+    ran = run_vmaf(capsys, "-r", str(clips / "ref.yuv"), "-d", str(lossless), *GEOMETRY)
+    assert ran.code == 0
+    itself = run_vmaf(capsys, "-r", str(clips / "ref.y4m"), "-d", str(clips / "ref.y4m"))
+    assert ran.err.splitlines()[-1] == itself.err.splitlines()[-1]
+
+
+def test_threads_and_cpumask_change_no_digit(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    texts = []
+    for options in (["--threads", "1"], ["--threads", "3"], ["--cpumask", "0xffffffff"], ["-c", "8"]):
+        run_vmaf(capsys, *pair, *options, "--csv", "--precision", "max", "-o", str(tmp_path / "out"))
+        texts.append((tmp_path / "out").read_text())
+    assert len(set(texts)) == 1
+
+
+def test_frames_are_skipped_and_counted(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--json", "-o", str(out)]
+    run_vmaf(capsys, *pair, *options, "--frame_cnt", "2")
+    assert len(report(out)["frames"]) == 2  # type: ignore[arg-type]
+    run_vmaf(capsys, *pair, *options, "--subsample", "2")
+    assert [f["frameNum"] for f in report(out)["frames"]] == [0, 2, 4]  # type: ignore[attr-defined]
+    ran = run_vmaf(capsys, *pair, *options, "--frame_skip_ref", "1")
+    assert len(report(out)["frames"]) == FRAMES - 1  # type: ignore[arg-type]
+    assert "ended before" in ran.err
+
+
+def test_models_and_features(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    neg = "version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0:adm.adm_enhn_gain_limit=1.0:name=neg"
+    models = ["-m", "version=vmaf_v0.6.1", "-m", neg, "--feature", "vif=debug=true"]
+    ran = run_vmaf(capsys, *pair, *models, "--json", "-o", str(out))
+    assert [line.partition(":")[0] for line in ran.err.splitlines()] == ["vmaf_v0.6.1"] * 2
+    pooled = report(out)["pooled_metrics"]
+    assert {"vmaf", "neg", "integer_vif_scale0_egl_1", "integer_vif_num"} <= set(pooled)  # type: ignore[call-overload]
+
+
+def test_no_prediction_gives_the_models_features(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = run_vmaf(capsys, *pair, "-n", "-m", "version=vmaf_v0.6.1", "--json", "-o", str(out))
+    assert ran.err == ""
+    pooled = report(out)["pooled_metrics"]
+    assert "integer_vif_scale0" in pooled  # type: ignore[operator]
+    assert "vmaf" not in pooled  # type: ignore[operator]
+
+
+def _golden_runs() -> list[tuple[str, str]]:
+    wanted = ("opt_", "model_vmaf_v0.6.1")
+    cases = ("q160x90_48f", "src01_576x324_420p10", "park_joy_480x270_y4m_x264")
+    have = load_cases()
+    return [(c, r) for c in cases if c in have for r in have[c].runs if r.startswith(wanted)]
+
+
+@needs_golden
+@pytest.mark.parametrize(("case_name", "run_name"), _golden_runs())
+def test_the_command_line_of_a_golden_run(
+    capsys: Capture, tmp_path: Path, case_name: str, run_name: str
+) -> None:
+    case = load_cases()[case_name]
+    run = case.runs[run_name]
+    line = ["-r", str(case.reference), "-d", str(case.distorted), *run.args]
+    if case.width:
+        line += ["-w", str(case.width), "-h", str(case.height), "-p", str(case.pixel_format)]
+        line += ["-b", str(case.bitdepth)]
+    out = tmp_path / "out"
+    ran = run_vmaf(capsys, *line, "--json", "--precision", "max", "-o", str(out))
+    assert ran.code == run.exit == 0
+    frames = json.loads(out.read_text())["frames"]
+    assert [f["frameNum"] for f in frames] == run.frames
+    for name, values in run.metrics.items():
+        np.testing.assert_allclose([f["metrics"][name] for f in frames], values, rtol=0, atol=1e-9)
+
+
+# ---- what it says ---------------------------------------------------------------------------
+
+
+def test_quiet_with_an_output_says_nothing(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+    ran = run_vmaf(capsys, *pair, "-q", "-o", str(tmp_path / "out"))
+    assert (ran.out, ran.err) == ("", "")
+
+
+def test_quiet_without_an_output_still_says_the_score(capsys: Capture, pair: list[str]) -> None:
+    assert run_vmaf(capsys, *pair, "-q").err.startswith("vmaf_v0.6.1: ")
+
+
+def test_two_models_of_one_name_are_refused(capsys: Capture, pair: list[str]) -> None:
+    ran = run_vmaf(capsys, *pair, "-m", "version=vmaf_v0.6.1", "-m", "version=vmaf_v0.6.1neg")
+    assert ran.code == 1
+    assert ":name=" in ran.err
+
+
+def test_different_sizes_can_be_scaled_on_demand(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small.y4m"
+    small.write_bytes(y4m(moving(width=24, height=16), width=24, height=16))
+    ran = run_vmaf(capsys, "-r", str(clips / "ref.y4m"), "-d", str(small), "--scale", "force")
+    assert ran.code == 0
+    assert "bicubic" in ran.err
+
+
+def test_help_names_every_option(capsys: Capture) -> None:
+    ran = run_vmaf(capsys, "--help")
+    assert ran.code == 0
+    assert ran.out == help_page()
+    assert all(f"--{flag.long}" in ran.out for flag in FLAGS)
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_list_backends_is_json(capsys: Capture) -> None:
+    backends = json.loads(run_vmaf(capsys, "--list-backends").out)["backends"]
+    assert backends[0]["name"] == "cpu"
+    assert all({"name", "compiled", "usable", "init_status"} <= set(b) for b in backends)
+
+
+def test_the_version_needs_neither_numpy_nor_kernels() -> None:
+    code = (
+        "import sys; from acuity.cli.vmaf import main; main(['--version']); "
+        "print([m for m in ('numpy', 'av', 'acuity._native', 'argparse') if m in sys.modules])"
+    )
+    import subprocess
+    import sys
+
+    from cli_helpers import environment
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    version, loaded = ran.stdout.splitlines()
+    assert version.startswith("vmaf (acuity) ")
+    assert loaded == "[]"
+
+
+def test_exit_codes_of_a_process(clips: Path) -> None:
+    pair = ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
+    assert start("vmaf", pair).returncode == 0
+    assert start("vmaf", [*pair, "--nonsense"]).returncode == 1
+    assert start("vmaf", [*pair, "--backend", "cuda"]).returncode == 100
+    assert start("vmaf", [*pair, "--frame_skip_dist", "9"]).returncode == 101

@@ -1,0 +1,27 @@
+"""Fixtures and settings that all tests share."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "acuity", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("acuity"), max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
+
+
+def instruction_sets() -> list[str]:
+    """Those this machine runs."""
+    from acuity import _native
+
+    return [name for name, runs in _native.instruction_sets() if runs]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that asks for `instruction_set` runs once for each that this machine has."""
+    if "instruction_set" in metafunc.fixturenames:
+        metafunc.parametrize("instruction_set", instruction_sets())

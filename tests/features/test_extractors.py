@@ -1,0 +1,151 @@
+"""Extractors through their runners: sharing work changes nothing, options do what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity import _native
+from acuity.errors import FeatureError
+from acuity.features import EXTRACTORS, get_extractor
+from acuity.features.extractor import Extractor, Frame, Geometry
+from acuity.features.options import OptionValue
+from acuity.video.picture import Picture, PixelFormat
+
+GEOMETRY = Geometry(61, 47, 8)
+
+
+def picture(seed: int) -> Picture:
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0 : GEOMETRY.height, 0 : GEOMETRY.width]
+    luma = 120 + 60 * np.sin(x * 0.3 + seed) * np.cos(y * 0.2) + rng.normal(0, 6, x.shape)
+    return Picture((np.clip(luma, 0, 255).astype(np.uint8),), PixelFormat("400", 8))
+
+
+FRAME = Frame(2, picture(1), picture(2), (picture(3), picture(4)))
+
+
+def run(*members: Extractor) -> dict[str, float]:
+    runner = type(members[0]).runner(members, GEOMETRY, _native.Workspace(), "")
+    return runner.run(FRAME)
+
+
+def make(name: str, options: dict[str, OptionValue] | None = None) -> Any:
+    return get_extractor(name)(options)
+
+
+SHARED = {
+    "vif": [{}, {"vif_enhn_gain_limit": 1.0}, {"vif_enhn_gain_limit": 1.2, "debug": True}],
+    "adm": [
+        {},
+        {"adm_enhn_gain_limit": 1.0},
+        {"adm_noise_weight": 0.5, "debug": True},
+        {"adm_dlm_weight": 0.7, "adm_min_val": 0.9},
+        {"adm_enhn_gain_limit": 1.1, "adm_skip_aim": True},
+    ],
+    "motion": [{}, {"motion_fps_weight": 2.0, "debug": True}, {"motion_max_val": 3.0}],
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_work_gives_the_same_figures(name: str) -> None:
+    members = [make(name, options) for options in SHARED[name]]
+    assert len({member.sharing for member in members}) == 1
+    apart: dict[str, float] = {}
+    for member in members:
+        apart.update(run(member))
+    assert run(*members) == apart
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+@pytest.mark.parametrize("debug", [False, True])
+def test_runners_give_the_keys_the_extractor_says(name: str, debug: bool) -> None:
+    extractor = make(name, {"debug": debug})
+    assert list(run(extractor)) == extractor.keys(late=False)
+
+
+def test_different_work_is_not_shared() -> None:
+    assert make("vif").sharing != make("vif", {"vif_skip_scale0": True}).sharing
+    assert make("adm").sharing != make("adm", {"adm_norm_view_dist": 4.0}).sharing
+    assert make("motion").sharing != make("motion", {"motion_five_frame_window": True}).sharing
+
+
+def test_motion_compares_with_the_right_picture() -> None:
+    kernel = _native.Motion(_native.Workspace(), GEOMETRY.width, GEOMETRY.height, GEOMETRY.depth)
+    key = "VMAF_integer_feature_motion_sad_score"
+    assert run(make("motion"))[key] == kernel.run(picture(3).luma, picture(1).luma)
+    wide = make("motion", {"motion_five_frame_window": True})
+    assert run(wide)[f"{key}_mffw"] == kernel.run(picture(4).luma, picture(1).luma)
+    assert run(make("motion", {"motion_force_zero": True}))[f"{key}_force_0"] == 0.0
+
+
+def test_a_skipped_aim_is_zero_in_adm3() -> None:
+    full, skipped = run(make("adm")), run(make("adm", {"adm_skip_aim": True}))
+    assert full["integer_aim"] > 0
+    assert skipped["integer_aim"] == 0
+    assert skipped["integer_adm3"] == skipped["integer_adm2"] * 0.5 + 0.5
+    assert skipped["integer_adm2"] == full["integer_adm2"]
+
+
+def test_a_skipped_scale_is_zero() -> None:
+    assert run(make("vif", {"vif_skip_scale0": True}))["integer_vif_scale0_ssclz"] == 0
+    adm = run(make("adm", {"adm_skip_scale0": True, "debug": True}))
+    assert adm["integer_adm_scale0_ssz"] == 0
+    assert adm["integer_adm_num_scale0_ssz"] == 0
+
+
+def test_identical_pictures_are_perfect() -> None:
+    same = Frame(0, FRAME.ref, FRAME.ref)
+    for name in ("vif", "adm"):
+        figures = type(make(name)).runner([make(name)], GEOMETRY, _native.Workspace(), "").run(same)
+        assert figures[f"integer_{name}_scale0"] == pytest.approx(1.0, abs=1e-3)
+        assert figures[f"integer_{name}_scale3"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_flat_pictures_have_answers() -> None:
+    flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
+    for name in ("vif", "adm"):
+        figures = (
+            type(make(name)).runner([make(name)], GEOMETRY, _native.Workspace(), "").run(Frame(0, flat, flat))
+        )
+        assert all(np.isfinite(value) for value in figures.values())
+
+
+def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
+    flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
+    adm = make("adm", {"adm_noise_weight": 0.0})
+    figures = type(adm).runner([adm], GEOMETRY, _native.Workspace(), "").run(Frame(0, flat, flat))
+    assert figures["integer_adm2_nw_0"] == 1.0
+    assert figures["integer_aim_nw_0"] == 0.0
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_smallest_sizes_are_the_kernels_own(name: str) -> None:
+    smallest = getattr(_native, f"{name.upper()}_MIN_SIZE")
+    extractor = make(name)
+    assert extractor.min_size == smallest
+    extractor.check_size(Geometry(smallest, smallest, 8))
+    with pytest.raises(
+        FeatureError, match=f"{name} needs pictures of at least {smallest}x{smallest} samples, because"
+    ):
+        extractor.check_size(Geometry(smallest - 1, 100, 8))
+
+
+def test_merging_widens() -> None:
+    merged = make("adm", {"debug": True, "adm_skip_aim": True}).merge(make("adm"))
+    assert merged.flag("debug")
+    assert not merged.flag("adm_skip_aim")
+
+
+def test_barten_and_watson_differ_as_they_should() -> None:
+    watson = _native.csf_factors(0, 3.0, 1080, 1.0, 1.0)
+    assert watson[0][0] == pytest.approx(36453 / 2**21, rel=1e-4)
+    assert watson[0][1] == pytest.approx(49417 / 2**23, rel=1e-4)
+    barten = _native.csf_factors(1, 3.0, 1080, 1.0, 1.0)
+    doubled = _native.csf_factors(1, 3.0, 1080, 2.0, 1.0)
+    assert doubled[1][0] == pytest.approx(2 * barten[1][0], rel=1e-6)
+    assert doubled[1][1] == barten[1][1]
+    # Twice the lines from the same distance is the next finer scale.
+    assert _native.csf_factors(2, 3.0, 2160, 1.0, 1.0)[1] == _native.csf_factors(2, 3.0, 1080, 1.0, 1.0)[0]

@@ -1,0 +1,89 @@
+"""Golden runs that integer VIF, ADM and motion can answer, and the pictures they are about."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from acuity.errors import AcuityError
+from acuity.features import EXTRACTORS
+from acuity.measure import Measurement, Results
+from acuity.models import load_model
+from acuity.video.open import open_video
+from acuity.video.picture import Picture
+from golden_figures import GoldenCase, GoldenRun, load_cases
+
+Pair = tuple[Picture, Picture]
+
+
+@functools.lru_cache(maxsize=2)
+def pictures(name: str) -> list[Pair]:
+    """All pairs of a case, at their full bit depth."""
+    case = load_cases()[name]
+
+    def read(path: object) -> list[Picture]:
+        reader = open_video(
+            str(path),
+            width=case.width,
+            height=case.height,
+            pixel_format=case.pixel_format,
+            bitdepth=case.bitdepth,
+            luma_only=True,
+        )
+        try:
+            # A copy, since readers may use a buffer again once its picture is gone.
+            return [Picture((p.luma.copy(),), p.format, p.pts) for p in reader]
+        finally:
+            reader.close()
+
+    return list(zip(read(case.reference), read(case.distorted), strict=True))
+
+
+def arguments(run: GoldenRun, flag: str) -> list[str]:
+    return [value for name, value in zip(run.args, run.args[1:], strict=False) if name == flag]
+
+
+def is_ours(run: GoldenRun) -> bool:
+    """Whether libvmaf answered, from features that are here."""
+    if run.exit != 0 or run.name.startswith("preset_"):
+        return False
+    features = [value.partition("=")[0] for value in arguments(run, "--feature")]
+    if any(feature not in EXTRACTORS for feature in features):
+        return False
+    try:
+        return all(not load_model(spec).unknown_features() for spec in run.models) and bool(
+            features or run.models
+        )
+    except AcuityError:
+        return False
+
+
+def our_runs() -> list[tuple[GoldenCase, GoldenRun]]:
+    return [(case, run) for case in load_cases().values() for run in case.runs.values() if is_ours(run)]
+
+
+def measure(
+    case: GoldenCase,
+    run: GoldenRun,
+    threads: int,
+    instruction_set: str | None = None,
+    on_start: Callable[[Measurement], None] = lambda _: None,
+) -> Results:
+    """The run again, by Acuity."""
+    subsample = int((arguments(run, "--subsample") or ["1"])[0])
+    pairs = pictures(case.name)
+    if skipped := arguments(run, "--frame_skip_ref"):
+        refs = [ref for ref, _ in pairs][int(skipped[0]) :]
+        pairs = list(zip(refs, (dis for _, dis in pairs), strict=False))
+    if count := arguments(run, "--frame_cnt"):
+        pairs = pairs[: int(count[0])]
+    with Measurement(threads, subsample, instruction_set) as measurement:
+        for spec in run.models:
+            measurement.add_model(spec)
+        for feature in arguments(run, "--feature"):
+            measurement.add_feature(feature)
+        on_start(measurement)
+        for ref, dis in pairs:
+            measurement.add(ref, dis)
+        measurement.flush()
+        return measurement.results()

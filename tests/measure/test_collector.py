@@ -1,0 +1,88 @@
+"""Columns: they grow, know what was written, and feed derivations in frame order."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.features.motion import Motion
+from acuity.measure.collector import Collector, Column
+
+SAD = "VMAF_integer_feature_motion_sad_score"
+
+
+@given(st.dictionaries(st.integers(0, 3000), st.floats(allow_nan=True), max_size=40))
+def test_a_column_keeps_what_was_written(figures: dict[int, float]) -> None:
+    column = Column()
+    for index, value in figures.items():
+        column.write(index, value)
+    for index, value in figures.items():
+        np.testing.assert_equal(column.get(index), value)
+    written = column.written(3100)
+    assert set(np.flatnonzero(written)) == set(figures)
+    assert np.isnan(column.snapshot(3100)[~written]).all()
+    assert column.get(-1) is None
+    assert column.get(10**6) is None
+
+
+@given(st.permutations(range(12)), st.booleans())
+def test_derivations_see_frames_in_order(order: list[int], wide: bool) -> None:
+    extractor = Motion({"motion_five_frame_window": wide, "motion_moving_average": True})
+    changes = [0.0, 0.0, *np.random.default_rng(1).uniform(0, 9, 10)]
+
+    def collect(indices: list[int]) -> list[list[float]]:
+        collector = Collector()
+        keys = [*extractor.keys(late=False), *extractor.keys(late=True)]
+        collector.declare(keys)
+        derivation = extractor.derivation()
+        collector.derive(derivation)
+        for index in indices:
+            collector.write(index, {keys[0]: changes[index]})
+        collector.finish()
+        values, complete = collector.table(keys, 12)
+        assert complete.all()
+        return values.tolist()  # type: ignore[no-any-return]
+
+    assert collect(order) == collect(sorted(order))
+
+
+def test_rows_are_whole_or_nothing() -> None:
+    collector = Collector()
+    collector.declare(["a", "b"])
+    collector.write(3, {"a": 1.0})
+    assert collector.row(["a", "b"], 3) is None
+    collector.write(3, {"b": 2.0})
+    assert collector.row(["a", "b"], 3) == [1.0, 2.0]
+    values, complete = collector.table(["a", "b"], 5)
+    assert complete.tolist() == [False, False, False, True, False]
+    assert values[3].tolist() == [1.0, 2.0]
+
+
+def test_many_at_once() -> None:
+    collector = Collector()
+    collector.declare(["a"])
+    collector.write_all(np.array([700, 2, 5]), {"a": np.array([7.0, 2.0, 5.0])})
+    assert [collector.get("a", index) for index in (2, 5, 700, 3)] == [2.0, 5.0, 7.0, None]
+
+
+def test_threads_may_write_together() -> None:
+    collector = Collector()
+    collector.declare([SAD, "integer_motion2", "integer_motion3"])
+    collector.derive(Motion().derivation())
+
+    def write(first: int) -> None:
+        for index in range(first, 2000, 4):
+            collector.write(index, {SAD: float(index)})
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    collector.finish()
+    motion2, complete = collector.table(["integer_motion2"], 2000)
+    assert complete.all()
+    assert motion2[1:, 0].tolist() == [float(index) for index in range(1, 2000)]

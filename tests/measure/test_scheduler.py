@@ -1,0 +1,148 @@
+"""Workers: bounded, in parallel, and never a deadlock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from acuity.errors import ClosedError
+from acuity.measure.scheduler import Scheduler
+
+
+class Gate:
+    """Jobs wait here until they are let through."""
+
+    def __init__(self) -> None:
+        self.started: list[int] = []
+        self.open = threading.Event()
+        self.entered = threading.Semaphore(0)
+
+    def worker(self) -> Callable[[int], None]:
+        def work(job: int) -> None:
+            self.started.append(job)
+            self.entered.release()
+            self.open.wait()
+
+        return work
+
+
+def test_every_job_is_done_once() -> None:
+    done: list[int] = []
+    scheduler: Scheduler[int] = Scheduler(4, lambda: done.append)
+    for job in range(200):
+        scheduler.submit(job)
+    scheduler.drain()
+    assert sorted(done) == list(range(200))
+    assert scheduler.done == 200
+    scheduler.close()
+
+
+def test_each_thread_makes_its_own_worker() -> None:
+    makers: set[int] = set()
+    barrier = threading.Barrier(3)
+
+    def make() -> Callable[[int], None]:
+        makers.add(threading.get_ident())
+        return lambda _: (barrier.wait(), None)[1]
+
+    scheduler: Scheduler[int] = Scheduler(3, make)
+    for job in range(3):
+        scheduler.submit(job)  # the barrier opens only when all three run at once
+    scheduler.drain()
+    assert len(makers) == 3
+    scheduler.close()
+
+
+def test_submit_waits_when_enough_is_under_way() -> None:
+    gate = Gate()
+    scheduler: Scheduler[int] = Scheduler(2, gate.worker)
+    submitted: list[int] = []
+
+    def feed() -> None:
+        for job in range(6):
+            scheduler.submit(job)
+            submitted.append(job)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    for _ in range(2):
+        gate.entered.acquire()
+    assert len(gate.started) == 2
+    assert len(submitted) <= 3  # two being worked on, one waiting
+    gate.open.set()
+    feeder.join()
+    scheduler.drain()
+    assert sorted(gate.started) == list(range(6))
+    scheduler.close()
+
+
+def failing(error: BaseException) -> Callable[[], Callable[[int], None]]:
+    def work(job: int) -> None:
+        raise error
+
+    return lambda: work
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_first_error_is_raised_in_the_caller(threads: int) -> None:
+    scheduler: Scheduler[int] = Scheduler(threads, failing(ZeroDivisionError("job 0")))
+    with pytest.raises(ZeroDivisionError):
+        for job in range(100):
+            scheduler.submit(job)
+    with pytest.raises(ZeroDivisionError):
+        scheduler.drain()
+    scheduler.close()
+
+
+def test_an_error_while_making_a_worker_is_raised_too() -> None:
+    def make() -> Callable[[int], None]:
+        raise MemoryError("no scratch")
+
+    scheduler: Scheduler[int] = Scheduler(2, make)
+    with pytest.raises(MemoryError):
+        for job in range(100):
+            scheduler.submit(job)
+    scheduler.close()
+
+
+def test_close_drops_waiting_jobs_and_joins() -> None:
+    gate = Gate()
+    scheduler: Scheduler[int] = Scheduler(1, gate.worker)
+    scheduler.submit(0)
+    scheduler.submit(1)
+    gate.entered.acquire()
+    closer = threading.Thread(target=scheduler.close)
+    closer.start()
+    gate.open.set()
+    closer.join()
+    assert gate.started == [0]
+    with pytest.raises(ClosedError):
+        scheduler.submit(2)
+    with pytest.raises(ClosedError):
+        scheduler.drain()
+    scheduler.close()
+
+
+def test_close_wakes_a_waiting_feeder() -> None:
+    gate = Gate()
+    scheduler: Scheduler[int] = Scheduler(1, gate.worker)
+    seen: list[BaseException] = []
+
+    def feed() -> None:
+        try:
+            for job in range(10):
+                scheduler.submit(job)
+        except ClosedError as error:
+            seen.append(error)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    gate.entered.acquire()
+    closer = threading.Thread(target=scheduler.close)
+    closer.start()
+    feeder.join()
+    gate.open.set()
+    closer.join()
+    assert len(seen) == 1
