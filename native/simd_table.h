@@ -1,17 +1,20 @@
 // The SIMD sources as a kernel table. Each kernels_<set>.cpp includes its vocabulary, then this.
 #pragma once
 
+#include "adm_simd.h"
 #include "kernels.h"
-#include "plain.h"
+#include "motion_simd.h"
 #include "vif_halve_simd.h"
 #include "vif_simd.h"
 
 namespace acuity::ACUITY_ISA {
 
 inline std::size_t scratch_bytes(int width, int height) {
-    const std::size_t adm = plain::adm_scratch_bytes(width, height);
-    const std::size_t vif = sizeof(VifScratch);
-    return adm > vif ? adm : vif;
+    const std::size_t wanted[] = {sizeof(VifScratch), sizeof(HalveScratch), adm_scratch_bytes(width, height),
+                                  motion_scratch_bytes(width, height)};
+    std::size_t most = 0;
+    for (const std::size_t bytes : wanted) most = bytes > most ? bytes : most;
+    return most;
 }
 
 constexpr Kernels table(const char* name) {
@@ -20,8 +23,8 @@ constexpr Kernels table(const char* name) {
         .scratch_bytes = scratch_bytes,
         .vif_statistic = vif_statistic,
         .vif_decimate = vif_decimate,
-        .adm_scale = plain::adm_scale,
-        .motion_sad = plain::motion_sad,
+        .adm_scale = adm_scale,
+        .motion_sad = motion_sad,
     };
 }
 

@@ -166,8 +166,20 @@ inline F32 inverse(F32 v) {
 // Towards zero; a lane that doesn't fit becomes anything.
 inline I32 truncate(F32 v) { return as<I32>(_mm512_cvttps_epi32(reinterpret_cast<__m512>(v))); }
 
-inline bool any_below(F32 a, F32 b) {
-    return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), _CMP_LT_OQ) != 0;
+// Where v >= surely; `unsure` if it lies between `maybe` and that anywhere.
+inline I32 at_least(F32 v, F32 surely, F32 maybe, bool& unsure) {
+    const __m512 x = reinterpret_cast<__m512>(v);
+    const __mmask16 yes = _mm512_cmp_ps_mask(x, reinterpret_cast<__m512>(surely), _CMP_GE_OQ);
+    unsure = yes != _mm512_cmp_ps_mask(x, reinterpret_cast<__m512>(maybe), _CMP_GE_OQ);
+    return as<I32>(_mm512_movm_epi32(yes));
+}
+
+// Appends the lanes that aren't 0 (an instruction set may append all) and says how many. Room for a
+// whole register is wanted.
+inline int append_nonzero(std::int32_t* out, I32 v) {
+    const __mmask16 on = _mm512_test_epi32_mask(raw(v), raw(v));
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(on, raw(v)));
+    return __builtin_popcount(on);
 }
 
 // Odd 32-bit lanes moved to the even places; the odd places hold anything.

@@ -191,4 +191,102 @@ inline bool any_above(F64x2 v, double limit) {
     return any(as<I32>((v.lo > limit) | (v.hi > limit)));
 }
 
+// ---- words in 32-bit lanes, and what else ADM and motion want ----
+
+inline int16x8_t words(I16 v) { return reinterpret_cast<int16x8_t>(v); }
+
+inline I16 narrow_signed(I32 a, I32 b) {
+    return as<I16>(vqmovn_high_s32(vqmovn_s32(reinterpret_cast<int32x4_t>(a)), reinterpret_cast<int32x4_t>(b)));
+}
+
+inline I16 abs16(I16 v) { return as<I16>(vabsq_s16(words(v))); }
+inline I16 mulhi(I16 a, I16 b) {
+    return as<I16>(vuzp2q_s16(vreinterpretq_s16_s32(vmull_s16(vget_low_s16(words(a)), vget_low_s16(words(b)))),
+                              vreinterpretq_s16_s32(vmull_high_s16(words(a), words(b)))));
+}
+inline I16 mul_round15(I16 a, I16 b) { return as<I16>(vqrdmulhq_s16(words(a), words(b))); }
+
+inline U32 dot2(U32 acc, I16 a, I16 c) {
+    const int32x4_t lo = vmull_s16(vget_low_s16(words(a)), vget_low_s16(words(c)));
+    return acc + as<U32>(vpaddq_s32(lo, vmull_high_s16(words(a), words(c))));
+}
+
+template <int FA, int FB>
+inline I16 tap_pair() {
+    return I16{FA, FB, FA, FB, FA, FB, FA, FB};
+}
+
+inline void store_signed_pair(std::int16_t* slot, I16 a, I16 b) {
+    store(slot, a);
+    store(slot + kLanes16, b);
+}
+
+struct SignedPair {
+    int16x8_t a, b;
+
+    SignedPair(I16 first, I16 second) : a(words(first)), b(words(second)) {}
+    explicit SignedPair(const std::int16_t* slot) : a(vld1q_s16(slot)), b(vld1q_s16(slot + kLanes16)) {}
+};
+
+template <int F>
+inline void add_signed(Wide& acc, int16x8_t v) {
+    if constexpr (F != 0) {
+        acc.a = as<U32>(vmlal_n_s16(reinterpret_cast<int32x4_t>(acc.a), vget_low_s16(v), F));
+        acc.b = as<U32>(vmlal_high_n_s16(reinterpret_cast<int32x4_t>(acc.b), v, F));
+    }
+}
+
+template <int FA, int FB>
+inline void add_pair(Wide& acc, SignedPair rows) {
+    add_signed<FA>(acc, rows.a);
+    add_signed<FB>(acc, rows.b);
+}
+
+template <const auto& Taps>
+inline Wide dot_signed(std::uint32_t acc, const std::int16_t* p) {
+    Wide sum{splat<U32>(acc), splat<U32>(acc)};
+    unroll<sizeof(Taps) / sizeof(Taps[0])>([&](auto t) { add_signed<Taps[t]>(sum, vld1q_s16(p + t)); });
+    return sum;
+}
+
+template <const auto& Taps>
+inline U32 dot_even(U32 acc, const std::int16_t* p) {
+    int32x4_t sum = reinterpret_cast<int32x4_t>(acc);
+    unroll<(sizeof(Taps) / sizeof(Taps[0]) + 1) / 2>([&](auto t) {
+        const int16x4x2_t v = vld2_s16(p + 2 * t);
+        sum = vmlal_n_s16(sum, v.val[0], tap_value<Taps>(2 * t));
+        sum = vmlal_n_s16(sum, v.val[1], tap_value<Taps>(2 * t + 1));
+    });
+    return as<U32>(sum);
+}
+
+inline I16 upper_words(U32 a, U32 b) {
+    return as<I16>(vuzp2q_s16(reinterpret_cast<int16x8_t>(a), reinterpret_cast<int16x8_t>(b)));
+}
+inline I16 lower_words(U32 a, U32 b) {
+    return as<I16>(vuzp1q_s16(reinterpret_cast<int16x8_t>(a), reinterpret_cast<int16x8_t>(b)));
+}
+
+inline I32 truncate(F32 v) { return as<I32>(vcvtq_s32_f32(reinterpret_cast<float32x4_t>(v))); }
+
+template <class V>
+inline V odd_down(V v) {
+    const uint32x4_t x = reinterpret_cast<uint32x4_t>(v);
+    return as<V>(vtrn2q_u32(x, x));
+}
+
+inline U32 bit_length(U32 v) { return 32 - as<U32>(vclzq_u32(reinterpret_cast<uint32x4_t>(v))); }
+
+// A negative count shifts right.
+struct Count {
+    explicit Count(int n) : n32(vdupq_n_s32(-n)), n64(vdupq_n_s64(-n)) {}
+    int32x4_t n32;
+    int64x2_t n64;
+};
+inline I32 shift_right(I32 v, Count n) { return as<I32>(vshlq_s32(reinterpret_cast<int32x4_t>(v), n.n32)); }
+inline I64 shift_right(I64 v, Count n) { return as<I64>(vshlq_s64(reinterpret_cast<int64x2_t>(v), n.n64)); }
+inline U64 shift_right(U64 v, Count n) { return as<U64>(vshlq_u64(reinterpret_cast<uint64x2_t>(v), n.n64)); }
+
 }  // namespace acuity::ACUITY_ISA
+
+#include "few_lanes.h"

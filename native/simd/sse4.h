@@ -98,8 +98,37 @@ inline bool any_above(F64x2 v, double limit) {
 
 inline I32 column_offsets(int half) { return I32{0, 2, 4, 6} + half; }
 
+// ---- words in 32-bit lanes, and what else ADM and motion want -----------------------------------
+
+inline I16 abs16(I16 v) { return as<I16>(_mm_abs_epi16(raw(v))); }
+inline I16 mulhi(I16 a, I16 b) { return as<I16>(_mm_mulhi_epi16(raw(a), raw(b))); }
+inline I16 mul_round15(I16 a, I16 b) { return as<I16>(_mm_mulhrs_epi16(raw(a), raw(b))); }
+
+inline I32 truncate(F32 v) { return as<I32>(_mm_cvttps_epi32(reinterpret_cast<__m128>(v))); }
+
+template <class V>
+inline V odd_down(V v) {
+    return as<V>(_mm_movehdup_ps(reinterpret_cast<__m128>(v)));
+}
+
+inline I16 natural_order(I16 v) { return v; }
+
+struct Count {
+    explicit Count(int n) : bits(_mm_cvtsi32_si128(n)) {}
+    __m128i bits;
+};
+inline I32 shift_right(I32 v, Count n) { return as<I32>(_mm_sra_epi32(raw(v), n.bits)); }
+inline U64 shift_right(U64 v, Count n) { return as<U64>(_mm_srl_epi64(raw(v), n.bits)); }
+// There is no arithmetic shift of 64 bits: move the range above zero, shift, and move it back.
+inline I64 shift_right(I64 v, Count n) {
+    const U64 lowest = splat<U64>(std::uint64_t{1} << 63);
+    return as<I64>(shift_right(as<U64>(v) ^ lowest, n) - shift_right(lowest, n));
+}
+
 }  // namespace acuity::ACUITY_ISA
 
+#include "few_lanes.h"
 #include "x86_top16.h"
 #include "x86_window.h"
 #include "x86_pairs.h"
+#include "x86_words.h"

@@ -11,4 +11,11 @@ inline TopBits top16(U32 v) {
     return {((f >> 8) & 0x7fffu) | 0x8000u, (f >> 23) - (127 + 15)};
 }
 
+// Bits up to the leading one of v < 2^31; 0 for 0. Clearing the bit below the leading one keeps the
+// conversion from rounding up to the next power of two.
+inline U32 bit_length(U32 v) {
+    const I32 exponent = as<I32>(to_f32(as<I32>(v & ~(v >> 1)))) >> 23;
+    return as<U32>(vmax(exponent - 126, I32{}));
+}
+
 }  // namespace acuity::ACUITY_ISA

@@ -3,11 +3,34 @@
 
 namespace acuity::ACUITY_ISA {
 
-// acc + FA*a + FB*b, where a Wide's halves go to narrow_signed.
+// Two rows of signed words side by side: room for 2 * kLanes16 words.
+inline void store_signed_pair(std::int16_t* slot, I16 a, I16 b) {
+    store(slot, zip_lo(a, b));
+    store(slot + kLanes16, zip_hi(a, b));
+}
+
+struct SignedPair {
+    I16 lo, hi;
+
+    SignedPair(I16 a, I16 b) : lo(zip_lo(a, b)), hi(zip_hi(a, b)) {}
+    explicit SignedPair(const std::int16_t* slot) : lo(load<I16>(slot)), hi(load<I16>(slot + kLanes16)) {}
+};
+
+// acc + FA*a + FB*b for rows (a, b); narrow_signed puts a Wide's halves back in natural order.
 template <int FA, int FB>
-inline void add_rows(Wide& acc, I16 a, I16 b) {
-    acc.a = dot_taps<FA, FB>(acc.a, zip_lo(a, b));
-    acc.b = dot_taps<FA, FB>(acc.b, zip_hi(a, b));
+inline void add_pair(Wide& acc, SignedPair rows) {
+    acc.a = dot_taps<FA, FB>(acc.a, rows.lo);
+    acc.b = dot_taps<FA, FB>(acc.b, rows.hi);
+}
+
+// acc + a filter of five taps at every column, p at the first tap: even columns in `a`, odd ones in `b`.
+template <const auto& Taps>
+inline Wide dot_signed(std::uint32_t acc, const std::int16_t* p) {
+    static_assert(sizeof(Taps) / sizeof(Taps[0]) == 5);
+    const I16 first = load<I16>(p), second = load<I16>(p + 2), third = load<I16>(p + 4);
+    const U32 a = dot_taps<Taps[0], Taps[1]>(splat<U32>(acc), first), b = dot_taps<0, Taps[0]>(splat<U32>(acc), first);
+    return {dot_taps<Taps[4], 0>(dot_taps<Taps[2], Taps[3]>(a, second), third),
+            dot_taps<Taps[3], Taps[4]>(dot_taps<Taps[1], Taps[2]>(b, second), third)};
 }
 
 // acc + the filter at even columns, p at the first tap: kLanes32 sums in natural order.
