@@ -24,11 +24,11 @@ from runner import Cost, score_once, score_stream
 
 MODEL = "version=vmaf_v0.6.1"
 BOTH = [MODEL, "version=vmaf_v0.6.1neg:name=neg"]
-# name, width, height, depth, frames
+# name, width, height, depth, frames: long enough for start-up not to show
 CLIPS = [
-    ("1080p 8-bit", 1920, 1080, 8, 48),
-    ("1080p 10-bit", 1920, 1080, 10, 32),
-    ("2160p 8-bit", 3840, 2160, 8, 16),
+    ("1080p 8-bit", 1920, 1080, 8, 180),
+    ("1080p 10-bit", 1920, 1080, 10, 90),
+    ("2160p 8-bit", 3840, 2160, 8, 48),
 ]
 
 

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from clips import Clip
+
+USAGE = Path(__file__).with_name("usage.py")
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ def score_stream(binary: list[str], clip: Clip, threads: int, frames: int, folde
 
 
 def _play(source: Path, pipe: Path, source_frames: int, frames: int) -> None:
-    data = source.read_bytes()
-    size = len(data) // source_frames
-    with pipe.open("wb", buffering=0) as out:
+    size = source.stat().st_size // source_frames
+    with source.open("rb") as file, pipe.open("wb", buffering=0) as out:
         for index in range(frames):
-            at = index % source_frames * size
-            view = memoryview(data)[at : at + size]
+            if index % source_frames == 0:
+                file.seek(0)
+            view = memoryview(file.read(size))
             while view:
                 view = view[out.write(view) :]
 
@@ -64,14 +65,10 @@ def _measure(
     command += ["-q", "--json", "-o", str(report)]
     for model in models:
         command += ["-m", model]
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    message = process.stderr.read().decode()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - begin
-    if os.waitstatus_to_exitcode(status) != 0:
-        sys.exit(f"bench: {' '.join(command)} failed: {message.strip()}")
+    done = subprocess.run([sys.executable, str(USAGE), *command], capture_output=True, text=True, check=True)
+    usage = json.loads(done.stdout)
+    if usage["exit"] != 0:
+        sys.exit(f"bench: {' '.join(command)} failed: {done.stderr.strip()}")
     pooled = json.loads(report.read_text())["pooled_metrics"]
     name = "vmaf" if "vmaf" in pooled else next(reversed(pooled))
-    return Cost(seconds, usage.ru_maxrss / 1024, pooled[name]["mean"])
+    return Cost(usage["seconds"], usage["peak_mb"], pooled[name]["mean"])

@@ -23,12 +23,13 @@ inline V select(M mask, V a, V b) {
 // ---- direction --------------------------------------------------------------------------------
 
 // Whether gradients point the same way, from their product and their squares. Single precision decides,
-// unless that is as close to the limit as Error, one part in which all roundings may amount to: there
-// `exact(yes, lanes)` puts right the lanes that are in doubt.
+// unless the limit is closer than all its roundings may amount to, one part in Error: there
+// `exact(yes, lanes)` puts right the lanes in doubt.
 template <int Error, class Exact>
 inline I32 parallel(F32 dot, F32 ref, F32 dis, float cos_squared, Exact&& exact) {
     const F32 square = dot * as<F32>(as<I32>(dot) & 0x7fffffff), product = ref * dis;
-    const F32 surely = product * (cos_squared * (1 + 1.0f / Error)), maybe = product * (cos_squared * (1 - 1.0f / Error));
+    const F32 surely = product * (cos_squared * (1 + 1.0f / Error));
+    const F32 maybe = product * (cos_squared * (1 - 1.0f / Error));
     bool unsure;
     I32 yes = at_least(square, surely, maybe, unsure);
     if (unsure) [[unlikely]] exact(yes, (square >= maybe) ^ yes);
@@ -63,6 +64,14 @@ inline U32 gained(U32 size, U32 most, const Gain& gain) {
 }
 
 // ---- cubes ------------------------------------------------------------------------------------
+
+// Sum of all lanes; it wraps on extreme input, as the reference's does.
+inline std::uint64_t sum_of(U64 v) {
+    std::uint64_t lanes[kLanes64], sum = 0;
+    store(lanes, v);
+    for (std::uint64_t lane : lanes) sum += lane;
+    return sum;
+}
 
 // How cubes are shifted into their sums: squares by a constant, cubes by the band's width.
 struct CubeShift {

@@ -63,22 +63,26 @@ struct Layout {
     }
 };
 
-// Rounds each row's sums and adds them up.
+// Rounds each row's sums and adds them up. On extreme input sums wrap, as the reference's do.
 template <class Arithmetic>
 inline void add_rows_up(const Job<Arithmetic>& job, AdmSums& out) {
     const AdmPlan& p = job.plan;
+    std::uint64_t total[kRowSums] = {};
     for (int y = p.rows.begin; y < p.rows.end; ++y) {
         const std::uint64_t* row = job.row_sums + y * kRowSums;
         for (int b = 0; b < 3; ++b) {
-            out.den[b] += (row[b] + p.den_flat + p.den_row_add) >> p.shifts.den_row;
-            const auto rounded = [&](int kind) {
-                const auto sum = static_cast<std::int64_t>(row[3 + 3 * kind + b] + p.flat[b]);
-                return (sum + p.row_add) >> p.shifts.row;
-            };
-            for (int g = 0; g < job.n_gains; ++g) {
-                out.num[g][b] += rounded(2 * g);
-                if (job.aim) out.aim[g][b] += rounded(2 * g + 1);
+            total[b] += (row[b] + p.den_flat + p.den_row_add) >> p.shifts.den_row;
+            for (int i = 3 + b; i < kRowSums; i += 3) {
+                const auto sum = static_cast<std::int64_t>(row[i] + p.flat[b] + static_cast<std::uint64_t>(p.row_add));
+                total[i] += static_cast<std::uint64_t>(sum >> p.shifts.row);
             }
+        }
+    }
+    for (int b = 0; b < 3; ++b) {
+        out.den[b] = total[b];
+        for (int g = 0; g < job.n_gains; ++g) {
+            out.num[g][b] = static_cast<std::int64_t>(total[3 + 6 * g + b]);
+            if (job.aim) out.aim[g][b] = static_cast<std::int64_t>(total[6 + 6 * g + b]);
         }
     }
 }

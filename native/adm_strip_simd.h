@@ -174,7 +174,7 @@ inline void make_row(const Job<Arithmetic>& job, const Strip& strip, int y) {
         Arithmetic::add_denominators(block.size, plan, cube, sums);
     }
     if (y < plan.rows.begin || y >= plan.rows.end) return;
-    for (int b = 0; b < 3; ++b) job.row_sums[y * kRowSums + b] += static_cast<std::uint64_t>(sum_lanes(sums[b]));
+    for (int b = 0; b < 3; ++b) job.row_sums[y * kRowSums + b] += sum_of(sums[b]);
 }
 
 // ---- masking ----------------------------------------------------------------------------------
@@ -183,7 +183,8 @@ inline void make_row(const Job<Arithmetic>& job, const Strip& strip, int y) {
 template <class Arithmetic>
 inline void sum_rows(const Job<Arithmetic>& job, const Strip& strip, int y, int kind) {
     const auto row = [&](int at) { return job.scratch->around[at % 3][kind] + kLanes32; };
-    const std::int32_t *above = row(y == 0 ? 1 : y - 1), *here = row(y), *below = row(y == job.plan.height - 1 ? y : y + 1);
+    const std::int32_t *above = row(y == 0 ? 1 : y - 1), *here = row(y);
+    const std::int32_t* below = row(y == job.plan.height - 1 ? y : y + 1);
     std::int32_t* out = job.scratch->sums[kind] + kLanes32;
     const int n = strip.end - strip.begin;
     for (int x = 0; x < n; x += kLanes32) {
@@ -235,7 +236,7 @@ inline void mask_row(const Job<Arithmetic>& job, const Strip& strip, int y, int 
             for (int i = 0; i < standing[b]; i += kLanes32)
                 total[b] += cubes<Arithmetic::template kSquare<b>>(load<I32>(scratch.standing[b] + i), job.cube[b]);
         }
-        out[b] += static_cast<std::uint64_t>(sum_lanes(total[b]));
+        out[b] += sum_of(total[b]);
     });
 }
 

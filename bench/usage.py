@@ -1,0 +1,20 @@
+"""Run a command and print, as JSON, how it ended, how long it took and how much memory it held at most.
+
+A script of its own because the kernel counts what the parent held when it forked towards the child's peak:
+the parent has to be small.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+begin = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+seconds = time.perf_counter() - begin
+json.dump(
+    {"exit": os.waitstatus_to_exitcode(status), "seconds": seconds, "peak_mb": usage.ru_maxrss / 1024},
+    sys.stdout,
+)
