@@ -26,9 +26,9 @@ MODEL = "version=vmaf_v0.6.1"
 BOTH = [MODEL, "version=vmaf_v0.6.1neg:name=neg"]
 # name, width, height, depth, frames: long enough for start-up not to show
 CLIPS = [
-    ("1080p 8-bit", 1920, 1080, 8, 180),
-    ("1080p 10-bit", 1920, 1080, 10, 90),
-    ("2160p 8-bit", 3840, 2160, 8, 48),
+    ("1080p 8-bit", 1920, 1080, 8, 240),
+    ("1080p 10-bit", 1920, 1080, 10, 120),
+    ("2160p 8-bit", 3840, 2160, 8, 64),
 ]
 
 
@@ -40,6 +40,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="*", help="thread counts (default: 1 and all cores)")
     parser.add_argument("--folder", type=Path, help="keep clips here (default: a temporary folder)")
     parser.add_argument("--memory-frames", type=int, nargs=2, default=(50, 500), metavar=("FEW", "MANY"))
+    parser.add_argument(
+        "--lengthen", type=int, default=1, help="clips this many times as long, for many cores (default 1)"
+    )
     parser.add_argument("--skip-memory", action="store_true")
     args = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
@@ -54,7 +57,7 @@ def main() -> None:
         folder = args.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         clips = [
-            make_clip(folder, name.replace(" ", "_"), width, height, depth, frames)
+            make_clip(folder, name.replace(" ", "_"), width, height, depth, frames * args.lengthen)
             for name, width, height, depth, frames in CLIPS
         ]
         report = folder / "report.json"

@@ -33,15 +33,19 @@ def make_clip(folder: Path, name: str, width: int, height: int, depth: int, fram
     if all(p.exists() and p.stat().st_size == size for p in (clip.ref, clip.dis)):
         return clip
     canvas = _texture(width + _TRAVEL, height + _TRAVEL, seed=width)
+    made: list[tuple[bytes, bytes]] = []
     with clip.ref.open("wb") as ref, clip.dis.open("wb") as dis:
         for index in range(frames):
-            luma = _window(canvas, width, height, index)
-            _write(ref, luma, depth)
-            _write(dis, _impair(luma, index), depth)
+            if index < _UNIQUE:
+                luma = _window(canvas, width, height, index)
+                made.append((_samples(luma, depth), _samples(_impair(luma, index), depth)))
+            for file, data in zip((ref, dis), made[index % _UNIQUE], strict=True):
+                file.write(data)
     return clip
 
 
 _TRAVEL = 256  # how far the window wanders over the canvas
+_UNIQUE = 24  # frames before the clip starts over
 
 
 def _texture(width: int, height: int, seed: int) -> NDArray[np.float32]:
@@ -68,10 +72,9 @@ def _impair(luma: NDArray[np.float32], index: int) -> NDArray[np.float32]:
     return np.round(blurred / step) * step
 
 
-def _write(file: object, luma: NDArray[np.float32], depth: int) -> None:
+def _samples(luma: NDArray[np.float32], depth: int) -> bytes:
     top = (1 << depth) - 1
     dtype = np.uint8 if depth == 8 else np.dtype("<u2")
     samples = np.clip(luma * (top / 255), 0, top).astype(dtype)
     chroma = np.full((luma.shape[0] // 2) * (luma.shape[1] // 2) * 2, (top + 1) // 2, dtype)
-    file.write(samples.tobytes())  # type: ignore[attr-defined]
-    file.write(chroma.tobytes())  # type: ignore[attr-defined]
+    return samples.tobytes() + chroma.tobytes()

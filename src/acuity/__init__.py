@@ -11,7 +11,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from acuity.api import ScoreReport, model_for_size, score
+    from acuity.api import score
     from acuity.errors import (
         AcuityError,
         BackendError,
@@ -27,17 +27,22 @@ if _typing.TYPE_CHECKING:
         TruncatedError,
     )
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
-    from acuity.models import Model, ModelCollection, load_model
+    from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
+    from acuity.report import write_report
+    from acuity.score_report import ScoreReport
+    from acuity.scoring import model_for_size
+    from acuity.video.notes import Note
     from acuity.video.open import open_video
     from acuity.video.pair_options import PairOptions
-    from acuity.video.pairing import pair_videos
+    from acuity.video.pairing import Pairing, pair_videos
     from acuity.video.picture import Picture, PixelFormat
+    from acuity.video.reader import VideoInfo, VideoReader
 
 __version__ = "0.1.0"
 
 # Where each public name lives.
 _HOMES: _typing.Final = {
-    "acuity.api": ("ScoreReport", "model_for_size", "score"),
+    "acuity.api": ("score",),
     "acuity.errors": (
         "AcuityError",
         "BackendError",
@@ -53,11 +58,16 @@ _HOMES: _typing.Final = {
         "TruncatedError",
     ),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
-    "acuity.models": ("Model", "ModelCollection", "load_model"),
+    "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
+    "acuity.report": ("write_report",),
+    "acuity.score_report": ("ScoreReport",),
+    "acuity.scoring": ("model_for_size",),
+    "acuity.video.notes": ("Note",),
     "acuity.video.open": ("open_video",),
     "acuity.video.pair_options": ("PairOptions",),
-    "acuity.video.pairing": ("pair_videos",),
+    "acuity.video.pairing": ("Pairing", "pair_videos"),
     "acuity.video.picture": ("Picture", "PixelFormat"),
+    "acuity.video.reader": ("VideoInfo", "VideoReader"),
 }
 _HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -74,22 +84,29 @@ __all__ = [
     "Model",
     "ModelCollection",
     "ModelError",
+    "ModelInfo",
     "NoFramesError",
     "NotReady",
+    "Note",
     "OutputError",
     "PairOptions",
+    "Pairing",
     "PairingError",
     "Picture",
     "PixelFormat",
     "Results",
     "ScoreReport",
     "TruncatedError",
+    "VideoInfo",
+    "VideoReader",
     "__version__",
+    "list_models",
     "load_model",
     "model_for_size",
     "open_video",
     "pair_videos",
     "score",
+    "write_report",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,10 @@ class Ran:
     code: int
     out: str
     err: str
+
+
+# The fixture `score`: scores two files with one of the commands, which has to refuse.
+Runner = Callable[..., Ran]
 
 
 def moving(frames: int = FRAMES, *, noise: int = 0, width: int = WIDTH, height: int = HEIGHT) -> bytes:

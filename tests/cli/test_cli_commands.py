@@ -116,6 +116,22 @@ def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["encoded.mp4", "original.mkv"]
 
 
+def test_a_demo_that_fails_keeps_no_half_clips(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = demo.draw
+
+    def fail(index: int) -> object:
+        if index == 3:
+            raise OSError(28, "No space left on device", "original.mkv")
+        return draw(index)
+
+    monkeypatch.setattr(demo, "draw", fail)
+    ran = run_acuity(capsys, "demo", "--keep", str(tmp_path))
+    assert (ran.code, ran.err) == (1, "acuity: original.mkv: No space left on device\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_demo_leaves_nothing(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import tempfile
 

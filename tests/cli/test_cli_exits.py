@@ -13,7 +13,7 @@ import pytest
 from acuity.cli.exits import as_options, describe, guarded
 from acuity.cli.getopt import UsageError
 from acuity.errors import AcuityError, BackendError, InputError, NoFramesError, OutputError, PairingError
-from cli_helpers import environment, moving, y4m
+from cli_helpers import FRAMES, environment, moving, y4m
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,59 @@ def test_a_mistake_of_ours_is_not_hidden() -> None:
         guarded("vmaf", fail)
 
 
-def test_words_that_are_no_options_stay() -> None:
-    assert as_options("the bitrate=high and scale=2.0 of x") == "the bitrate=high and scale=2.0 of x"
-    assert describe(OSError("odd")) == "odd"
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("pass scale=force to", "pass --scale force to"),
+        ("pass rate=match, or rate=by-index to", "pass --rate match, or --rate by-index to"),
+        ("or pass allow_damaged=True to", "or pass --allow-damaged to"),
+        (
+            "pass width=, height=, pixel_format= and bitdepth=",
+            "pass --width, --height, --pixel-format and --bitdepth",
+        ),
+        ("scale='may be' is unknown", "--scale 'may be' is unknown"),
+        ("pass bitdepth=10, 12 or 16", "pass --bitdepth 10, 12 or 16"),
+    ],
+)
+def test_arguments_are_spelled_as_options(sentence: str, said: str) -> None:
+    assert as_options(sentence) == said
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "the bitrate=high and scale=2.0 of x",
+        "'scale=force.mp4' does not exist",
+        "'a/width=64.yuv' and './b.vfr=by-index' are",
+    ],
+)
+def test_words_that_are_no_options_stay(sentence: str) -> None:
+    assert as_options(sentence) == sentence
+
+
+def test_an_error_of_the_system_without_a_file() -> None:
+    assert describe(OSError(28, "No space left")) == "the output could not be written: No space left"
+
+
+def test_names_of_files_cannot_break_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise InputError("'a\nb\x1b[31m\x85é\udce9' does not exist")
+
+    guarded("vmaf", fail)
+    assert capsys.readouterr().err == "vmaf: 'a\\nb\\x1b[31m\\x85é\\udce9' does not exist\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("module", ["vmaf", "main"])
+def test_streams_that_were_closed_before(module: str, closed: str, clips: Path, tmp_path: Path) -> None:
+    """Nothing that is opened may get the place of standard output and be written into."""
+    ref, dis, out = clips / "ref.y4m", clips / "dis.y4m", tmp_path / "out.csv"
+    files = f"-r {ref} -d {dis} --csv" if module == "vmaf" else f"score {ref} {dis}"
+    line = f"{sys.executable} -m acuity.cli.{module} {files} -o {out} {closed}"
+    ran = subprocess.run(line, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert len(out.read_text().splitlines()) == FRAMES + 1
 
 
 @pytest.mark.parametrize("module", ["vmaf", "main"])

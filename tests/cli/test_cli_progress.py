@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from acuity.cli.progress import Bar, Lines, Meter, Quiet, describe, for_people
+from acuity.cli.progress import Bar, Lines, Meter, describe, for_people
 
 
 class Terminal(io.StringIO):
@@ -86,4 +86,4 @@ def test_the_meter_is_libvmafs() -> None:
 def test_the_stream_chooses() -> None:
     assert isinstance(for_people(Terminal(), quiet=False), Bar)
     assert isinstance(for_people(io.StringIO(), quiet=False), Lines)
-    assert isinstance(for_people(Terminal(), quiet=True), Quiet)
+    assert for_people(Terminal(), quiet=True) is None

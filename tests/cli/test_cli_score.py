@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from acuity.cli.document import SCHEMA
+from acuity.score_report import SCHEMA
 from cli_helpers import FRAMES, HEIGHT, WIDTH, encode, environment, moving, run_acuity, run_vmaf, y4m
 from small_model import SVM_TEXT, small_document
 
@@ -67,12 +67,6 @@ def test_the_figures_of_every_frame(capsys: Capture, pair: list[str]) -> None:
     found = document(capsys, *pair, "--per-frame", "--subsample", "2")
     assert found["per_frame"]["frame"] == [0, 2, 4]
     assert found["score"] == pytest.approx(sum(found["per_frame"]["vmaf"]) / 3)
-
-
-def test_figures_json_cannot_hold_are_null() -> None:
-    from acuity.cli.document import _clean
-
-    assert _clean({"a": [float("nan"), 1.0], "b": float("inf")}) == {"a": [None, 1.0], "b": None}
 
 
 def test_file_names_that_are_no_text(clips: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from acuity.cli.presets import PRESETS, check_preset
 from acuity.cli.vmaf_help import help_page
 from acuity.cli.vmaf_options import FLAGS, parse
 from acuity.errors import FeatureError
+from acuity.models import Model
 from cli_helpers import FRAMES, GEOMETRY, encode, moving, run_vmaf, start, y4m
 from golden_figures import load_cases, needs_golden
 
@@ -55,7 +56,7 @@ def test_every_option_lands_in_the_settings() -> None:
     line = (
         "-r a -d b -w 64 -h 36 -p 422 -b 10 -m version=x -o out --csv --precision 9 --threads 3 --feature f "
         "--subsample 2 -c 0xff --gpumask 1 --frame_cnt 7 --frame-skip-ref 1 --frame_skip_dist 2 -n -q "
-        "--backend cpu --no_cuda --scale force --rate match"
+        "--backend cpu --no_cuda --scale force --rate match --allow-damaged"
     )
     settings = parse(line.split())
     assert (settings.width, settings.height, settings.pixel_format, settings.bitdepth) == (64, 36, "422", 10)
@@ -65,6 +66,7 @@ def test_every_option_lands_in_the_settings() -> None:
     assert (settings.frame_cnt, settings.frame_skip_ref, settings.frame_skip_dist) == (7, 1, 2)
     assert (settings.no_prediction, settings.quiet, settings.excluded) == (True, True, {"cuda"})
     assert settings.pairing == {"scale": "force", "rate": "match"}
+    assert settings.allow_damaged
 
 
 @pytest.mark.parametrize(
@@ -229,6 +231,17 @@ def test_the_command_line_of_a_golden_run(
 def test_quiet_with_an_output_says_nothing(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
     ran = run_vmaf(capsys, *pair, "-q", "-o", str(tmp_path / "out"))
     assert (ran.out, ran.err) == ("", "")
+
+
+@pytest.mark.parametrize("options", [[], ["-q"]])
+def test_frames_are_predicted_all_at_once(
+    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    sizes: list[int] = []
+    predict = Model.predict
+    monkeypatch.setattr(Model, "predict", lambda self, x: (sizes.append(len(x)), predict(self, x))[1])
+    run_vmaf(capsys, *pair, *options)
+    assert sizes == [FRAMES]
 
 
 def test_quiet_without_an_output_still_says_the_score(capsys: Capture, pair: list[str]) -> None:

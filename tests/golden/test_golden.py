@@ -49,7 +49,7 @@ def check(case: GoldenCase, run: GoldenRun, results: Results) -> None:
             assert pooled[key][method] == pytest.approx(figure, rel=0, abs=tolerance or 1e-15), (key, method)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("threads", [1, 5])  # two are below
 @pytest.mark.parametrize(("case", "run"), RUNS, ids=IDS)
 def test_threads(case: GoldenCase, run: GoldenRun, threads: int) -> None:
     check(case, run, measure(case, run, threads=threads))

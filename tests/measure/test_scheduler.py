@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from acuity.errors import ClosedError
+from acuity.errors import ClosedError, InputError
 from acuity.measure.scheduler import Scheduler
 
 
@@ -37,6 +37,21 @@ def test_every_job_is_done_once() -> None:
     assert sorted(done) == list(range(200))
     assert scheduler.done == 200
     scheduler.close()
+
+
+def test_a_system_that_has_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def refuse_the_third(thread: threading.Thread) -> None:
+        if thread.name.endswith("-2"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_the_third)
+    before = threading.active_count()
+    with pytest.raises(InputError, match="4 threads: use fewer"):
+        Scheduler(4, lambda: lambda _: None)
+    assert threading.active_count() == before
 
 
 def test_each_thread_makes_its_own_worker() -> None:

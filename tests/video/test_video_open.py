@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from acuity.errors import FormatError, InputError, TruncatedError
-from acuity.video.guess import Geometry, guess_geometry
+from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
 from acuity.video.open import open_video
 from acuity.video.picture import PixelFormat
 from video_clips import all_same, encode, random_planes, raw_bytes, y4m_bytes
 
 FORMAT = PixelFormat("420", 8)
 FRAMES = [random_planes(FORMAT, 16, 10, seed) for seed in range(3)]
+GEOMETRY = {"width": 16, "height": 10, "pixel_format": "420", "bitdepth": 8}
 
 
 def test_geometry_means_raw_whatever_the_name(tmp_path: Path) -> None:
@@ -50,28 +50,70 @@ def test_anything_else_is_a_container(tmp_path: Path) -> None:
 def test_raw_video_without_geometry_says_what_to_pass(tmp_path: Path) -> None:
     path = tmp_path / "clip_16x10.yuv"
     path.write_bytes(raw_bytes(FRAMES))
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match="pass width=, height=, pixel_format= and bitdepth="):
         open_video(path)
-    assert all(flag in str(caught.value) for flag in ("--width", "--height", "--pixel_format", "--bitdepth"))
-    reader = open_video(path, guess=True)
-    assert reader.info.extra["guessed"] == "16x10 420 at 8 bit, from its name"
-    assert all_same(reader, FRAMES)
-    reader.close()
-    (tmp_path / "clip.yuv").write_bytes(raw_bytes(FRAMES))
-    with pytest.raises(FormatError, match="raw video"):
-        open_video(tmp_path / "clip.yuv", guess=True)
-    wrong = tmp_path / "clip_32x16.yuv"
+
+
+def test_a_guess_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "clip_16x10.yuv"
+    path.write_bytes(raw_bytes(FRAMES))
+    with open_video(path, guess=True) as reader:
+        assert [note.code for note in reader.notes] == ["guessed"]
+        assert "16x10 420 at 8 bit" in reader.notes[0].text
+        assert all_same(reader, FRAMES)
+    with open_video(path, width=16, height=10, pixel_format="420", bitdepth=8, guess=True) as reader:
+        assert reader.notes == []
+
+
+def test_a_guess_completes_what_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(raw_bytes(FRAMES * 2))
+    with pytest.raises(InputError, match="no size"):
+        open_video(path, guess=True)
+    with pytest.raises(InputError, match="several formats"):
+        open_video(path, width=16, height=10, guess=True)
+    with pytest.raises(InputError, match="unknown pixel format"):
+        open_video(path, width=16, height=10, pixel_format="nv12", guess=True)
+    with pytest.raises(InputError, match="10 bit, but bit depth 8"):
+        open_video(path, height=10, pixel_format="420p10", bitdepth=8, guess=True)
+    for pixels in ({"pixel_format": "420p8"}, {"pixel_format": "420", "bitdepth": 8}):
+        with open_video(path.rename(tmp_path / "clip_16x10.yuv"), **pixels, guess=True) as reader:  # type: ignore[arg-type]
+            assert all_same(reader, FRAMES * 2)
+        path = tmp_path / "clip_16x10.yuv"
+
+
+def test_a_guess_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "clip_32x16_420p.yuv"
     wrong.write_bytes(raw_bytes(FRAMES))
     with pytest.raises(TruncatedError, match="32x16"):
         open_video(wrong, guess=True)
 
 
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".avi"])
+def test_a_container_is_never_taken_for_raw_samples(tmp_path: Path, suffix: str) -> None:
+    path = encode(tmp_path / f"clip{suffix}", codec="mpeg4")
+    whole_frames = path.read_bytes()[: path.stat().st_size // 240 * 240]
+    path.write_bytes(whole_frames)
+    for given in (GEOMETRY, {"width": 16, "height": 10, "guess": True}):
+        with pytest.raises(FormatError, match="leave out the geometry"):
+            open_video(path, **given)  # type: ignore[arg-type]
+    raw = path.rename(tmp_path / "clip.yuv")  # believed, since samples may look like anything
+    open_video(raw, **GEOMETRY).close()  # type: ignore[arg-type]
+
+
+def test_an_empty_raw_file_is_empty_before_it_is_raw(tmp_path: Path) -> None:
+    (tmp_path / "clip.yuv").touch()
+    for given in ({}, {"guess": True}, GEOMETRY):
+        with pytest.raises(NoFramesError, match="empty"):
+            open_video(tmp_path / "clip.yuv", **given)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ({"width": 16}, "height, pixel format, bit depth are missing"),
-        ({"width": 16, "height": 10, "pixel_format": "420"}, "bit depth is missing"),
-        ({"width": 16, "height": 10, "bitdepth": 8}, "pixel format is missing"),
+        ({"width": 16}, "pass height=, pixel_format= and bitdepth="),
+        ({"width": 16, "height": 10, "pixel_format": "420"}, "pass bitdepth= for"),
+        ({"width": 16, "height": 10, "bitdepth": 8}, "pass pixel_format= for"),
     ],
 )
 def test_half_a_geometry_is_refused(tmp_path: Path, given: dict[str, object], missing: str) -> None:
@@ -86,10 +128,12 @@ def test_unknown_pixel_formats_are_refused(tmp_path: Path) -> None:
 
 def test_missing_files_and_directories(tmp_path: Path) -> None:
     for name in ("none.mp4", "none.yuv", "none.y4m", "none"):
-        with pytest.raises(InputError, match="does not exist"):
-            open_video(tmp_path / name)
-    with pytest.raises(InputError, match="directory"):
-        open_video(tmp_path)
+        for given in ({}, {"guess": True}, {"guess": True, "width": 16}):
+            with pytest.raises(InputError, match="does not exist"):
+                open_video(tmp_path / name, **given)  # type: ignore[arg-type]
+    for given in ({}, {"guess": True}, {"guess": True, "width": 16}):
+        with pytest.raises(InputError, match="directory"):
+            open_video(tmp_path, **given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="only local files"):
         open_video("https://localhost/clip.mp4")
 
@@ -108,31 +152,3 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bo
         assert all_same(reader, FRAMES)
         reader.close()
         assert file.seek(0, io.SEEK_END) > 0  # only the copy of the descriptor was closed
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("src01_hrc00_576x324.yuv420p10le.yuv", (576, 324, "420", 10)),
-        ("src01_hrc00_576x324_422p10_nn.yuv", (576, 324, "422", 10)),
-        ("src01_hrc01_576x324_3f_8bit.yuv", (576, 324, "420", 8)),
-        ("dark_scene_1920x1080_420p_ref.yuv", (1920, 1080, "420", 8)),
-        ("sparks_dis_480x270.yuv42010le.yuv", (480, 270, "420", 10)),
-        ("100007_481x321_420odd.yuv", (481, 321, "420", 8)),
-        ("name_3840x2160_444p12.yuv", (3840, 2160, "444", 12)),
-        ("name_3840X2160_12bit.YUV", (3840, 2160, "420", 12)),
-        ("a_1280x720_10b_60fps.yuv", (1280, 720, "420", 10)),
-        ("akiyo_22x18.yuv", (22, 18, "420", 8)),
-        ("mono_64x64_400.yuv", (64, 64, "400", 8)),
-    ],
-)
-def test_guesses_from_names(name: str, expected: tuple[int, int, str, int]) -> None:
-    width, height, layout, depth = expected
-    assert guess_geometry(f"some/4x4/{name}") == Geometry(width, height, PixelFormat(layout, depth))
-
-
-@pytest.mark.parametrize(
-    "name", ["clip.yuv", "blue_sky_360p_10b.yuv", "a_0x720.yuv", "a_123456x720.yuv", "1x1.yuv"]
-)
-def test_names_that_say_nothing(name: str) -> None:
-    assert guess_geometry(name) is None

@@ -299,4 +299,4 @@ def test_the_description_is_ready_for_json(clips: Path) -> None:
     assert told["reference"]["codec"] == "ffv1"
     assert told["distorted"]["width"] == 72
     assert told["width"] == 96
-    assert told["notes"][0]["code"] == "scaled"
+    assert "bicubic" in told["conversions"][0]

@@ -62,6 +62,15 @@ def draw(index: int) -> NDArray[np.uint8]:
 
 def encode(outputs: dict[Path, tuple[str, dict[str, str]]]) -> None:
     """Write the clip once for each encoder; all of them get the same 4:2:0 samples."""
+    try:
+        _encode(outputs)
+    except BaseException:
+        for path in outputs:
+            path.unlink(missing_ok=True)  # half a clip is no clip
+        raise
+
+
+def _encode(outputs: dict[Path, tuple[str, dict[str, str]]]) -> None:
     import av
 
     with contextlib.ExitStack() as stack:

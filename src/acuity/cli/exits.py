@@ -19,7 +19,14 @@ NO_FRAMES: Final = 101
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
-_REMEDY: Final = re.compile(r"\b(scale|convert|rate|vfr|hdr)=([a-z]+(?:-[a-z]+)*)")
+# Arguments as the library's sentences name them, to be spelled as options. Not after a quote, slash or dot: a
+# file may be called scale=force.mp4.
+_ARGUMENT: Final = re.compile(
+    r"(?<![\w'/.-])(?:"
+    r"(?P<word>scale|convert|rate|vfr|hdr)=(?P<choice>'[^']*'|[a-z]+(?:-[a-z]+)*)"
+    r"|(?P<switch>allow_damaged)=True"
+    r"|(?P<geometry>width|height|pixel_format|bitdepth)=(?P<number>\d*))"
+)
 
 # Asked in this order; what is not listed is FAILED.
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
@@ -30,6 +37,7 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
 
 def guarded(program: str, command: Callable[[], int]) -> int:
     """Run a command; say what went wrong in one line, without a traceback."""
+    _fill_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: names of files may hold any bytes
     try:
@@ -37,7 +45,7 @@ def guarded(program: str, command: Callable[[], int]) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        _say(f"{program}: {error}\nTry '{error.program or program} --help'.")
+        _say(f"{program}: {one_line(str(error))}", f"Try '{error.program or program} --help'.")
         return FAILED
     except BrokenPipeError:
         _silence(sys.stdout)
@@ -46,11 +54,11 @@ def guarded(program: str, command: Callable[[], int]) -> int:
         if isinstance(error.__cause__, BrokenPipeError):
             _silence(sys.stdout)
             return PIPE_CLOSED
-        _say(f"{program}: {as_options(str(error))}")
+        _say(f"{program}: {one_line(as_options(str(error)))}")
         return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
     except OSError as error:
         _silence(sys.stdout)
-        _say(f"{program}: {describe(error)}")
+        _say(f"{program}: {one_line(describe(error))}")
         return FAILED
     except MemoryError:
         _say(f"{program}: not enough memory: use fewer threads or smaller pictures")
@@ -69,20 +77,43 @@ def _finished(command: Callable[[], int]) -> int:
 
 def as_options(text: str) -> str:
     """Remedies in the words of a command line: `pass scale=force` becomes `pass --scale force`."""
-    return _REMEDY.sub(r"--\1 \2", text)
+
+    def option(found: re.Match[str]) -> str:
+        name = found["word"] or found["switch"] or found["geometry"]
+        value = found["choice"] or found["number"]
+        return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
+
+    return _ARGUMENT.sub(option, text)
 
 
 def describe(error: OSError) -> str:
     """`FILE: reason` instead of Python's `[Errno 2] reason: 'FILE'`."""
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename else reason
+    # What is opened by name says its name; what is left is printing.
+    return f"{error.filename}: {reason}" if error.filename else f"the output could not be written: {reason}"
 
 
-def _say(text: str) -> None:
+def one_line(text: str) -> str:
+    """Names of files may hold line ends and escape sequences: show them, don't obey them."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _say(*lines: str) -> None:
     try:
-        print(text, file=sys.stderr, flush=True)
+        print("\n".join(lines), file=sys.stderr, flush=True)
     except OSError:
         _silence(sys.stderr)
+
+
+def _fill_closed_streams() -> None:
+    """A descriptor that was closed before we started would go to the next file, and get what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def _silence(stream: object) -> None:

@@ -23,18 +23,6 @@ class Progress(Protocol):
     def done(self) -> None: ...
 
 
-class Quiet:
-    """Says nothing."""
-
-    wants_mean = False
-
-    def frame(self, frames: int, total: int | None, mean: float | None) -> None:
-        pass
-
-    def done(self) -> None:
-        pass
-
-
 class _Timed:
     """Redraws at most every `every` seconds; the last state is always shown."""
 
@@ -136,8 +124,8 @@ def describe(frames: int, total: int | None, mean: float | None, speed: float) -
     return "  ".join(parts)
 
 
-def for_people(stream: TextIO, quiet: bool) -> Progress:
+def for_people(stream: TextIO, quiet: bool) -> Progress | None:
     """The progress that suits a stream."""
     if quiet:
-        return Quiet()
+        return None
     return Bar(stream) if stream.isatty() else Lines(stream)

@@ -15,15 +15,16 @@ settles it."""
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 
-from acuity.cli.document import about, as_json
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, report_format, request
-from acuity.cli.scoring import AnyModel, Outcome, check_target, run_request
+from acuity.cli.scoring import check_target, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
+from acuity.score_report import AnyModel, ScoreReport
 from acuity.video.pairing import Pairing
 
 __all__ = ["configure", "run", "score_and_report"]
@@ -33,13 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_pools(arguments.pools)
     format = report_format(arguments)
     wanted = request(arguments)
-    if arguments.output:
+    if arguments.output is not None:
         check_target(arguments.output, (arguments.reference, arguments.distorted))
     quiet = arguments.quiet or arguments.json
-    outcome = run_request(wanted, for_people(sys.stderr, quiet), None if quiet else announce)
-    if arguments.output:
-        _write(outcome, arguments.output, format, arguments.precision)
-    print("\n".join(_answer(outcome, arguments)))
+    report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce)
+    if arguments.output is not None:
+        _write(report, arguments.output, format, arguments.precision)
+    print("\n".join(_answer(report, arguments)))
     return 0
 
 
@@ -66,20 +67,16 @@ def announce(pairing: Pairing, models: list[AnyModel], chosen: str | None) -> No
     print("\n".join(style("dim", line) for line in columns(rows)), file=sys.stderr)
 
 
-def _answer(outcome: Outcome, arguments: argparse.Namespace) -> list[str]:
+def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
     if arguments.json:
-        document = as_json(
-            outcome, pools=arguments.pools, worst=arguments.worst, per_frame=arguments.per_frame
-        )
-        return [document]
+        document = report.to_dict(pools=arguments.pools, worst=arguments.worst, per_frame=arguments.per_frame)
+        return [json.dumps(document, indent=2, allow_nan=False)]
     if arguments.quiet:
-        return [f"{outcome.results.pool(model.name):.6f}" for model in outcome.models]
-    return summary(outcome, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
+        return [f"{report.pool(model.name):.6f}" for model in report.models]
+    return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
 
 
-def _write(outcome: Outcome, path: str, format: str, precision: str) -> None:
-    from acuity import __version__
+def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:
     from acuity.report import write_report
 
-    extra = {"acuity": about(outcome)}
-    write_report(outcome.results, path, format, precision, extra=extra, version=__version__)
+    write_report(report.results, path, format, precision, extra={"acuity": report.about()})

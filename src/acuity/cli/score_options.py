@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from acuity.cli.backends import start_backend
 from acuity.cli.getopt import UsageError
-from acuity.cli.inputs import RawGeometry
-from acuity.cli.scoring import AUTO, Request
-from acuity.cli.vmaf_options import PAIRING
+from acuity.cli.vmaf_options import DAMAGED, PAIRING
+from acuity.scoring import AUTO, Request
+from acuity.video.open import OpenOptions, RawGeometry
+from acuity.video.pair_options import PairOptions
+from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
 
@@ -29,8 +31,8 @@ def positive(text: str) -> int:
 
 
 def size(text: str) -> tuple[int, int]:
-    width, x, height = text.lower().partition("x")
-    if not x:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()):
         raise argparse.ArgumentTypeError(f"'{text}' is no size: write it as 1920x1080")
     return positive(width), positive(height)
 
@@ -84,6 +86,7 @@ GROUPS: Final = {
             default=1,
             metavar="N",
         ),
+        _entry("--allow-damaged", help=DAMAGED, action="store_true"),
     ),
     "where the two videos differ": tuple(
         _entry(f"--{name}", help=text, metavar="WORD") for name, text in PAIRING.items()
@@ -92,8 +95,8 @@ GROUPS: Final = {
         _entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),
         _entry("-w", "--width", help="or each by itself", type=positive, metavar="N"),
         _entry("--height", help="of the pictures", type=positive, metavar="N"),
-        _entry("-p", "--pixel-format", help="chroma", choices=("400", "420", "422", "444")),
-        _entry("-b", "--bitdepth", help="bits a sample", type=int, choices=(8, 10, 12, 14, 16)),
+        _entry("-p", "--pixel-format", help="chroma", choices=tuple(LAYOUTS)),
+        _entry("-b", "--bitdepth", help="bits a sample", type=int, choices=DEPTHS),
         _entry("--fps", help="frame rate, as in 25 or 30000/1001", type=rate, metavar="RATE"),
     ),
     "work (the scores are the same)": (
@@ -115,8 +118,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def request(arguments: argparse.Namespace) -> Request:
     """What to score; refuses what can be refused before a file is opened."""
-    from acuity.video.pair_options import PairOptions
-
     start_backend(arguments.backend)
     width, height = arguments.size or (arguments.width, arguments.height)
     words = {name: getattr(arguments, name) for name in PAIRING if getattr(arguments, name) is not None}
@@ -127,8 +128,7 @@ def request(arguments: argparse.Namespace) -> Request:
         models=arguments.models or (AUTO,),
         features=arguments.features,
         geometry=RawGeometry(width, height, arguments.pixel_format, arguments.bitdepth),
-        guess=True,
-        rate=arguments.fps,
+        opening=OpenOptions(rate=arguments.fps, guess=True, allow_damaged=arguments.allow_damaged),
         pairing=PairOptions(
             **words,
             frame_skip_ref=skip if arguments.skip_ref is None else arguments.skip_ref,
@@ -146,7 +146,7 @@ def report_format(arguments: argparse.Namespace) -> str:
     from acuity.report.precision import parse_precision
 
     parse_precision(arguments.precision)
-    if arguments.format or not arguments.output:
+    if arguments.format or arguments.output is None:
         return str(arguments.format or "json")
     suffix = os.path.splitext(str(arguments.output))[1].lower().removeprefix(".")
     if suffix not in FORMATS:

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 from acuity.cli.plot import plot
-from acuity.cli.scoring import Outcome
 from acuity.cli.style import Style, clock, columns, count
+from acuity.score_report import PERCENTILES, ScoreReport
 
-PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
 _MARKS: Final = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
 
 
-def summary(outcome: Outcome, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
+def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
     """All of it: score, spread, chart, worst frames, remarks, speed."""
     parts = []
-    if outcome.results.models:
+    if report.results.models:
         parts = [
-            _headline(outcome, style),
-            _spread(outcome, style, pools),
-            _chart(outcome, style),
-            _worst(outcome, style, worst),
+            _headline(report, style),
+            _spread(report, style, pools),
+            _chart(report, style),
+            _worst(report, style, worst),
         ]
     else:
-        parts = [_features(outcome)]
-    parts += [_notes(outcome, style), [_speed(outcome, style)]]
+        parts = [_features(report)]
+    parts += [_notes(report, style), [_speed(report, style)]]
     return [line for part in parts if part for line in ("", *part)]
 
 
-def _headline(outcome: Outcome, style: Style) -> list[str]:
-    results = outcome.results
+def _headline(report: ScoreReport, style: Style) -> list[str]:
+    results = report.results
     rows = []
-    for model in outcome.models:
+    for model in report.models:
         name = "VMAF" if model.name == "vmaf" else model.name
         rows.append((name, f"{results.pool(model.name):.2f}", model.label))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
@@ -41,19 +39,18 @@ def _headline(outcome: Outcome, style: Style) -> list[str]:
         f"  {style('bold', f'{name:{names}}  {number:>{numbers}}')}   {style('dim', label)}"
         for name, number, label in rows
     ]
-    return lines + [line for model in outcome.models if (line := _interval(outcome, model.name))]
+    return lines + [line for model in report.models if (line := _interval(report, model.name))]
 
 
-def _interval(outcome: Outcome, name: str) -> str:
-    low, high = f"{name}_ci_p95_lo", f"{name}_ci_p95_hi"
-    pool = outcome.results.pool
-    if low not in outcome.results.columns:
+def _interval(report: ScoreReport, name: str) -> str:
+    interval = report.interval(name)
+    if not interval:
         return ""
-    return f"  95 % of the bootstrap models say {pool(low):.2f} to {pool(high):.2f}"
+    return f"  95 % of the bootstrap models say {interval['ci_p95_lo']:.2f} to {interval['ci_p95_hi']:.2f}"
 
 
-def _spread(outcome: Outcome, style: Style, pools: Sequence[str]) -> list[str]:
-    pool = outcome.results.pool
+def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str]:
+    pool = report.results.pool
     wanted = [("lowest", "min"), ("harmonic mean", "harmonic_mean"), ("highest", "max")]
     line = "   ".join(f"{label} {pool(method=method):.2f}" for label, method in wanted)
     percentiles = "   ".join(f"p{p} {pool(method=('percentile', p)):.2f}" for p in PERCENTILES)
@@ -61,57 +58,43 @@ def _spread(outcome: Outcome, style: Style, pools: Sequence[str]) -> list[str]:
     return [*asked, f"  {line}", f"  {percentiles}"]
 
 
-def _chart(outcome: Outcome, style: Style) -> list[str]:
-    scores = outcome.results.values()
+def _chart(report: ScoreReport, style: Style) -> list[str]:
+    scores = report.results.values()
     if len(scores) < 2:
         return []
-    frames = outcome.results.frames
-    seconds = time_of(outcome, frames[-1] + 1)
-    start = time_of(outcome, frames[0])
+    frames = report.results.frames
+    seconds = report.time_of(frames[-1] + 1)
+    start = report.time_of(frames[0])
     duration = seconds - start if seconds is not None and start is not None else None
     width = min(style.columns - 12, 64)
     return [f"  {line}" for line in plot(scores, width=width, seconds=duration, unicode=style.unicode)]
 
 
-def _worst(outcome: Outcome, style: Style, number: int) -> list[str]:
+def _worst(report: ScoreReport, style: Style, number: int) -> list[str]:
     rows = []
-    for frame, score in outcome.results.worst(number):
-        seconds = time_of(outcome, frame)
+    for frame, score in report.results.worst(number):
+        seconds = report.time_of(frame)
         rows.append((f"{frame:7d}", "" if seconds is None else f"at {clock(seconds, 3)}", f"{score:.2f}"))
     return [style("dim", "  worst frames"), *columns(rows)] if rows else []
 
 
-def _features(outcome: Outcome) -> list[str]:
-    pooled = outcome.results.pooled()
+def _features(report: ScoreReport) -> list[str]:
+    pooled = report.results.pooled()
     return columns([(name, f"mean {methods['mean']:.6g}") for name, methods in pooled.items()])
 
 
-def _notes(outcome: Outcome, style: Style) -> list[str]:
+def _notes(report: ScoreReport, style: Style) -> list[str]:
     lines = []
-    for note in outcome.pairing.notes:
+    for note in report.notes:
         colour, mark = _MARKS[note.level]
         lines.append("  " + style(colour, mark + note.text))
     return lines
 
 
-def _speed(outcome: Outcome, style: Style) -> str:
-    frames = outcome.results.frames[-1] + 1
-    speed = frames / max(outcome.seconds, 1e-9)
+def _speed(report: ScoreReport, style: Style) -> str:
+    frames = report.results.frames[-1] + 1
     text = (
-        f"{count(frames, 'frame')} in {outcome.seconds:.1f} s: {speed:.1f} fps on "
-        f"{count(outcome.threads, 'thread')} ({outcome.instruction_set})"
+        f"{count(frames, 'frame')} in {report.seconds:.1f} s: {report.speed:.1f} fps on "
+        f"{count(report.threads, 'thread')} ({report.instruction_set})"
     )
     return "  " + style("dim", text)
-
-
-def time_of(outcome: Outcome, frame: int) -> float | None:
-    """When a player shows a frame of the reference; None where no rate is known."""
-    times = outcome.times
-    if times is not None:
-        known = times[frame] if frame < len(times) else times[-1]
-        return None if math.isnan(known) else known
-    pairing = outcome.pairing
-    rate, own = pairing.rate, pairing.info_ref.rate or pairing.info_dis.rate
-    if rate is None or own is None:
-        return None
-    return float(frame / rate + pairing.options.frame_skip_ref / own)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acuity.cli.exits import guarded
-from acuity.cli.getopt import UsageError
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
-    from acuity.cli.scoring import Outcome, Request
-    from acuity.video.pairing import Pairing
+    from acuity.score_report import ScoreReport
+    from acuity.scoring import Request
+    from acuity.video.notes import Note
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,29 +49,24 @@ def _list_backends(_: Settings) -> int:
 
 def _score(settings: Settings) -> int:
     from acuity.cli.presets import check_preset
-    from acuity.cli.progress import Meter, Quiet
-    from acuity.cli.scoring import check_target, run_request
+    from acuity.cli.progress import Meter
+    from acuity.cli.scoring import check_target, score_with
     from acuity.report import write_report
 
     for family, version, preset in settings.presets:
         check_preset(family, version, preset)
-    _check_names(settings.models)
     request = _request(settings)
     if settings.output is not None:
         check_target(settings.output, (settings.reference, settings.distorted))
     meter = sys.stderr.isatty() and not settings.quiet
-    outcome = run_request(request, Meter(sys.stderr) if meter else Quiet())
+    report = score_with(Meter(sys.stderr) if meter else None, request)
     if not settings.quiet:
-        _say_notes(outcome.pairing)
+        _say_notes(report.notes)
     if not (settings.quiet and settings.output is not None):
-        for line in score_lines(outcome):
+        for line in score_lines(report):
             print(line, file=sys.stderr)
     if settings.output is not None:
-        from acuity import __version__
-
-        write_report(
-            outcome.results, settings.output, settings.format, settings.precision, version=__version__
-        )
+        write_report(report.results, settings.output, settings.format, settings.precision)
     return 0
 
 
@@ -81,8 +76,8 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 def _request(settings: Settings) -> Request:
     from acuity.cli.backends import start_backend, usable_instruction_sets
     from acuity.cli.cpumask import allowed
-    from acuity.cli.inputs import RawGeometry
-    from acuity.cli.scoring import Request
+    from acuity.scoring import Request
+    from acuity.video.open import OpenOptions, RawGeometry
     from acuity.video.pair_options import PairOptions
 
     start_backend(settings.backend, settings.excluded)
@@ -96,6 +91,7 @@ def _request(settings: Settings) -> Request:
         features=settings.features,
         predict=not settings.no_prediction,
         geometry=RawGeometry(settings.width, settings.height, settings.pixel_format, settings.bitdepth),
+        opening=OpenOptions(allow_damaged=settings.allow_damaged),
         pairing=PairOptions(
             **chosen,  # type: ignore[arg-type]  # PairOptions checks the words
             frame_skip_ref=settings.frame_skip_ref,
@@ -108,36 +104,21 @@ def _request(settings: Settings) -> Request:
     )
 
 
-def _check_names(models: Sequence[str]) -> None:
-    """Two models of one name would be one column."""
-    from acuity.models import parse_spec
-
-    names = [parse_spec(model).name for model in models]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"two models are named '{name}': tell them apart with :name=LABEL in --model")
-
-
-def _say_notes(pairing: Pairing) -> None:
-    for note in pairing.notes:
+def _say_notes(notes: Sequence[Note]) -> None:
+    for note in notes:
         word = "note" if note.level == "info" else note.level
         print(f"vmaf: {word}: {note.text}", file=sys.stderr)
 
 
-def score_lines(outcome: Outcome) -> list[str]:
+def score_lines(report: ScoreReport) -> list[str]:
     """`vmaf_v0.6.1: 76.667831` for each model, then a line with the interval for each collection."""
-    from acuity.models import ModelCollection
-
-    results = outcome.results
-    lines = [f"{model.label}: {results.pool(model.name):.6f}" for model in outcome.models]
-    for model in outcome.models:
-        if isinstance(model, ModelCollection):
-            bagging, deviation, low, high = (
-                results.pool(f"{model.name}_{part}")
-                for part in ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
+    lines = [f"{model.label}: {report.pool(model.name):.6f}" for model in report.models]
+    for model in report.models:
+        if found := report.interval(model.name):
+            lines.append(
+                f"{model.label}: {found['bagging']:.6f}, "
+                f"ci.p95: [{found['ci_p95_lo']:.6f}, {found['ci_p95_hi']:.6f}], stddev: {found['stddev']:.6f}"
             )
-            interval = f"ci.p95: [{low:.6f}, {high:.6f}], stddev: {deviation:.6f}"
-            lines.append(f"{model.label}: {bagging:.6f}, {interval}")
     return lines
 
 

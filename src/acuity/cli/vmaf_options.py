@@ -18,6 +18,7 @@ PAIRING: Final = {
     "vfr": "variable frame rate: by-time or by-index",
     "hdr": "HDR against SDR: refuse or ignore",
 }
+DAMAGED: Final = "score damaged frames as the decoder makes them, with a warning, instead of refusing them"
 BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
@@ -46,6 +47,7 @@ class Settings:
     frame_cnt: int | None = None  # None: to the end
     frame_skip_ref: int = 0
     frame_skip_dist: int = 0
+    allow_damaged: bool = False
     no_prediction: bool = False
     quiet: bool = False
     backend: str = "auto"
@@ -94,6 +96,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("frame_skip_dist", "leave out the first N frames of the distorted", "", "N", unsigned,
          section=_VIDEO),
     *(Flag(name, text, "", "WORD", section=_VIDEO) for name, text in PAIRING.items()),
+    Flag("allow_damaged", DAMAGED, section=_VIDEO),
     Flag("model", "version=NAME or path=FILE, then :name=LABEL, :disable_clip, :enable_transform and "
          ":EXTRACTOR.OPTION=VALUE; may be repeated (default: version=vmaf_v0.6.1)", "m", "SPEC",
          section=_MODEL),

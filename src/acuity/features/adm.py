@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue
+from acuity.features.scales import DEBUG, SCALES, debug_features
 
 if TYPE_CHECKING:
     from acuity._native import Workspace
 
-_SCALES: Final = range(4)
 _CSF_OPTIONS: Final = (
     "adm_csf_mode",
     "adm_norm_view_dist",
@@ -25,9 +25,7 @@ class Adm(Extractor):
     name = "adm"
     summary = "additive detail measure at four scales"
     options = (
-        Option(
-            "debug", "", "bool", False, named=False, help="also give numerators, denominators and the whole"
-        ),
+        DEBUG,
         Option(
             "adm_csf_scale",
             "scf",
@@ -76,13 +74,8 @@ class Adm(Extractor):
     )
     features = (
         *(Feature(f"VMAF_integer_feature_{n}_score", f"integer_{n}") for n in ("adm2", "aim", "adm3")),
-        *(Feature(f"integer_adm_scale{s}", f"integer_adm_scale{s}") for s in _SCALES),
-        *(Feature(name, name, debug=True) for name in ("integer_adm", "integer_adm_num", "integer_adm_den")),
-        *(
-            Feature(f"integer_adm_{part}_scale{s}", f"integer_adm_{part}_scale{s}", debug=True)
-            for s in _SCALES
-            for part in ("num", "den")
-        ),
+        *(Feature(f"integer_adm_scale{s}", f"integer_adm_scale{s}") for s in SCALES),
+        *debug_features("adm"),
     )
     min_size = 17
     min_size_reason = "its coarsest bands are a sixteenth and need two rows and columns for masking"

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
+from acuity.features.scales import DEBUG, SCALES, debug_features
 
 if TYPE_CHECKING:
     from acuity._native import Workspace
-
-_SCALES: Final = range(4)
 
 
 class Vif(Extractor):
     name = "vif"
     summary = "visual information fidelity at four scales"
     options = (
-        Option(
-            "debug", "", "bool", False, named=False, help="also give numerators, denominators and the whole"
-        ),
+        DEBUG,
         Option(
             "vif_enhn_gain_limit",
             "egl",
@@ -34,13 +31,8 @@ class Vif(Extractor):
     )
     # In the order of the native outputs.
     features = (
-        *(Feature(f"VMAF_integer_feature_vif_scale{s}_score", f"integer_vif_scale{s}") for s in _SCALES),
-        *(Feature(name, name, debug=True) for name in ("integer_vif", "integer_vif_num", "integer_vif_den")),
-        *(
-            Feature(f"integer_vif_{part}_scale{s}", f"integer_vif_{part}_scale{s}", debug=True)
-            for s in _SCALES
-            for part in ("num", "den")
-        ),
+        *(Feature(f"VMAF_integer_feature_vif_scale{s}_score", f"integer_vif_scale{s}") for s in SCALES),
+        *debug_features("vif"),
     )
     min_size = 16
     min_size_reason = "its coarsest scale is an eighth and needs two samples to reflect"

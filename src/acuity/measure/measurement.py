@@ -8,8 +8,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -29,6 +28,10 @@ from acuity.video.picture import Picture
 
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
+
+
+# Each has pictures and scratch memory of its own; more than this is a typing error.
+MAX_THREADS: Final = 1024
 
 
 def available_threads() -> int:
@@ -51,8 +54,8 @@ class Measurement:
 
         if subsample < 1:
             raise InputError(f"subsample {subsample} must be at least 1: every Nth frame is measured")
-        if threads is not None and threads < 0:
-            raise InputError(f"threads {threads} must be at least 1, or 0 for all there are")
+        if threads is not None and not 0 <= threads <= MAX_THREADS:
+            raise InputError(f"threads {threads} must be 1 to {MAX_THREADS}, or 0 for all there are")
         self.threads = threads or available_threads()
         self.subsample = subsample
         self.instruction_set = _native.select_instruction_set(instruction_set or "")
@@ -82,11 +85,15 @@ class Measurement:
         taken = [name for name in model.output_names() if name in self._outputs]
         if taken:
             raise FeatureError(
-                f"two models would both be reported as '{taken[0]}': give one of them a name, as in "
-                f"version={model.label}:name=other"
+                f"two models would both be reported as '{taken[0]}': tell them apart by adding :name=LABEL "
+                f"to '{model.label}'"
             )
         for name, options in model.extractors():
-            self._extractors.add(get_extractor(name)(options))
+            try:
+                extractor = get_extractor(name)(options)
+            except FeatureError as error:
+                raise FeatureError(f"the model '{model.label}' cannot be measured: {error}") from None
+            self._extractors.add(extractor)
         prediction = Prediction(model, self._collector)
         self._predictions.append(prediction)
         self._outputs.update(dict.fromkeys(prediction.outputs, prediction))
@@ -199,9 +206,7 @@ class Measurement:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ---- figures ----------------------------------------------------------------------------

@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from acuity.errors import ClosedError
+from acuity.errors import ClosedError, InputError
 
 JobT = TypeVar("JobT")
 
-# Jobs waiting beyond those being worked on: enough to hide the feeder's own work, for little memory.
-_WAITING: Final = 1
+# One job waits for every so many being worked on, and at least one: enough to hide the feeder's own work,
+# for little memory.
+_THREADS_PER_WAITING: Final = 2
 
 
 class Scheduler(Generic[JobT]):
@@ -24,8 +25,10 @@ class Scheduler(Generic[JobT]):
 
     def __init__(self, threads: int, make_worker: Callable[[], Callable[[JobT], None]]) -> None:
         self._make_worker = make_worker
-        self._limit = threads + _WAITING
-        self._changed = threading.Condition()
+        self._limit = threads + max(1, threads // _THREADS_PER_WAITING)
+        lock = threading.Lock()
+        self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
+        self._room = threading.Condition(lock)  # a job is finished: wakes whoever submits or drains
         self._jobs: deque[JobT] = deque()
         self._pending = 0  # submitted and not finished
         self._done = 0
@@ -36,8 +39,13 @@ class Scheduler(Generic[JobT]):
             threading.Thread(target=self._work, name=f"acuity-worker-{number}", daemon=True)
             for number in range(threads)
         ]
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except RuntimeError:  # the system's limit
+            self._threads = [thread for thread in self._threads if thread.ident is not None]
+            self.close()
+            raise InputError(f"the system refuses to start {threads} threads: use fewer") from None
 
     @property
     def done(self) -> int:
@@ -46,28 +54,32 @@ class Scheduler(Generic[JobT]):
 
     def submit(self, job: JobT) -> None:
         """Hand over a job; waits while too many are under way."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._pending < self._limit or self._stopped)
+        with self._room:
+            self._room.wait_for(lambda: self._pending < self._limit or self._stopped)
             self._check()
             self._jobs.append(job)
             self._pending += 1
-            self._changed.notify_all()
+            self._ready.notify()
 
     def drain(self) -> None:
         """Wait until every job is finished."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._pending == 0 or self._stopped)
+        with self._room:
+            self._room.wait_for(lambda: self._pending == 0 or self._stopped)
             self._check()
 
     def close(self) -> None:
         """Drop waiting jobs, let running ones end, and join the threads; may be called again."""
-        with self._changed:
+        with self._room:
             self._closed = True
-            self._jobs.clear()
-            self._changed.notify_all()
+            self._wake_all()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
+
+    def _wake_all(self) -> None:
+        self._jobs.clear()
+        self._ready.notify_all()
+        self._room.notify_all()
 
     @property
     def _stopped(self) -> bool:
@@ -90,19 +102,18 @@ class Scheduler(Generic[JobT]):
             self._fail(error)
 
     def _take(self) -> JobT | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._jobs or self._stopped)
+        with self._ready:
+            self._ready.wait_for(lambda: self._jobs or self._stopped)
             return None if self._stopped else self._jobs.popleft()
 
     def _finish(self) -> None:
-        with self._changed:
+        with self._room:
             self._pending -= 1
             self._done += 1
-            self._changed.notify_all()
+            self._room.notify_all()
 
     def _fail(self, error: BaseException) -> None:
-        with self._changed:
+        with self._room:
             if self._error is None:
                 self._error = error
-            self._jobs.clear()
-            self._changed.notify_all()
+            self._wake_all()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.models.inputs import ModelFeature, OptionValue, extractors_of, unknown_features
+from acuity.models.inputs import ModelFeature, ReadsFeatures
 from acuity.models.model import Columns, Model, as_matrix
 
 Array = NDArray[np.float64]
@@ -18,7 +18,7 @@ _DELTA = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class ModelCollection:
+class ModelCollection(ReadsFeatures):
     """The base model, trained on all data, and its bootstrap members."""
 
     name: str
@@ -63,19 +63,6 @@ class ModelCollection:
     def output_names(self) -> list[str]:
         statistics = (f"{self.name}_{statistic}" for statistic in _STATISTICS)
         return [*(model.name for model in self.models), *statistics]
-
-    def feature_keys(self) -> list[str]:
-        """The keys of the columns predict() takes, in its order; FeatureError if one cannot be measured."""
-        self.extractors()
-        return [feature.key for feature in self.features]
-
-    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]:
-        """Extractor names and options in the file's order, each once; FeatureError if one is unknown here."""
-        return extractors_of(self.features, self.label)
-
-    def unknown_features(self) -> list[str]:
-        """Features this version cannot measure; empty for a collection that can be used."""
-        return unknown_features(self.features)
 
     def _statistics(self, raw: Array) -> tuple[Array, Array, Array, Array]:
         """Statistics of the members' raw scores, brought through the first member's transform and clip."""

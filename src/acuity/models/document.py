@@ -23,7 +23,7 @@ class Section:
 
     def fail(self, key: str, problem: str) -> ModelError:
         """The error to raise: one sentence that names the file, the key and the problem."""
-        return ModelError(f"The model file {self.file!r} has a bad key {self._path(key)!r}: {problem}.")
+        return ModelError(f"the model file {self.file!r} has a bad key {self._path(key)!r}: {problem}")
 
     def has(self, key: str) -> bool:
         """Whether an optional key is there; null counts as absent."""
@@ -89,7 +89,7 @@ class Section:
 
     def _require(self, key: str) -> object:
         if key not in self.values:
-            raise ModelError(f"The model file {self.file!r} lacks the key {self._path(key)!r}.")
+            raise ModelError(f"the model file {self.file!r} lacks the key {self._path(key)!r}")
         return self.values[key]
 
     def _list(self, key: str) -> list[object]:
@@ -116,33 +116,31 @@ def read_document(path: str | Path) -> Section:
         )
     except json.JSONDecodeError as error:
         raise ModelError(
-            f"The model file {file!r} is not valid JSON: {error.msg} "
-            f"in line {error.lineno}, column {error.colno}."
+            f"the model file {file!r} is not valid JSON: {error.msg} "
+            f"in line {error.lineno}, column {error.colno}"
         ) from None
     except RecursionError:
-        raise ModelError(f"The model file {file!r} is nested too deeply to be a model.") from None
+        raise ModelError(f"the model file {file!r} is nested too deeply to be a model") from None
     if not isinstance(document, dict):
-        raise ModelError(f"The model file {file!r} must hold a JSON object, not {_kind(document)}.")
+        raise ModelError(f"the model file {file!r} must hold a JSON object, not {_kind(document)}")
     return Section(file, "", document)
 
 
 def _read_text(file: str) -> str:
     if file.endswith(".pkl"):
-        raise ModelError(f"The model file {file!r} is a pickle, which is not supported; use a JSON model.")
+        raise ModelError(f"the model file {file!r} is a pickle, which is not supported; use a JSON model")
     try:
         with open(file, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"The model file {file!r} could not be read: {reason}.") from None
+        raise ModelError(f"the model file {file!r} could not be read: {reason}") from None
     if len(data) > MAX_BYTES:
-        raise ModelError(
-            f"The model file {file!r} is larger than {MAX_BYTES >> 20} MiB, more than any model."
-        )
+        raise ModelError(f"the model file {file!r} is larger than {MAX_BYTES >> 20} MiB, more than any model")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ModelError(f"The model file {file!r} is not text, so it is not a JSON model.") from None
+        raise ModelError(f"the model file {file!r} is not text, so it is not a JSON model") from None
 
 
 def _checked_object(file: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -150,9 +148,9 @@ def _checked_object(file: str, pairs: list[tuple[str, object]]) -> dict[str, obj
     values: dict[str, object] = {}
     for key, value in pairs:
         if key in values:
-            raise ModelError(f"The model file {file!r} has the key {key!r} twice in one object; keep one.")
+            raise ModelError(f"the model file {file!r} has the key {key!r} twice in one object; keep one")
         if not _is_finite(value):
-            raise ModelError(f"The model file {file!r} has a number that is not finite in key {key!r}.")
+            raise ModelError(f"the model file {file!r} has a number that is not finite in key {key!r}")
         values[key] = value
     return values
 

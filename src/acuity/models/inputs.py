@@ -6,6 +6,7 @@ cannot measure still loads and can be described.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from acuity.errors import FeatureError, ModelError
 
@@ -27,6 +28,37 @@ class ModelFeature:
         return feature_key(self.name, self.options)
 
 
+class _HasFeatures(Protocol):
+    @property
+    def features(self) -> tuple[ModelFeature, ...]: ...
+
+    @property
+    def label(self) -> str: ...
+
+
+class ReadsFeatures:
+    """What a model and a collection of models say alike about their features."""
+
+    def feature_keys(self: _HasFeatures) -> list[str]:
+        """The keys of the columns predict() takes, in its order; FeatureError if one cannot be measured."""
+        _check_known(self.features, self.label)
+        return [feature.key for feature in self.features]
+
+    def extractors(self: _HasFeatures) -> list[tuple[str, dict[str, OptionValue]]]:
+        """Extractor names and options in the file's order, each once; FeatureError if one is unknown here."""
+        _check_known(self.features, self.label)
+        found: list[tuple[str, dict[str, OptionValue]]] = []
+        for feature in self.features:
+            entry = (str(_extractor_name(feature.name)), dict(feature.options))
+            if entry not in found:
+                found.append(entry)
+        return found
+
+    def unknown_features(self: _HasFeatures) -> list[str]:
+        """Long names of the features this version cannot measure; empty for a model that can be used."""
+        return _unknown(self.features)
+
+
 def apply_overrides(
     features: tuple[ModelFeature, ...], overrides: Mapping[str, Mapping[str, str]], label: str
 ) -> tuple[ModelFeature, ...]:
@@ -38,8 +70,8 @@ def apply_overrides(
     for extractor, options in overrides.items():
         if extractor not in used:
             raise ModelError(
-                f"The option {extractor}.{next(iter(options))} cannot be set, because the model {label!r} "
-                f"does not use the extractor {extractor!r}; it uses {', '.join(used) or 'none known here'}."
+                f"the option {extractor}.{next(iter(options))} cannot be set, because the model {label!r} "
+                f"does not use the extractor {extractor!r}; it uses {', '.join(used) or 'none known here'}"
             )
     merged = []
     for feature, provider in zip(features, providers, strict=True):
@@ -48,25 +80,16 @@ def apply_overrides(
     return tuple(merged)
 
 
-def extractors_of(features: Iterable[ModelFeature], label: str) -> list[tuple[str, dict[str, OptionValue]]]:
-    """Extractor names and options in the features' order, each once; FeatureError for unknown ones."""
-    known = list(features)
-    unknown = unknown_features(known)
+def _check_known(features: Iterable[ModelFeature], label: str) -> None:
+    unknown = _unknown(features)
     if unknown:
         raise FeatureError(
-            f"The model {label!r} needs {', '.join(unknown)}, which this version cannot measure; "
-            "run 'acuity features' to see what it can, and 'acuity models' to choose another model."
+            f"the model {label!r} needs {', '.join(unknown)}, which this version cannot measure; "
+            "run 'acuity features' to see what it can, and 'acuity models' to choose another model"
         )
-    found: list[tuple[str, dict[str, OptionValue]]] = []
-    for feature in known:
-        entry = (str(_extractor_name(feature.name)), dict(feature.options))
-        if entry not in found:
-            found.append(entry)
-    return found
 
 
-def unknown_features(features: Iterable[ModelFeature]) -> list[str]:
-    """The long names that no extractor of this version provides."""
+def _unknown(features: Iterable[ModelFeature]) -> list[str]:
     return [feature.name for feature in features if _extractor_name(feature.name) is None]
 
 

@@ -47,12 +47,12 @@ def _build_collection(document: Section, request: _Request) -> ModelCollection:
     numbered = [key for key in document.values if key.isascii() and key.isdigit()]
     if not numbered:
         raise ModelError(
-            f"The model file {document.file!r} lacks the key 'model_dict', so it is no VMAF model."
+            f"the model file {document.file!r} lacks the key 'model_dict', so it is no VMAF model"
         )
     if numbered != [str(index) for index in range(len(numbered))] or len(numbered) < 2:
         raise ModelError(
-            f"The model file {document.file!r} must number its models 0, 1 and so on, the base model first "
-            f"and at least one more, but its keys are {', '.join(numbered[:8])}{'…' * (len(numbered) > 8)}."
+            f"the model file {document.file!r} must number its models 0, 1 and so on, the base model first "
+            f"and at least one more, but its keys are {', '.join(numbered[:8])}{'…' * (len(numbered) > 8)}"
         )
     name = request.spec.name
     base, *members = (

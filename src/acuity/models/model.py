@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.models.inputs import ModelFeature, OptionValue, extractors_of, unknown_features
+from acuity.models.inputs import ModelFeature, ReadsFeatures
 from acuity.models.scaling import ChromaCorrection, Scaling
 from acuity.models.svm import SupportVectorRegression
 from acuity.models.transform import ScoreClip, ScoreTransform
@@ -17,7 +17,7 @@ Columns = Mapping[int, Array] | Array
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(ReadsFeatures):
     """A loaded model; transform and clip are None where the file or the caller leaves them out."""
 
     name: str  # the column of its scores in reports
@@ -58,29 +58,16 @@ class Model:
     def output_names(self) -> list[str]:
         return [self.name]
 
-    def feature_keys(self) -> list[str]:
-        """The keys of the columns predict() takes, in its order; FeatureError if one cannot be measured."""
-        self.extractors()
-        return [feature.key for feature in self.features]
-
-    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]:
-        """Extractor names and options in the file's order, each once; FeatureError if one is unknown here."""
-        return extractors_of(self.features, self.label)
-
-    def unknown_features(self) -> list[str]:
-        """Features this version cannot measure; empty for a model that can be used."""
-        return unknown_features(self.features)
-
 
 def as_matrix(columns: Columns, features: int) -> Array:
     """The given columns as one contiguous array (frames x features) of doubles."""
     if isinstance(columns, Mapping):
         missing = [index for index in range(features) if index not in columns]
         if missing or len(columns) != features:
-            raise ValueError(f"The model takes columns 0 to {features - 1}, but got {sorted(columns)}.")
+            raise ValueError(f"the model takes columns 0 to {features - 1}, but got {sorted(columns)}")
         matrix = np.column_stack([np.asarray(columns[index], np.float64) for index in range(features)])
         return np.ascontiguousarray(matrix)
     matrix = np.ascontiguousarray(columns, np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != features:
-        raise ValueError(f"The model takes an array of shape (frames, {features}), but got {matrix.shape}.")
+        raise ValueError(f"the model takes an array of shape (frames, {features}), but got {matrix.shape}")
     return matrix

@@ -81,8 +81,8 @@ def _unknown_model(name: str, known: list[str]) -> str:
     ]
     remark = f" ({'; '.join(notes)})" if notes else ""
     return (
-        f"There is no model named {name!r}{remark}; run 'acuity models' "
-        f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}."
+        f"there is no model named {name!r}{remark}; run 'acuity models' "
+        f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}"
     )
 
 

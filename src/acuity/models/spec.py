@@ -37,11 +37,11 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         if (self.version is None) == (self.path is None):
-            raise ModelError("A model needs either version= or path=, and not both.")
+            raise ModelError("a model needs either version= or path=, and not both")
         if not _NAME.fullmatch(self.name):
             raise ModelError(
-                f"The model name {self.name!r} cannot be used in reports; "
-                "use letters, digits, '_', '.', '+' and '-' only."
+                f"the model name {self.name!r} cannot be used in reports; "
+                "use letters, digits, '_', '.', '+' and '-' only"
             )
 
     @property
@@ -66,7 +66,7 @@ def parse_spec(text: str) -> ModelSpec:
         if not equals and key in _FLAGS:
             value = "true"
         elif not equals:
-            raise ModelError(f"The model option {item!r} in {text!r} has no value; write key=value.")
+            raise ModelError(f"the model option {item!r} in {text!r} has no value; write key=value")
         if key in ("path", "version", "name", *_FLAGS):
             values[key] = value
         else:
@@ -83,18 +83,18 @@ def _override_target(key: str, text: str) -> tuple[str, str]:
     extractor, dot, option = key.partition(".")
     if not (dot and extractor and option):
         raise ModelError(
-            f"The model option {key!r} in {text!r} is unknown; use path, version, name, disable_clip, "
-            f"enable_transform or extractor.option, {_EXAMPLE}."
+            f"the model option {key!r} in {text!r} is unknown; use path, version, name, disable_clip, "
+            f"enable_transform or extractor.option, {_EXAMPLE}"
         )
     return extractor, option
 
 
 def _build(text: str, values: Mapping[str, str], overrides: Mapping[str, Mapping[str, str]]) -> ModelSpec:
     if "version" not in values and "path" not in values:
-        raise ModelError(f"The model {text!r} names neither version= nor path=; write one, {_EXAMPLE}.")
+        raise ModelError(f"the model {text!r} names neither version= nor path=; write one, {_EXAMPLE}")
     for key, value in values.items():
         if not value:
-            raise ModelError(f"The model option {key!r} in {text!r} is empty; write one, {_EXAMPLE}.")
+            raise ModelError(f"the model option {key!r} in {text!r} is empty; write one, {_EXAMPLE}")
     return ModelSpec(
         version=values.get("version"),
         path=values.get("path"),
@@ -108,5 +108,5 @@ def _build(text: str, values: Mapping[str, str], overrides: Mapping[str, Mapping
 def _switch(key: str, values: Mapping[str, str], text: str) -> bool:
     value = values.get(key, "false")
     if value not in _SWITCH:
-        raise ModelError(f"The model option {key}={value} in {text!r} must be true or false.")
+        raise ModelError(f"the model option {key}={value} in {text!r} must be true or false")
     return _SWITCH[value]

@@ -4,8 +4,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
+from acuity.report.plain import plain
 from acuity.report.precision import Precision
 from acuity.report.rows import RowStyle, format_rows
 from acuity.report.source import ReportSource
@@ -56,17 +55,4 @@ def _quote(text: str) -> str:
 
 
 def _extra(value: object) -> str:
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
-
-
-def _plain(value: object) -> object:
-    """The same value in Python's own types, with null for numbers that JSON cannot write."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")

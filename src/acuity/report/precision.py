@@ -44,7 +44,7 @@ def parse_precision(text: str | int) -> Precision:
         return LEGACY
     digits = _DIGITS.get(str(text))
     if digits is None:
-        raise OutputError(f"The precision {text!r} is unknown; use legacy, max, full or 1 to 17.")
+        raise OutputError(f"the precision {text!r} is unknown; use legacy, max, full or 1 to 17")
     return Precision(f"%.{digits}g", f"%.{digits}g")
 
 

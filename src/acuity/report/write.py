@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
+from acuity import __version__
 from acuity.errors import OutputError
 from acuity.report.csv_writer import write_csv
 from acuity.report.json_writer import write_json
@@ -33,8 +34,8 @@ def render_report(
 ) -> Iterator[str]:
     """A report in pieces of text; extra entries are written where the format has a place for them (JSON)."""
     if format not in WRITERS:
-        raise OutputError(f"The report format {format!r} is unknown; use {', '.join(WRITERS)}.")
-    return WRITERS[format](results, parse_precision(precision), version or _own_version(), extra or {})
+        raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
+    return WRITERS[format](results, parse_precision(precision), version or __version__, extra or {})
 
 
 def write_report(
@@ -106,6 +107,8 @@ def _write_pieces(stream: TextIO, pieces: Iterable[str]) -> None:
 
 def _is_special(target: str) -> bool:
     """Whether the path names a device, pipe or socket, which is written to rather than replaced."""
+    if not target:
+        raise FileNotFoundError("its name is empty, so give one")
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -120,13 +123,4 @@ def _output_error(target: str, error: OSError) -> OutputError:
     reason = error.strerror or str(error)
     if isinstance(error, FileNotFoundError) and not folder.is_dir():
         reason = f"the folder {str(folder)!r} does not exist, so create it first"
-    return OutputError(f"The report {target!r} could not be written: {reason}.")
-
-
-def _own_version() -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version("acuity")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+    return OutputError(f"the report {target!r} could not be written: {reason}")

@@ -9,7 +9,7 @@ import av
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 
-from acuity.video.picture import LAYOUTS, Picture, PixelFormat, Samples
+from acuity.video.picture import DEPTHS, LAYOUTS, Picture, PixelFormat, Samples
 
 # Bicubic, and bit-exact so that a score does not depend on the instruction set libswscale finds.
 BICUBIC: Final = (
@@ -19,8 +19,6 @@ BICUBIC: Final = (
     | Interpolation.FULL_CHR_H_INT
     | Interpolation.FULL_CHR_H_INP
 )
-
-_DEPTHS: Final = (8, 10, 12, 14, 16)
 
 
 def av_name(format: PixelFormat) -> str:
@@ -33,7 +31,7 @@ def _direct() -> dict[str, PixelFormat]:
     """FFmpeg formats whose first planes are ours as they lie in memory; an alpha plane is left out."""
     table: dict[str, PixelFormat] = {}
     for layout in LAYOUTS:
-        for depth in _DEPTHS:
+        for depth in DEPTHS:
             format = PixelFormat(layout, depth)
             name = av_name(format)
             table[name] = format
@@ -60,7 +58,7 @@ _KEEPS_CHROMA: Final = {
 def nearest(source: av.VideoFormat) -> PixelFormat:
     """The planar YUV format that a frame of `source` is read as, keeping its depth and chroma."""
     bits = max((component.bits for component in source.components), default=8)
-    depth = next((depth for depth in _DEPTHS if depth >= bits), 16)
+    depth = next((depth for depth in DEPTHS if depth >= bits), 16)
     if _is_rgb(source):
         return PixelFormat("444", depth)
     if len(source.components) < 3:  # gray, with or without alpha

@@ -83,6 +83,7 @@ class Decoder:
         self._end: Fraction | None = None
         self._skip_before: int | None = None
         self._keyframe: int | None = None  # still to be seen after start_at()
+        self._noted_damage = False
 
     def frames(self) -> Iterator[av.VideoFrame]:
         """Decode to the end. Raises instead of ending early, where an early end can be noticed."""
@@ -92,7 +93,9 @@ class Decoder:
                 self._packets += not packet.is_discard
                 if self._first is None:
                     self._early.append(packet.pts)
-                self._check_packet(packet)
+                if packet.is_corrupt:
+                    where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
+                    self._meet_damage(TruncatedError, where)
             decoded = self._decode(packet)[::-1]
             while decoded:  # handed out without keeping a reference, since a frame is large
                 if self._before_start(decoded[-1]):
@@ -141,27 +144,30 @@ class Decoder:
         return False
 
     def _count(self, frame: av.VideoFrame) -> None:
-        if frame.is_corrupt and not self._allow_damaged:
-            raise InputError(
-                f"frame {self.index} of '{self.path}' is damaged: encode it again,"
-                " or allow damaged frames to score what the decoder makes of it"
-            )
+        if frame.is_corrupt:
+            self._meet_damage(InputError, f"frame {self.index} of '{self.path}' is damaged")
         if self._first is None:
             self._first = _First(frame.pts, frame.interlaced_frame)
         self.index += 1
         if frame.pts is not None:
             self._end = self._end_of(frame.pts, frame.duration)
 
+    def _meet_damage(self, error: type[InputError], what: str) -> None:
+        """Refuse it, or note it once: where one frame is damaged, those after it may be too."""
+        if not self._allow_damaged:
+            raise error(
+                f"{what}: copy or encode it again,"
+                " or pass allow_damaged=True to score what the decoder makes of it"
+            )
+        if not self._noted_damage:
+            self._noted_damage = True
+            text = f"{what}: what the decoder makes of this, and of any damage after it, is scored"
+            self.notes.append(warning("damaged", text))
+
     def _end_of(self, pts: int, duration: int) -> Fraction:
         """When a frame stops being shown, in seconds; a frame without a length has the usual one."""
         base, rate = self.stream.time_base or Fraction(1), self.stream.guessed_rate
         return pts * base + (duration * base if duration or not rate else 1 / rate)
-
-    def _check_packet(self, packet: av.Packet[av.VideoStream]) -> None:
-        if packet.is_corrupt and not self._allow_damaged:
-            raise TruncatedError(
-                f"'{self.path}' is damaged or incomplete near frame {self.index}: copy or encode it again"
-            )
 
     def _decode(self, packet: av.Packet[av.VideoStream]) -> list[av.VideoFrame]:
         try:
@@ -189,7 +195,7 @@ class Decoder:
         except AV_ERRORS as error:
             raise FormatError(
                 f"'{self.path}' is not a video that can be read ({reason(error)}): check that it is complete;"
-                " if it is raw YUV, pass width, height, pixel format and bit depth"
+                " if it is raw YUV, pass width=, height=, pixel_format= and bitdepth="
             ) from error
         if _REFUSED.intersection(container.format.name.split(",")):
             container.close()

@@ -8,26 +8,66 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from acuity.errors import FormatError, InputError
-from acuity.video.guess import Geometry, guess_geometry
-from acuity.video.picture import PixelFormat
+from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.video.guess import Geometry, guess_geometry, is_raw_name
+from acuity.video.notes import info
+from acuity.video.picture import PixelFormat, split_format
 from acuity.video.raw import RawReader
-from acuity.video.reader import VideoReader
-from acuity.video.source import open_source
+from acuity.video.reader import BaseReader
+from acuity.video.source import STDIN, open_source
 from acuity.video.y4m import Y4mReader
 from acuity.video.y4m_header import MAGIC
 
-# Files that are raw samples by custom, so that nothing in them says what they are.
-_RAW_SUFFIXES: Final = frozenset((".yuv", ".raw"))
+# What files that say their own size begin with: where, what, and its name.
+_SIGNATURES: Final = (
+    (0, MAGIC, "Y4M"),
+    (4, b"ftyp", "MP4 or MOV"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM"),
+    (0, b"RIFF", "AVI"),
+)
+_TASTE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """How the caller wants a video opened, besides its geometry."""
+class RawGeometry:
+    """What the caller says about raw video; None: not said."""
 
-    threads: int
-    luma_only: bool
-    allow_damaged: bool
+    width: int | None = None
+    height: int | None = None
+    pixel_format: str | None = None
+    bitdepth: int | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of what was not said."""
+        values = {
+            "width": self.width,
+            "height": self.height,
+            "pixel_format": self.pixel_format,
+            "bitdepth": self.bitdepth,
+        }
+        return [name for name, value in values.items() if value is None]
+
+    @property
+    def said(self) -> bool:
+        return len(self.missing) < 4
+
+    def complete(self) -> Geometry | None:
+        """All of it, or None where something is missing."""
+        if self.width is None or self.height is None or self.pixel_format is None or self.bitdepth is None:
+            return None
+        return Geometry(self.width, self.height, PixelFormat.parse(self.pixel_format, self.bitdepth))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """How videos are opened, besides the geometry of raw ones: see open_video()."""
+
+    rate: Fraction | None = None
+    guess: bool = False
+    threads: int = 0
+    luma_only: bool = False
+    allow_damaged: bool = False
 
 
 def open_video(
@@ -42,90 +82,116 @@ def open_video(
     threads: int = 0,
     luma_only: bool = False,
     allow_damaged: bool = False,
-) -> VideoReader:
+) -> BaseReader:
     """Open raw YUV, Y4M or any container PyAV decodes; '-' reads Y4M or raw from standard input.
 
-    Geometry (all four of `width`, `height`, `pixel_format`, `bitdepth`) says that the file is raw.
-    `guess` lets the name of a raw file give its geometry. `rate` is the frame rate of a raw file.
+        with open_video("clip.mp4") as video:
+            for picture in video:
+                print(picture.pts, picture.luma.mean())
+
+    Geometry (`width`, `height`, `pixel_format`, `bitdepth`) says that the file is raw, and all four are
+    needed. `guess` takes what is missing from the file's name and length, where only one reading is
+    possible; a note on the reader says what was guessed. `rate` is the frame rate of a raw file.
     `threads` is for the decoder, 0 lets it choose. With `luma_only` pictures may come without chroma.
-    `allow_damaged` takes what the decoder makes of damaged frames instead of refusing them.
+    `allow_damaged` takes what the decoder makes of damaged frames, with a warning, instead of refusing them.
+    Raises InputError.
     """
-    geometry = _given(os.fspath(path), width, height, pixel_format, bitdepth)
+    geometry = RawGeometry(width, height, pixel_format, bitdepth)
+    return open_as(path, geometry, OpenOptions(rate, guess, threads, luma_only, allow_damaged))
+
+
+def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions) -> BaseReader:
+    """open_video() with its arguments as two values."""
     kind = _kind(path)
+    if not said.said and kind != "raw":
+        return _OPENERS[kind](path, options)
+    name = os.fspath(path)
+    if os.path.isfile(name):
+        _check_raw(name, kind)
+    geometry = said.complete()
     if geometry is not None:
-        if kind == "y4m" and os.path.isfile(path):
-            raise FormatError(f"'{os.fspath(path)}' is Y4M, which says its own size: leave out the geometry")
-        return _open_raw(path, geometry, rate=rate, luma_only=luma_only)
-    if kind == "raw":
-        guessed = guess_geometry(path) if guess else None
-        if guessed is None:
-            raise FormatError(
-                f"'{os.fspath(path)}' is raw video, which does not say its size: pass width, height,"
-                " pixel format and bit depth (--width --height --pixel_format --bitdepth)"
-            )
-        extra = {"guessed": f"{guessed}, from its name"}
-        return _open_raw(path, guessed, rate=rate, luma_only=luma_only, extra=extra)
-    return _OPENERS[kind](path, _Wish(threads, luma_only, allow_damaged))
+        return _open_raw(path, geometry, options)
+    if not options.guess:
+        raise _incomplete(name, said)
+    geometry = _guessed(name, said)
+    reader = _open_raw(path, geometry, options)
+    reader.notes.append(info("guessed", f"'{name}' is read as {geometry}, going by its name and length"))
+    return reader
 
 
-def _given(
-    name: str, width: int | None, height: int | None, pixel_format: str | None, bitdepth: int | None
-) -> Geometry | None:
-    values = {"width": width, "height": height, "pixel format": pixel_format, "bit depth": bitdepth}
-    missing = [what for what, value in values.items() if value is None]
-    if len(missing) == len(values):
-        return None
-    if width is None or height is None or pixel_format is None or bitdepth is None:
-        raise InputError(
-            f"raw video needs width, height, pixel format and bit depth together:"
-            f" {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing for '{name}'"
-        )
-    return Geometry(width, height, PixelFormat.parse(pixel_format, bitdepth))
+def _check_raw(name: str, kind: str) -> None:
+    """Refuse what can't be raw video, before its bytes are taken for samples."""
+    with open_source(name) as source:
+        if source.size == 0:
+            raise NoFramesError(f"'{name}' is empty: there is no frame to score")
+        start = source.peek(_TASTE)
+    known = next((what for at, magic, what in _SIGNATURES if start[at : at + len(magic)] == magic), None)
+    # Raw samples may look like anything, so where the name says raw only Y4M's long signature counts.
+    if known is not None and kind != "raw":
+        raise FormatError(f"'{name}' is {known}, which says its own size: leave out the geometry")
+
+
+def _incomplete(name: str, said: RawGeometry) -> InputError:
+    missing = " and ".join(", ".join(f"{part}=" for part in said.missing).rsplit(", ", 1))
+    if not said.said:
+        return FormatError(f"'{name}' is raw video, which does not say its size: pass {missing}")
+    return InputError(
+        f"raw video needs width, height, pixel format and bit depth together: pass {missing} for '{name}' too"
+    )
+
+
+def _guessed(name: str, said: RawGeometry) -> Geometry:
+    if not os.path.exists(name) or os.path.isdir(name):
+        open_source(name).close()  # says what is wrong with the path
+    length = os.path.getsize(name) if os.path.isfile(name) else None
+    layout, depth = None, said.bitdepth
+    if said.pixel_format is not None:
+        layout, named = split_format(said.pixel_format)
+        if named is not None:
+            depth = PixelFormat.parse(said.pixel_format, said.bitdepth).depth
+    return guess_geometry(name, length, width=said.width, height=said.height, layout=layout, depth=depth)
 
 
 def _kind(path: str | os.PathLike[str]) -> str:
     """'y4m', 'raw' or 'container', from the first bytes and then from the name."""
     name = os.fspath(path)
-    if name == "-" or not os.path.isfile(name):
+    if name == STDIN or not os.path.isfile(name):
         # A pipe cannot be tasted without losing bytes, and only Y4M says its size in the stream.
         # A path that is nothing at all is refused by the reader in the same words for each kind.
         return "y4m"
     with open_source(path) as source:
         if source.peek(len(MAGIC)) == MAGIC:
             return "y4m"
-    suffix = os.path.splitext(name)[1].lower()
-    if suffix == ".y4m":
-        return "y4m"
-    return "raw" if suffix in _RAW_SUFFIXES else "container"
+    if is_raw_name(name):
+        return "raw"
+    return "y4m" if name.lower().endswith(".y4m") else "container"
 
 
-def _open_raw(
-    path: str | os.PathLike[str],
-    geometry: Geometry,
-    *,
-    rate: Fraction | None,
-    luma_only: bool,
-    extra: dict[str, str] | None = None,
-) -> VideoReader:
+def _open_raw(path: str | os.PathLike[str], geometry: Geometry, options: OpenOptions) -> RawReader:
     return RawReader(
-        path, geometry.width, geometry.height, geometry.format, rate=rate, luma_only=luma_only, extra=extra
+        path,
+        geometry.width,
+        geometry.height,
+        geometry.format,
+        rate=options.rate,
+        luma_only=options.luma_only,
     )
 
 
-def _open_y4m(path: str | os.PathLike[str], wish: _Wish) -> VideoReader:
-    return Y4mReader(path, luma_only=wish.luma_only)
+def _open_y4m(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
+    return Y4mReader(path, luma_only=options.luma_only)
 
 
-def _open_container(path: str | os.PathLike[str], wish: _Wish) -> VideoReader:
+def _open_container(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
     # PyAV takes a while to load, and raw video does not need it.
     from acuity.video.container import ContainerReader
 
     return ContainerReader(
-        path, threads=wish.threads, luma_only=wish.luma_only, allow_damaged=wish.allow_damaged
+        path, threads=options.threads, luma_only=options.luma_only, allow_damaged=options.allow_damaged
     )
 
 
-_OPENERS: Final[dict[str, Callable[[str | os.PathLike[str], _Wish], VideoReader]]] = {
+_OPENERS: Final[dict[str, Callable[[str | os.PathLike[str], OpenOptions], BaseReader]]] = {
     "y4m": _open_y4m,
     "container": _open_container,
 }

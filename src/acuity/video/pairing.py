@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
-from types import TracebackType
 from typing import Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError
@@ -17,6 +16,7 @@ from acuity.video.picture import Picture, PixelFormat
 from acuity.video.prefetch import Prefetch
 from acuity.video.reader import VideoInfo, VideoReader
 from acuity.video.suspicion import suspicions
+from acuity.video.timeline import Timeline
 
 # Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4
@@ -54,6 +54,7 @@ class Pairing:
         self.notes: list[Note] = plan.notes
         self._plan = plan
         self._readers = (ref, dis)
+        self._gather_notes()
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
         self._prefetches: list[Prefetch] = []
@@ -63,6 +64,9 @@ class Pairing:
         limits = [*lengths, options.frame_count or None]
         self.length: int | None = min((n for n in limits if n is not None), default=None)
         self.length_exact: bool = all(reader.info.frames_exact for reader in self._readers)
+        rate = self.info_ref.rate or self.info_dis.rate
+        skipped = options.frame_skip_ref / rate if rate else None
+        self.timeline = Timeline(self.rate, skipped, variable=ref.info.variable_rate)
 
     @property
     def rate(self) -> Fraction | None:
@@ -72,7 +76,7 @@ class Pairing:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Everything a report should say about the input; plain values, ready for JSON."""
+        """What a report should say about the input, besides the notes; plain values, ready for JSON."""
         return {
             "reference": self.info_ref.to_dict(),
             "distorted": self.info_dis.to_dict(),
@@ -84,7 +88,6 @@ class Pairing:
             "conversions": list(self._plan.conversions),
             "frame_skip_ref": self.options.frame_skip_ref,
             "frame_skip_dis": self.options.frame_skip_dis,
-            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in self.notes],
         }
 
     def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
@@ -101,6 +104,7 @@ class Pairing:
                     self._note_end(ref, dis, count)
                     break
                 clock.check(ref, dis, count)
+                self.timeline.note(ref.pts)
                 count += 1
                 yield ref, dis
                 del ref, dis
@@ -117,9 +121,7 @@ class Pairing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _start(self) -> list[Prefetch]:

@@ -70,16 +70,21 @@ class PixelFormat:
     @classmethod
     def parse(cls, name: str, depth: int | None = None) -> PixelFormat:
         """'420' with a depth, or a name that carries it: '422p10', 'yuv420p10le', 'gray'."""
-        match = _NAME.fullmatch(name.strip().lower())
-        if match is None:
-            raise InputError(f"unknown pixel format '{name}': use one of {', '.join(LAYOUTS)}")
-        named = int(match["depth"]) if match["depth"] else None
+        layout, named = split_format(name)
         if named is not None and depth is not None and named != depth:
             raise InputError(f"pixel format '{name}' is {named} bit, but bit depth {depth} was given")
-        return cls(match["layout"] or "400", named or depth or 8)
+        return cls(layout, named or depth or 8)
 
     def __str__(self) -> str:
         return f"{self.layout}p{self.depth}"
+
+
+def split_format(name: str) -> tuple[str, int | None]:
+    """Layout and, where the name carries it, depth: '420' leaves it open, 'yuv420p10le' does not."""
+    match = _NAME.fullmatch(name.strip().lower())
+    if match is None:
+        raise InputError(f"unknown pixel format '{name}': use one of {', '.join(LAYOUTS)}")
+    return match["layout"] or "400", int(match["depth"]) if match["depth"] else None
 
 
 @dataclass(slots=True)

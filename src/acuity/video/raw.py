@@ -25,7 +25,6 @@ class RawReader(BaseReader):
         *,
         rate: Fraction | None = None,
         luma_only: bool = False,
-        extra: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
         check_size(os.fspath(path), width, height)
@@ -45,7 +44,6 @@ class RawReader(BaseReader):
             frames_exact=frames is not None,
             rate=rate,
             seekable=self._source.seekable,
-            extra=dict(extra or {}),
         )
         # A pipe has to be read through; a file lets us step over the chroma nobody asked for.
         self._skip_chroma = luma_only and self._source.seekable

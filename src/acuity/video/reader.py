@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from acuity.errors import InputError, NoFramesError
@@ -64,22 +63,23 @@ class VideoInfo:
 
 
 class VideoReader(Protocol):
-    """A stream of pictures; iterate it once from where it stands."""
+    """A stream of pictures; iterate it once from where it stands.
+
+    pair_videos() takes anything that has these, so a host may bring a reader of its own.
+    """
 
     @property
     def info(self) -> VideoInfo: ...
 
     def __iter__(self) -> Iterator[Picture]: ...
 
-    def seek(self, frame: int) -> None:
-        """Make the next picture be number `frame`; raises InputError where that can't be exact."""
-        ...
+    def seek(self, frame: int) -> None: ...
 
     def close(self) -> None: ...
 
 
 class BaseReader:
-    """What the readers here share: a reader is a context manager, and its own iterator.
+    """What open_video() gives: a VideoReader that is also a context manager, with remarks in `notes`.
 
     A reader belongs to one thread at a time; only close() may come from another one.
     """
@@ -97,15 +97,18 @@ class BaseReader:
         """The next picture, or None after the last one."""
         raise NotImplementedError
 
+    def seek(self, frame: int) -> None:
+        """Make the next picture be number `frame`; raises InputError where that can't be exact."""
+        raise NotImplementedError
+
     def close(self) -> None:
+        """Give up the file. Does nothing the second time."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -68,8 +68,10 @@ class Source:
     def seek(self, position: int) -> None:
         if not self.seekable:
             raise InputError(f"'{self.path}' is a pipe, so it can only be read from its start to its end")
-        self._held = b""
-        os.lseek(self._fd, position, os.SEEK_SET)
+        with self._lock:
+            self._check_open()
+            self._held = b""
+            os.lseek(self._fd, position, os.SEEK_SET)
 
     def close(self) -> None:
         self._closed = True
@@ -84,13 +86,16 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError(f"'{self.path}' was closed, so it cannot be read any more")
+
     def _read_some(self, view: memoryview) -> int:
         with self._lock:
             # Polling keeps a reader that waits for a slow writer from blocking its own shutdown.
             while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
                 pass
-            if self._closed:
-                raise InputError(f"'{self.path}' was closed, so it cannot be read any more")
+            self._check_open()
             try:
                 return os.readv(self._fd, [view])
             except OSError as error:

@@ -140,7 +140,9 @@ def _header_line(source: Source) -> bytes:
     seen = start + source.read(MAX_LINE - len(start))
     line, newline, rest = seen.partition(b"\n")
     if not newline:
-        raise FormatError(f"'{source.path}' has a Y4M header without an end in its first {MAX_LINE} bytes")
+        raise FormatError(
+            f"'{source.path}' has a Y4M header without an end: the file is damaged or incomplete"
+        )
     source.unread(rest)
     return line
 

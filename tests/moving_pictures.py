@@ -1,9 +1,12 @@
-"""Small pictures that move, and their worse copies, made from nothing."""
+"""Small pictures that move, and their worse copies, made from nothing; and measuring them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from acuity.measure import Measurement, Results
 from acuity.video.picture import Picture, PixelFormat
 
 WIDTH, HEIGHT = 70, 52
@@ -27,3 +30,20 @@ def pair(index: int, depth: int = 8) -> tuple[Picture, Picture]:
         Picture((luma(index, depth=depth),), form),
         Picture((luma(index, worse=True, depth=depth),), form),
     )
+
+
+def measure(frames: int, *models: str, features: tuple[str, ...] = (), **options: Any) -> Results:
+    with Measurement(**options) as measurement:
+        for model in models:
+            measurement.add_model(model)
+        for feature in features:
+            measurement.add_feature(feature)
+        for index in range(frames):
+            assert measurement.add(*pair(index)) == index
+        measurement.flush()
+        return measurement.results()
+
+
+def equal(a: Results, b: Results) -> bool:
+    same = list(a.columns) == list(b.columns) and a.frames == b.frames
+    return same and all(np.array_equal(a.columns[key], b.columns[key], equal_nan=True) for key in a.columns)

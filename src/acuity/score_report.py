@@ -1,0 +1,137 @@
+"""ScoreReport: what scoring a pair of videos found out, and the document that says it to machines.
+
+The document is a contract, described in docs/output.md: `acuity score --json` prints it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from acuity.measure.pooling import POOLS, Method
+from acuity.measure.results import Results
+from acuity.report.plain import plain
+from acuity.video.notes import Note
+from acuity.video.timeline import Timeline
+
+if TYPE_CHECKING:
+    from acuity.models import Model, ModelCollection
+
+AnyModel: TypeAlias = "Model | ModelCollection"
+
+SCHEMA: Final = "acuity.score/1"
+PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
+_INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreReport:
+    """The figures of every frame, and how they came about."""
+
+    results: Results
+    models: list[AnyModel]  # those that predicted, in the order given
+    chosen: str | None  # the model that 'auto' stood for
+    notes: list[Note]
+    input: dict[str, Any]  # the two videos and how they were compared, ready for JSON
+    timeline: Timeline
+    threads: int
+    instruction_set: str
+    seconds: float  # of wall time, for decoding and scoring
+
+    @property
+    def score(self) -> float:
+        """Mean of the first model; NaN without one."""
+        return self.results.pool() if self.models else float("nan")
+
+    @property
+    def model(self) -> str | None:
+        """Version or path of the first model."""
+        return self.models[0].label if self.models else None
+
+    @property
+    def speed(self) -> float:
+        """Frames of the clip in a second, those that subsampling left out included."""
+        return (self.results.frames[-1] + 1) / max(self.seconds, 1e-9)
+
+    def pool(
+        self,
+        name: str | None = None,
+        method: Method = "mean",
+        first: int | None = None,
+        last: int | None = None,
+    ) -> float:
+        """One figure for many frames, of the first model's score unless named: see Results.pool()."""
+        return self.results.pool(name, method, first, last)
+
+    def worst(self, count: int = 5) -> list[tuple[int, float]]:
+        """Frame numbers and scores of the lowest frames, the worst first."""
+        return self.results.worst(count)
+
+    def time_of(self, frame: int) -> float | None:
+        """When a player shows a frame of the reference, in seconds; None where no rate is known."""
+        return self.timeline.at(frame)
+
+    def to_dict(
+        self, *, pools: Sequence[str] = (), worst: int = 5, per_frame: bool = False
+    ) -> dict[str, Any]:
+        """The document `acuity.score/1`: plain values, with null for what JSON can't hold."""
+        document: dict[str, Any] = {
+            "schema": SCHEMA,
+            "score": self.score,
+            **self.about(),
+            "models": [
+                {"name": model.name, "label": model.label, **self._figures(model.name, pools)}
+                for model in self.models
+            ],
+            "worst": [
+                {"frame": frame, "time": self.time_of(frame), "score": score}
+                for frame, score in (self.worst(worst) if self.models else ())
+            ],
+            "features": self.results.pooled(),
+        }
+        if per_frame:
+            columns = {name: values.tolist() for name, values in self.results.columns.items()}
+            document["per_frame"] = {"frame": self.results.frames, **columns}
+        found: dict[str, Any] = plain(document)
+        return found
+
+    def about(self) -> dict[str, Any]:
+        """The part of the document that says what was compared and how, without the figures."""
+        from acuity import __version__
+
+        found: dict[str, Any] = plain(
+            {
+                "version": __version__,
+                "model": self.model,
+                "model_chosen_by": "caller" if self.chosen is None else "resolution",
+                "frames": len(self.results.frames),
+                "width": self.results.width,
+                "height": self.results.height,
+                "input": self.input,
+                "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in self.notes],
+                "backend": "cpu",
+                "instruction_set": self.instruction_set,
+                "threads": self.threads,
+                "seconds": round(self.seconds, 3),
+                "fps": round(self.speed, 3),
+            }
+        )
+        return found
+
+    def _figures(self, name: str, pools: Sequence[str]) -> dict[str, Any]:
+        pool = self.results.pool
+        figures: dict[str, Any] = {method: pool(name, method) for method in POOLS}
+        figures["percentiles"] = {f"p{p}": pool(name, ("percentile", p)) for p in PERCENTILES}
+        if pools:
+            figures["pools"] = {method: pool(name, method) for method in pools}
+        if interval := self.interval(name):
+            figures["bootstrap"] = interval
+        return figures
+
+    def interval(self, name: str) -> dict[str, float]:
+        """How sure a bootstrap collection is: bagging, stddev and the 95 % interval; empty for one model."""
+        keys = {part: f"{name}_{part}" for part in _INTERVAL}
+        if not all(key in self.results.columns for key in keys.values()):
+            return {}
+        return {part: self.results.pool(key) for part, key in keys.items()}

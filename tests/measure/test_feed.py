@@ -1,0 +1,94 @@
+"""Feeding a stream of pairs: all of it, with progress, and a running mean only for those who want it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from acuity.measure import Measurement
+from acuity.measure.feed import feed
+from acuity.models import Model
+from acuity.video.picture import Picture
+from moving_pictures import pair
+
+Told = tuple[int, int | None, float | None]
+
+
+def pairs(count: int = 9) -> Iterator[tuple[Picture, Picture]]:
+    return (pair(index) for index in range(count))
+
+
+@pytest.fixture
+def predictions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many frames each prediction was about."""
+    sizes: list[int] = []
+    predict = Model.predict
+
+    def count(self: Model, columns: np.ndarray) -> np.ndarray:
+        sizes.append(len(columns))
+        return predict(self, columns)
+
+    monkeypatch.setattr(Model, "predict", count)
+    return sizes
+
+
+@pytest.mark.parametrize("subsample", [1, 4])
+def test_progress_ends_with_the_mean_of_all(subsample: int) -> None:
+    told: list[Told] = []
+    with Measurement(2, subsample) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        feed(measurement, pairs(), total=9, progress=lambda *state: told.append(state))
+        results = measurement.results()
+    assert len(told) == 10
+    done = [frames for frames, _, _ in told]
+    assert done == sorted(done)
+    assert done[-1] == 9
+    assert {total for _, total, _ in told} == {9}
+    assert told[-1][2] == pytest.approx(results.pool())
+    means = [mean for _, _, mean in told if mean is not None]
+    assert all(results.pool(method="min") <= mean <= results.pool(method="max") for mean in means)
+
+
+def test_the_running_mean_changes_no_digit(predictions: list[int]) -> None:
+    found = []
+    for running_mean in (True, False):
+        predictions.clear()
+        with Measurement(2) as measurement:
+            measurement.add_model("vmaf_v0.6.1")
+            feed(measurement, pairs(), progress=lambda *_: None, running_mean=running_mean)
+            found.append(measurement.results().columns["vmaf"])
+        assert predictions == ([1] * 9 if running_mean else [9])
+    np.testing.assert_array_equal(*found)
+
+
+def test_without_a_listener_all_frames_are_predicted_at_once(predictions: list[int]) -> None:
+    with Measurement(2) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        feed(measurement, pairs())
+        assert not measurement.boundary
+        measurement.results()
+    assert predictions == [9]
+
+
+def test_features_alone_have_no_mean() -> None:
+    told: list[Told] = []
+    with Measurement(2) as measurement:
+        measurement.add_feature("vif")
+        feed(measurement, pairs(3), progress=lambda *state: told.append(state))
+    assert told[-1] == (3, None, None)
+
+
+def test_a_callback_can_stop_the_work() -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(frames: int, total: int | None, mean: float | None) -> None:
+        raise Enough
+
+    with Measurement(2) as measurement:
+        measurement.add_feature("vif")
+        with pytest.raises(Enough):
+            feed(measurement, pairs(), progress=stop)
+        assert measurement.frames == 1

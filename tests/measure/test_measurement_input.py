@@ -1,0 +1,110 @@
+"""What a measurement takes: pictures and arrays, and sentences for those it doesn't."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.errors import (
+    FeatureError,
+    InputError,
+    PairingError,
+)
+from acuity.measure import Measurement
+from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, pair
+
+V061 = "vmaf_v0.6.1"
+NEG = "version=vmaf_v0.6.1neg:name=neg"
+
+
+def test_arrays_are_copied_and_pictures_are_not() -> None:
+    expected = measure(3, V061)
+    ref, dis = np.empty((HEIGHT, WIDTH), np.uint8), np.empty((HEIGHT, WIDTH), np.uint8)
+    with Measurement(threads=2) as measurement:
+        measurement.add_model(V061)
+        for index in range(3):
+            ref[:], dis[:] = luma(index), luma(index, worse=True)
+            measurement.add(ref, dis)
+        ref[:] = dis[:] = 0
+        measurement.flush()
+        assert equal(measurement.results(), expected)
+
+
+def test_arrays_may_be_strided_and_have_chroma() -> None:
+    chroma = np.zeros((HEIGHT // 2, WIDTH // 2), np.uint8)
+    with Measurement() as measurement:
+        measurement.add_model(V061)
+        for index in range(3):
+            ref = np.repeat(luma(index), 2, axis=1)[:, ::2]
+            measurement.add((ref, chroma, chroma), (luma(index, worse=True), chroma, chroma))  # type: ignore[arg-type]
+        measurement.flush()
+        assert equal(measurement.results(), measure(3, V061))
+
+
+def test_deep_arrays_say_their_depth() -> None:
+    with Measurement() as measurement:
+        measurement.add_feature("vif")
+        with pytest.raises(InputError, match="pass bitdepth="):
+            measurement.add(luma(0, depth=10), luma(0, depth=10, worse=True))
+        measurement.add(luma(0, depth=10), luma(0, depth=10, worse=True), bitdepth=10)
+        measurement.flush()
+        found = measurement.results()
+    with Measurement() as measurement:
+        measurement.add_feature("vif")
+        measurement.add(*pair(0, depth=10))
+        measurement.flush()
+        assert equal(measurement.results(), found)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((52, 70), np.float32), "must be uint8 or uint16 arrays, and these are float32"),
+        (np.zeros((52, 70, 3), np.uint8), "rows and columns"),
+        ((np.zeros((52, 70), np.uint8), np.zeros((5, 5), np.uint8)), "are no 400, 420, 422 or 444 picture"),
+    ],
+)
+def test_wrong_arrays_are_explained(array: Any, message: str) -> None:
+    with Measurement() as measurement:
+        measurement.add_feature("vif")
+        with pytest.raises(InputError, match=message):
+            measurement.add(array, array)
+
+
+def test_pictures_that_do_not_fit_are_explained() -> None:
+    small = np.zeros((40, 40), np.uint8)
+    with Measurement() as measurement:
+        measurement.add_feature("vif")
+        with pytest.raises(
+            PairingError, match="the reference is 70x52 at 8 bits and the distorted picture 40x40"
+        ):
+            measurement.add(luma(0), small)
+        measurement.add(luma(0), luma(0))
+        with pytest.raises(InputError, match="frame 1 is 40x40 at 8 bits, but the video was 70x52"):
+            measurement.add(small, small)
+
+
+def test_samples_deeper_than_said_are_refused() -> None:
+    good, bad = luma(0, depth=10), luma(0, depth=10)
+    bad[HEIGHT - 1, WIDTH - 1] = 1024
+    with Measurement() as measurement:
+        measurement.add_feature("motion")
+        measurement.add(good, good, bitdepth=10)
+        measurement.add(good, bad, bitdepth=10)
+        with pytest.raises(
+            InputError, match="frame 1 of the distorted video has the sample 1024, and 10 bits"
+        ):
+            measurement.flush()
+
+
+@pytest.mark.parametrize(("model", "side"), [(V061, 16), (V061, 15)])
+def test_sizes_without_an_answer_are_refused_with_the_reason(model: str, side: int) -> None:
+    tiny = np.zeros((side, 64), np.uint8)
+    with Measurement() as measurement:
+        measurement.add_model(model)
+        with pytest.raises(
+            FeatureError, match="adm needs pictures of at least 17x17 samples, because its coarsest"
+        ):
+            measurement.add(tiny, tiny)

@@ -1,0 +1,162 @@
+"""acuity.score(): files in, report out."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+import acuity
+from acuity.measure import Measurement
+from damaged_clip import FRAGILE, damage
+from moving_pictures import HEIGHT, WIDTH, luma, pair
+
+
+def write_raw(path: Path, frames: int, *, worse: bool) -> Path:
+    with path.open("wb") as file:
+        for index in range(frames):
+            file.write(luma(index, worse=worse).tobytes())
+            file.write(bytes([128]) * (WIDTH // 2 * (HEIGHT // 2) * 2))
+    return path
+
+
+@pytest.fixture
+def clips(tmp_path: Path) -> tuple[Path, Path]:
+    return write_raw(tmp_path / "a.yuv", 7, worse=False), write_raw(tmp_path / "b.yuv", 7, worse=True)
+
+
+RAW = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
+
+
+def test_a_pair_of_files_is_scored(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, **RAW)  # type: ignore[arg-type]
+    with Measurement() as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        for index in range(7):
+            measurement.add(*pair(index))
+        measurement.flush()
+        expected = measurement.results()
+    np.testing.assert_array_equal(report.results.columns["vmaf"], expected.columns["vmaf"])
+    assert report.score == expected.pool()
+    assert report.model == "vmaf_v0.6.1"
+    assert report.worst(1)[0][1] == report.pool(method="min")
+
+
+def test_several_models_and_features(clips: tuple[Path, Path]) -> None:
+    models = ["vmaf_v0.6.1", "version=vmaf_v0.6.1neg:name=neg"]
+    report = acuity.score(*clips, model=models, features=["vif=debug=true"], subsample=2, **RAW)  # type: ignore[arg-type]
+    assert report.results.models == ["vmaf", "neg"]
+    assert report.results.frames == [0, 2, 4, 6]
+    assert "integer_vif_num" in report.results.columns
+
+
+def test_progress_is_told(clips: tuple[Path, Path]) -> None:
+    told: list[tuple[int, int | None, float | None]] = []
+    report = acuity.score(*clips, progress=lambda *state: told.append(state), **RAW)  # type: ignore[arg-type]
+    assert told[-1] == (7, 7, pytest.approx(report.score))
+
+
+def test_the_report_is_plain_values(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, rate=Fraction(50), **RAW)  # type: ignore[arg-type]
+    data = json.loads(json.dumps(report.to_dict(pools=["p33"], worst=2, per_frame=True), allow_nan=False))
+    assert data["score"] == data["models"][0]["mean"] == data["features"]["vmaf"]["mean"] == report.score
+    assert data["frames"] == 7
+    assert data["models"][0]["percentiles"]["p50"] == report.pool(method="p50")
+    assert data["models"][0]["pools"] == {"p33": report.pool(method="p33")}
+    assert [(entry["frame"], entry["score"]) for entry in data["worst"]] == report.worst(2)
+    assert data["worst"][0]["time"] == report.worst(1)[0][0] / 50
+    assert data["per_frame"]["vmaf"] == report.results.columns["vmaf"].tolist()
+    assert data["model_chosen_by"] == "resolution"
+
+
+def test_readers_can_be_handed_in(clips: tuple[Path, Path]) -> None:
+    readers = [acuity.open_video(path, **RAW) for path in clips]  # type: ignore[arg-type]
+    report = acuity.score(readers[0], clips[1], **RAW)  # type: ignore[arg-type]
+    assert report.score == acuity.score(*clips, **RAW).score  # type: ignore[arg-type]
+    with pytest.raises(acuity.ModelError):
+        acuity.score(clips[0], readers[1], model="vmaf_v9", **RAW)  # type: ignore[arg-type]
+    for reader in readers:  # also when nothing was scored
+        with pytest.raises(acuity.InputError, match="closed"):
+            reader.seek(0)
+
+
+def test_names_may_give_the_geometry(clips: tuple[Path, Path]) -> None:
+    named = [path.rename(path.with_name(f"{path.stem}_{WIDTH}x{HEIGHT}_420p.yuv")) for path in clips]
+    report = acuity.score(*named)
+    assert [note.code for note in report.notes] == ["guessed", "guessed"]
+    with pytest.raises(acuity.InputError, match="pass width="):
+        acuity.score(*named, guess=False)
+
+
+def test_damaged_frames_are_scored_only_on_demand(tmp_path: Path) -> None:
+    clip = tmp_path / "clip.mkv"
+    with av.open(str(clip), "w") as output:
+        stream = output.add_stream("libx264", rate=25, options={"x264-params": FRAGILE})
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height = WIDTH, HEIGHT
+        for index in range(12):
+            output.mux(stream.encode(av.VideoFrame.from_ndarray(luma(index), format="gray")))
+        output.mux(stream.encode(None))
+    whole = clip.rename(tmp_path / "whole.mkv")
+    broken = tmp_path / "broken.mkv"
+    broken.write_bytes(whole.read_bytes())
+    damage(broken, 6)
+    with pytest.raises(acuity.InputError, match="allow_damaged=True"):
+        acuity.score(whole, broken)
+    report = acuity.score(whole, broken, allow_damaged=True)
+    assert "damaged" in [note.code for note in report.notes]
+    assert report.results.columns["vmaf"][5] > report.results.columns["vmaf"][6]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_chroma_is_read_only_if_something_needs_it(
+    clips: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, wanted: bool
+) -> None:
+    from acuity.features.vif import Vif
+
+    monkeypatch.setattr(Vif, "needs_chroma", wanted)
+    planes: set[int] = set()
+    add = Measurement.add
+
+    def spy(self: Measurement, ref: acuity.Picture, dis: acuity.Picture) -> int:
+        planes.update((len(ref.planes), len(dis.planes)))
+        return add(self, ref, dis)
+
+    monkeypatch.setattr(Measurement, "add", spy)
+    acuity.score(*clips, model=[], features=["vif"], **RAW)  # type: ignore[arg-type]
+    assert planes == {3 if wanted else 1}
+
+
+def test_features_without_a_model(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, model=[], features=["vif"], **RAW)  # type: ignore[arg-type]
+    assert np.isnan(report.score)
+    assert report.model is None
+    assert report.to_dict()["score"] is None
+    assert list(report.results.columns) == [f"integer_vif_scale{scale}" for scale in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "model"),
+    [
+        (1920, 1080, "vmaf_v0.6.1"),
+        (3839, 2159, "vmaf_v0.6.1"),
+        (3840, 1600, "vmaf_4k_v0.6.1"),
+        (1920, 2160, "vmaf_4k_v0.6.1"),
+        (64, 64, "vmaf_v0.6.1"),
+    ],
+)
+def test_the_model_goes_by_size(width: int, height: int, model: str) -> None:
+    assert acuity.model_for_size(width, height) == model
+
+
+def test_errors_are_acuitys_own(clips: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(acuity.InputError):
+        acuity.score(clips[0], tmp_path / "missing.yuv", **RAW)  # type: ignore[arg-type]
+    with pytest.raises(acuity.ModelError):
+        acuity.score(*clips, model="vmaf_v9", **RAW)  # type: ignore[arg-type]
+    with pytest.raises(acuity.FeatureError):
+        acuity.score(*clips, features=["psnrr"], **RAW)  # type: ignore[arg-type]
