@@ -18,9 +18,15 @@ struct VifRow {
     SumRow<kSpan> moment[3];
 };
 
+// Variances of reference and distorted picture and their covariance, in Q16; columns in any order.
+struct SigmaRow {
+    alignas(kAlign) std::int32_t ref[kSpan], dis[kSpan], both[kSpan];
+};
+
 struct VifScratch {
     alignas(kAlign) RingSlot ring[kRing];
     VifRow rows[kQuad];
+    SigmaRow sigmas;
 };
 
 // ---- vertical ---------------------------------------------------------------------------------
@@ -125,24 +131,11 @@ struct VifLanes {
     }
 };
 
-struct Moments {
-    U32 mu1, mu2, xx, yy, xy;
-};
-
-// The information of one register of pixels. `valid` lanes count.
-template <bool Partial>
-[[gnu::always_inline]] inline void add_pixels(const Moments& m, I32 valid, const double* gains,
-                                              int n_gains, VifLanes& out) {
-    const I32 s1 = as<I32>(m.xx - mul_round32(m.mu1, m.mu1));
-    const I32 s2 = vmax(as<I32>(m.yy - mul_round32(m.mu2, m.mu2)), I32{});
-    const I32 s12 = as<I32>(m.xy - mul_round32(m.mu1, m.mu2));
-
-    I32 textured = s1 >= kVifNoise;
-    I32 flat = ~textured;
-    if constexpr (Partial) {
-        textured &= valid;
-        flat &= valid;
-    }
+// The information of one register of pixels.
+[[gnu::always_inline]] inline void add_pixels(I32 s1, I32 s2, I32 s12, const double* gains, int n_gains,
+                                              VifLanes& out) {
+    const I32 textured = s1 >= kVifNoise;
+    const I32 flat = ~textured;
     if (any(flat)) {
         out.num_flat += widen_sum(flat & s2);
         out.den_flat += count(flat);
@@ -172,9 +165,9 @@ template <bool Partial>
     }
 }
 
-// The horizontal filter over one vertically filtered row, and the statistics of its columns.
+// The horizontal filter over one vertically filtered row. Lanes after the last column become 0.
 template <const auto& Taps>
-inline void add_row(const VifRow& row, int columns, const double* gains, int n_gains, VifLanes& out) {
+inline void find_sigmas(const VifRow& row, int columns, SigmaRow& out) {
     constexpr int half = sizeof(Taps) / sizeof(Taps[0]) / 2;
     for (int x = 0; x < columns; x += kLanes16) {
         const int at = kPad - half + x;
@@ -182,14 +175,23 @@ inline void add_row(const VifRow& row, int columns, const double* gains, int n_g
         const Wide xx = row.moment[0].template filter<Taps>(at);
         const Wide yy = row.moment[1].template filter<Taps>(at);
         const Wide xy = row.moment[2].template filter<Taps>(at);
-        const Moments a{mu1.a, mu2.a, xx.a, yy.a, xy.a}, b{mu1.b, mu2.b, xx.b, yy.b, xy.b};
-        if (columns - x >= kLanes16) {
-            add_pixels<false>(a, I32{}, gains, n_gains, out);
-            add_pixels<false>(b, I32{}, gains, n_gains, out);
-        } else {
-            add_pixels<true>(a, column_offsets(0) < columns - x, gains, n_gains, out);
-            add_pixels<true>(b, column_offsets(1) < columns - x, gains, n_gains, out);
-        }
+        const auto keep = [&](int part, U32 m1, U32 m2, U32 xx, U32 yy, U32 xy) {
+            const I32 valid = column_offsets(part) < columns - x;
+            const int to = x + part * kLanes32;
+            store(out.ref + to, valid & as<I32>(xx - mul_round32(m1, m1)));
+            store(out.dis + to, valid & vmax(as<I32>(yy - mul_round32(m2, m2)), I32{}));
+            store(out.both + to, valid & as<I32>(xy - mul_round32(m1, m2)));
+        };
+        keep(0, mu1.a, mu2.a, xx.a, yy.a, xy.a);
+        keep(1, mu1.b, mu2.b, xx.b, yy.b, xy.b);
+    }
+}
+
+// The statistics of a row. A pass of its own: divisions and look-ups take long, but many can be under
+// way at once as long as nothing else comes between them.
+inline void add_row(const SigmaRow& row, int columns, const double* gains, int n_gains, VifLanes& out) {
+    for (int x = 0; x < columns; x += kLanes32) {
+        add_pixels(load<I32>(row.ref + x), load<I32>(row.dis + x), load<I32>(row.both + x), gains, n_gains, out);
     }
 }
 
@@ -203,6 +205,7 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
     const int c0 = x0 > 0 ? x0 - R::half : 0, c1 = x1 + R::half < width ? x1 + R::half : width;
     const int shift_mu = level.scale == 0 ? level.ref.depth : 16;
     const int shift_sq = level.scale == 0 ? 2 * (level.ref.depth - 8) : 16;
+    const int padded = (x1 - x0 + kLanes16 - 1) / kLanes16 * kLanes16;
     VifLanes lanes;
     int made = -R::above / 2;  // pairs made so far, numbered by row / 2
     for (int y = 0; y < height; y += kQuad) {
@@ -216,7 +219,9 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
             const bool left = x0 == 0, right = x1 == width;
             for (auto& mean : s.rows[q].mean) mirror_edges(mean + kPad, R::half, left, right, x1 - x0);
             for (auto& m : s.rows[q].moment) m.mirror(kPad, R::half, left, right, x1 - x0);
-            add_row<Taps>(s.rows[q], x1 - x0, gains, n_gains, lanes);
+            find_sigmas<Taps>(s.rows[q], x1 - x0, s.sigmas);
+            add_row(s.sigmas, padded, gains, n_gains, lanes);
+            lanes.den_flat -= padded - (x1 - x0);  // lanes after the last column look flat
         }
         lanes.flush(n_gains, out);
     }
