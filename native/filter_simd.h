@@ -41,6 +41,11 @@ inline U16 load_samples(const T* row, int x, int end) {
     }
 }
 
+// Ask for memory that will be read soon.
+inline void prefetch(const void* p, std::ptrdiff_t bytes) {
+    __builtin_prefetch(static_cast<const char*>(p) + bytes);
+}
+
 inline const void* row_of(const Plane& plane, int y) {
     return static_cast<const char*>(plane.data) + y * plane.stride;
 }

@@ -41,7 +41,14 @@ inline void make_pair(const VifLevel& level, int first_row, int x0, int x1,
     const T* rb = static_cast<const T*>(row_of(level.ref, yb));
     const T* da = static_cast<const T*>(row_of(level.dis, ya));
     const T* db = static_cast<const T*>(row_of(level.dis, yb));
+    // A strip's piece of a row is too short for the processor to notice that the next row follows.
+    const int next = first_row + 3 < level.ref.height && first_row >= 0 ? 2 : 0;
+    const std::ptrdiff_t ref_next = next * level.ref.stride, dis_next = next * level.dis.stride;
     for (int x = x0, at = 0; x < x1; x += kLanes16, at += 2 * kLanes16) {
+        prefetch(ra + x, ref_next);
+        prefetch(rb + x, ref_next);
+        prefetch(da + x, dis_next);
+        prefetch(db + x, dis_next);
         const U16 r0 = load_samples(ra, x, x1), r1 = load_samples(rb, x, x1);
         const U16 d0 = load_samples(da, x, x1), d1 = load_samples(db, x, x1);
         if constexpr (sizeof(T) == 1) {
