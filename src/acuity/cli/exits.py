@@ -37,7 +37,7 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
 
 def guarded(program: str, command: Callable[[], int]) -> int:
     """Run a command; say what went wrong in one line, without a traceback."""
-    # numpy's linear algebra would start a thread for every core, which spin beside ours; nothing here uses it.
+    # numpy's linear algebra would start a thread for every core, spinning beside ours; nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _fill_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
