@@ -39,27 +39,16 @@ inline void store_low16(std::uint16_t* out, U32 v) {
                      _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
 }
 
-inline I32 widen_i16(const std::int16_t* p) {
-    return as<I32>(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-}
-
 inline U64 mul_even(U32 a, U32 b) { return as<U64>(_mm256_mul_epu32(raw(a), raw(b))); }
 inline U64 mul_odd(U32 a, U32 b) {
     return as<U64>(_mm256_mul_epu32(_mm256_srli_epi64(raw(a), 32), _mm256_srli_epi64(raw(b), 32)));
 }
 inline I64 mul_even(I32 a, I32 b) { return as<I64>(_mm256_mul_epi32(raw(a), raw(b))); }
-inline I64 mul_odd(I32 a, I32 b) {
-    return as<I64>(_mm256_mul_epi32(_mm256_srli_epi64(raw(a), 32), _mm256_srli_epi64(raw(b), 32)));
-}
 
 inline U32 join_high(U64 even, U64 odd) {
     return as<U32>(_mm256_blend_epi32(_mm256_srli_epi64(raw(even), 32), raw(odd), 0xAA));
 }
-inline U32 join_low(U64 even, U64 odd) {
-    return as<U32>(_mm256_blend_epi32(raw(even), _mm256_slli_epi64(raw(odd), 32), 0xAA));
-}
 
-inline I64 abs64(I64 v) { return v < 0 ? -v : v; }
 inline I32 abs32(I32 v) { return as<I32>(_mm256_abs_epi32(raw(v))); }
 
 inline I64 widen_sum(I32 v) {

@@ -49,31 +49,18 @@ inline void store_low16(std::uint16_t* out, U32 v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_cvtepi32_epi16(raw(v)));
 }
 
-// Widen sixteen signed words to 32 bits.
-inline I32 widen_i16(const std::int16_t* p) {
-    return as<I32>(_mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
-}
-
 // 64-bit products of the even and of the odd 32-bit lanes.
 inline U64 mul_even(U32 a, U32 b) { return as<U64>(_mm512_mul_epu32(raw(a), raw(b))); }
 inline U64 mul_odd(U32 a, U32 b) {
     return as<U64>(_mm512_mul_epu32(_mm512_srli_epi64(raw(a), 32), _mm512_srli_epi64(raw(b), 32)));
 }
 inline I64 mul_even(I32 a, I32 b) { return as<I64>(_mm512_mul_epi32(raw(a), raw(b))); }
-inline I64 mul_odd(I32 a, I32 b) {
-    return as<I64>(_mm512_mul_epi32(_mm512_srli_epi64(raw(a), 32), _mm512_srli_epi64(raw(b), 32)));
-}
 
 // Upper halves of the lanes of `odd` and of `even`, each lane back in its place.
 inline U32 join_high(U64 even, U64 odd) {
     return as<U32>(_mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(raw(even), 32), raw(odd)));
 }
-// Lower halves likewise.
-inline U32 join_low(U64 even, U64 odd) {
-    return as<U32>(_mm512_mask_blend_epi32(0xAAAA, raw(even), _mm512_slli_epi64(raw(odd), 32)));
-}
 
-inline I64 abs64(I64 v) { return as<I64>(_mm512_abs_epi64(raw(v))); }
 inline I32 abs32(I32 v) { return as<I32>(_mm512_abs_epi32(raw(v))); }
 
 // The sums of the even/odd-lane 64-bit view of 32-bit lanes: widen and add into 64 bits.

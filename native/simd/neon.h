@@ -125,23 +125,14 @@ inline I32 column_offsets(int half) { return I32{0, 1, 2, 3} + 4 * half; }
 
 // ---- arithmetic ----
 
-inline I32 widen_i16(const std::int16_t* p) { return as<I32>(vmovl_s16(vld1_s16(p))); }
-
 inline uint32x2_t even_lanes(U32 v) { return vmovn_u64(reinterpret_cast<uint64x2_t>(v)); }
-inline uint32x2_t odd_lanes(U32 v) { return vshrn_n_u64(reinterpret_cast<uint64x2_t>(v), 32); }
 inline int32x2_t even_lanes(I32 v) { return vmovn_s64(reinterpret_cast<int64x2_t>(v)); }
-inline int32x2_t odd_lanes(I32 v) { return vshrn_n_s64(reinterpret_cast<int64x2_t>(v), 32); }
 
 inline U64 mul_even(U32 a, U32 b) { return as<U64>(vmull_u32(even_lanes(a), even_lanes(b))); }
-inline U64 mul_odd(U32 a, U32 b) { return as<U64>(vmull_u32(odd_lanes(a), odd_lanes(b))); }
 inline I64 mul_even(I32 a, I32 b) { return as<I64>(vmull_s32(even_lanes(a), even_lanes(b))); }
-inline I64 mul_odd(I32 a, I32 b) { return as<I64>(vmull_s32(odd_lanes(a), odd_lanes(b))); }
 
 inline U32 join_high(U64 even, U64 odd) {
     return as<U32>(vtrn2q_u32(reinterpret_cast<uint32x4_t>(even), reinterpret_cast<uint32x4_t>(odd)));
-}
-inline U32 join_low(U64 even, U64 odd) {
-    return as<U32>(vtrn1q_u32(reinterpret_cast<uint32x4_t>(even), reinterpret_cast<uint32x4_t>(odd)));
 }
 
 inline U32 mul_round32(U32 a, U32 b) {
@@ -150,7 +141,6 @@ inline U32 mul_round32(U32 a, U32 b) {
                                      vmull_high_u32(x, y), 32));
 }
 
-inline I64 abs64(I64 v) { return as<I64>(vabsq_s64(reinterpret_cast<int64x2_t>(v))); }
 inline I32 abs32(I32 v) { return as<I32>(vabsq_s32(reinterpret_cast<int32x4_t>(v))); }
 
 inline I64 widen_sum(I32 v) { return as<I64>(vpaddlq_s32(reinterpret_cast<int32x4_t>(v))); }

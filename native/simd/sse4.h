@@ -38,27 +38,16 @@ inline void store_low16(std::uint16_t* out, U32 v) {
                      _mm_packus_epi32(raw(v & 0xffffu), _mm_setzero_si128()));
 }
 
-inline I32 widen_i16(const std::int16_t* p) {
-    return as<I32>(_mm_cvtepi16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
-}
-
 inline U64 mul_even(U32 a, U32 b) { return as<U64>(_mm_mul_epu32(raw(a), raw(b))); }
 inline U64 mul_odd(U32 a, U32 b) {
     return as<U64>(_mm_mul_epu32(_mm_srli_epi64(raw(a), 32), _mm_srli_epi64(raw(b), 32)));
 }
 inline I64 mul_even(I32 a, I32 b) { return as<I64>(_mm_mul_epi32(raw(a), raw(b))); }
-inline I64 mul_odd(I32 a, I32 b) {
-    return as<I64>(_mm_mul_epi32(_mm_srli_epi64(raw(a), 32), _mm_srli_epi64(raw(b), 32)));
-}
 
 inline U32 join_high(U64 even, U64 odd) {
     return as<U32>(_mm_blend_epi16(_mm_srli_epi64(raw(even), 32), raw(odd), 0xCC));
 }
-inline U32 join_low(U64 even, U64 odd) {
-    return as<U32>(_mm_blend_epi16(raw(even), _mm_slli_epi64(raw(odd), 32), 0xCC));
-}
 
-inline I64 abs64(I64 v) { return v < 0 ? -v : v; }
 inline I32 abs32(I32 v) { return as<I32>(_mm_abs_epi32(raw(v))); }
 
 inline I64 widen_sum(I32 v) {
