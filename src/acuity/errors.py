@@ -9,7 +9,14 @@
     ├── ModelError (ValueError)      a model that is unknown or malformed
     ├── FeatureError (ValueError)    an extractor or option that is unknown or out of range
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
+    ├── PathError (ValueError)       a path outside the folders a server may read
     ├── OutputError (OSError)        a report that could not be written
+    ├── JobError (RuntimeError)      work given to another process did not come to an end
+    │   ├── JobFailed                the work itself says why
+    │   ├── WorkerLost               its process crashed, was killed or ran out of memory
+    │   ├── JobTimeout               it took longer than it may
+    │   ├── JobCancelled             somebody asked for it to stop
+    │   └── QueueFull                too much work is waiting already
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
 
@@ -51,6 +58,34 @@ class FeatureError(AcuityError, ValueError):
 
 class BackendError(AcuityError, RuntimeError):
     """The requested backend or instruction set is not on this machine."""
+
+
+class PathError(AcuityError, ValueError):
+    """A path outside the folders a server may read, or one that is no plain file."""
+
+
+class JobError(AcuityError, RuntimeError):
+    """Work given to another process did not come to an end."""
+
+
+class JobFailed(JobError):
+    """The work itself says why it failed."""
+
+
+class WorkerLost(JobError):
+    """The process that did the work crashed, was killed or ran out of memory."""
+
+
+class JobTimeout(JobError):
+    """The work took longer than it may."""
+
+
+class JobCancelled(JobError):
+    """Somebody asked for the work to stop."""
+
+
+class QueueFull(JobError):
+    """Too much work is waiting already."""
 
 
 class OutputError(AcuityError, OSError):

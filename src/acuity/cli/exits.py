@@ -11,6 +11,7 @@ from typing import Final
 
 from acuity.cli.getopt import UsageError
 from acuity.errors import AcuityError, BackendError, NoFramesError
+from acuity.text import one_line
 
 OK: Final = 0
 FAILED: Final = 1
@@ -93,11 +94,6 @@ def describe(error: OSError) -> str:
     reason = error.strerror or str(error)
     # What is opened by name says its name; what is left is printing.
     return f"{error.filename}: {reason}" if error.filename else f"the output could not be written: {reason}"
-
-
-def one_line(text: str) -> str:
-    """Names of files may hold line ends and escape sequences: show them, don't obey them."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _say(*lines: str) -> None:

@@ -1,0 +1,153 @@
+"""One server for every transport: a catalog turned into the SDK's server object."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server.context import ServerMiddleware
+from mcp.server.extension import Extension, MethodBinding, RequestHandler, compose_tool_call_handler
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from acuity.errors import AcuityError
+from acuity.mcp.arguments import ArgumentError, check
+from acuity.mcp.catalog import Answer, Call, Catalog, Context, Prompt, Tool
+from acuity.mcp.clients import client_of
+from acuity.mcp.results import answer, failure
+
+logger: Final = logging.getLogger(__name__)
+
+_MOST_COMPLETIONS: Final = 100  # the protocol's own limit
+
+
+def build_server(
+    catalog: Catalog, *, name: str, version: str, middleware: Sequence[ServerMiddleware[Any]] = ()
+) -> Server[Any]:
+    """The SDK server that offers what the catalog lists."""
+    offer = _Offer(catalog)
+    server: Server[Any] = Server(
+        name,
+        version=version,
+        instructions=catalog.instructions,
+        get_tool_input_schema=offer.input_schema,
+        on_list_tools=offer.list_tools,
+        on_call_tool=offer.call_tool,
+        on_list_prompts=offer.list_prompts if catalog.prompts else None,
+        on_get_prompt=offer.get_prompt if catalog.prompts else None,
+        on_list_resources=offer.list_resources if catalog.resources else None,
+        on_list_resource_templates=offer.list_templates if catalog.resources else None,
+        on_read_resource=offer.read_resource if catalog.resources else None,
+        on_completion=offer.complete if catalog.complete else None,
+        on_subscriptions_listen=catalog.listen,
+    )
+    for method in catalog.methods:
+        server.add_request_handler(method.name, method.params, method.handler)
+    for extension in catalog.extensions:
+        _add_extension(server, extension)
+    if catalog.extensions:
+        wrapped = compose_tool_call_handler(catalog.extensions, offer.call_tool)
+        server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
+    server.middleware.extend(middleware)
+    return server
+
+
+class _Offer:
+    """The handlers of the spec's methods, over the tables of a catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._tools: dict[str, Tool] = {tool.name: tool for tool in catalog.tools}
+        self._prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in catalog.prompts}
+        self._listed = types.ListToolsResult(tools=[tool.describe() for tool in catalog.tools])
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        tool = self._tools.get(name)
+        return tool.input_schema if tool is not None else None
+
+    async def list_tools(self, _: Context, __: object) -> types.ListToolsResult:
+        return self._listed
+
+    async def call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            return failure(f"unknown tool: {params.name}")
+        try:
+            arguments = check(tool, params.arguments)
+            found = await tool.run(Call(tool, arguments, client_of(context), context, params))
+        except (AcuityError, ArgumentError) as error:
+            return failure(str(error))
+        except MCPError:
+            raise  # the protocol's own errors, such as a capability that the client lacks
+        except Exception:
+            logger.exception("tool '%s' failed", tool.name)
+            return failure(f"'{tool.name}' failed in a way it should not; the server's log says more")
+        return _as_result(found)
+
+    async def list_prompts(self, _: Context, __: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[prompt.describe() for prompt in self._catalog.prompts])
+
+    async def get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        prompt = self._prompts.get(params.name)
+        if prompt is None:
+            known = ", ".join(self._prompts)
+            raise MCPError(types.INVALID_PARAMS, f"unknown prompt '{params.name}': use one of {known}")
+        given = params.arguments or {}
+        for argument in prompt.arguments:
+            if argument.required and argument.name not in given:
+                raise MCPError(
+                    types.INVALID_PARAMS, f"prompt '{prompt.name}' needs the argument '{argument.name}'"
+                )
+        return await prompt.render(params, context)
+
+    async def list_resources(self, _: Context, __: object) -> types.ListResourcesResult:
+        listed = [resource for family in self._catalog.resources for resource in await family.list()]
+        return types.ListResourcesResult(resources=listed)
+
+    async def list_templates(self, _: Context, __: object) -> types.ListResourceTemplatesResult:
+        listed = [template for family in self._catalog.resources for template in family.templates()]
+        return types.ListResourceTemplatesResult(resource_templates=listed)
+
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        for family in self._catalog.resources:
+            if (content := await family.read(uri)) is not None:
+                return content
+        raise MCPError(types.INVALID_PARAMS, f"no such resource: {uri}", {"uri": uri})
+
+    async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        assert self._catalog.complete is not None
+        values = list(await self._catalog.complete(params))
+        shown = values[:_MOST_COMPLETIONS]
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
+        )
+
+
+def _as_result(found: Answer) -> types.CallToolResult | types.InputRequiredResult:
+    return answer(found) if isinstance(found, dict) else found
+
+
+def _add_extension(server: Server[Any], extension: Extension) -> None:
+    for method in extension.methods():
+        server.add_request_handler(method.method, method.params_type, _gated(method))
+    server.extensions[extension.identifier] = extension.settings()
+
+
+def _gated(method: MethodBinding) -> RequestHandler:
+    """The handler, served only at the protocol versions the extension names."""
+
+    async def handler(context: Context, params: Any) -> Any:
+        if method.protocol_versions is not None and context.protocol_version not in method.protocol_versions:
+            raise MCPError(types.METHOD_NOT_FOUND, "Method not found", method.method)
+        return await method.handler(context, params)
+
+    return handler

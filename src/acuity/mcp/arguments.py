@@ -1,0 +1,96 @@
+"""Arguments of tools: checked against their schema, with one sentence for what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+
+from acuity.mcp.catalog import Tool
+
+MAX_DEPTH: Final = 50
+_SHOWN: Final = 80  # characters of a bad value that are repeated
+
+
+class ArgumentError(ValueError):
+    """Arguments that a tool can't be called with."""
+
+
+def check(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments with defaults filled in; ArgumentError says what is wrong with them."""
+    arguments = dict(given or {})
+    if deeper_than(arguments, MAX_DEPTH):
+        raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
+    error = next(iter(_validator(tool).iter_errors(arguments)), None)
+    if error is not None:
+        raise ArgumentError(_sentence(tool, error))
+    for name, schema in tool.input_schema.get("properties", {}).items():
+        if name not in arguments and isinstance(schema, dict) and "default" in schema:
+            arguments[name] = schema["default"]
+    return arguments
+
+
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether lists and objects are nested deeper than that; never recurses deeper than that itself."""
+    if isinstance(value, Mapping):
+        return limit == 0 or any(deeper_than(item, limit - 1) for item in value.values())
+    if isinstance(value, list):
+        return limit == 0 or any(deeper_than(item, limit - 1) for item in value)
+    return False
+
+
+def _validator(tool: Tool) -> Draft202012Validator:
+    """Made once for each tool: making one takes longer than most calls."""
+    return _made(_Identity(tool.input_schema))
+
+
+class _Identity:
+    """A schema as a key: a dict has no hash."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.schema is self.schema
+
+
+@cache
+def _made(identity: _Identity) -> Draft202012Validator:
+    return Draft202012Validator(identity.schema)
+
+
+def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError; its stubs leave nothing certain
+    path = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return f"tool '{tool.name}' missing required argument: '{missing}'"
+    if error.validator == "additionalProperties" and not path:
+        known = error.schema.get("properties", {})
+        extra = next(name for name in error.instance if name not in known)
+        names = ", ".join(known) or "none"
+        return f"tool '{tool.name}' has no argument '{extra}'; it takes: {names}"
+    explain = _REASONS.get(error.validator)
+    reason = explain(error) if explain is not None else error.message
+    return f"invalid {path or 'arguments'} {_short(error.instance)}: {reason}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+_REASONS: Final[dict[str, Callable[[Any], str]]] = {
+    "type": lambda error: f"should be of type {error.validator_value}",
+    "enum": lambda error: f"use one of {', '.join(repr(value) for value in error.validator_value)}",
+    "minimum": lambda error: f"should be {error.validator_value} or more",
+    "maximum": lambda error: f"should be {error.validator_value} or less",
+    "minLength": lambda error: "should not be empty",
+    "maxLength": lambda error: f"should be at most {error.validator_value} characters",
+    "maxItems": lambda error: f"should have at most {error.validator_value} entries",
+    "minItems": lambda error: f"should have at least {error.validator_value} entries",
+}

@@ -1,0 +1,135 @@
+"""What a server offers: records of tools, prompts and resources. app.py turns them into a server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.extension import Extension
+from mcp.server.subscriptions import ListenHandler
+from pydantic import BaseModel
+
+from acuity.jobs.spec import JobSpec
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+# A plain document becomes structured content and its JSON text; the others are sent as they are.
+Answer: TypeAlias = dict[str, Any] | types.CallToolResult | types.InputRequiredResult
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    tool: Tool
+    arguments: dict[str, Any]  # checked against the schema, defaults filled in
+    client: str  # whose call it is: for queues that are fair
+    context: Context
+    input: types.CallToolRequestParams  # as it came, for answers that take several rounds
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far the work is; nothing is sent unless it gave a token."""
+        await self.context.session.report_progress(done, total, message)
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
+# The job that does a tool's work; raises AcuityError for arguments that can't work.
+Planner: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[JobSpec]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: what agents read about it, and what it does.
+
+    Long work has a `plan`: it can be called, submitted as a job or run as a task, with the same result.
+    """
+
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, Any]
+    run: Handler
+    output_schema: dict[str, Any] | None = None
+    plan: Planner | None = None
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = True
+    meta: dict[str, Any] | None = None
+
+    def describe(self) -> types.Tool:
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=self.input_schema,
+            output_schema=self.output_schema,
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=self.read_only,
+                destructive_hint=self.destructive,
+                idempotent_hint=self.idempotent,
+                open_world_hint=False,
+            ),
+            _meta=self.meta,
+        )
+
+
+Renderer: TypeAlias = Callable[
+    [types.GetPromptRequestParams, Context], Awaitable[types.GetPromptResult | types.InputRequiredResult]
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt: its arguments, and the messages it makes of them."""
+
+    name: str
+    title: str
+    description: str
+    render: Renderer
+    arguments: Sequence[types.PromptArgument] = ()
+
+    def describe(self) -> types.Prompt:
+        return types.Prompt(
+            name=self.name, title=self.title, description=self.description, arguments=list(self.arguments)
+        )
+
+
+class Resources(Protocol):
+    """A family of resources."""
+
+    async def list(self) -> Sequence[types.Resource]: ...
+
+    def templates(self) -> Sequence[types.ResourceTemplate]: ...
+
+    async def read(self, uri: str) -> types.ReadResourceResult | None:
+        """The content, or None where the URI isn't one of this family's."""
+        ...
+
+
+Completer: TypeAlias = Callable[[types.CompleteRequestParams], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A request method beyond those of tools, prompts and resources."""
+
+    name: str
+    params: type[BaseModel]
+    handler: Callable[[Context, Any], Awaitable[BaseModel | dict[str, Any] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything a server offers."""
+
+    tools: Sequence[Tool] = ()
+    prompts: Sequence[Prompt] = ()
+    resources: Sequence[Resources] = ()
+    complete: Completer | None = None
+    extensions: Sequence[Extension] = ()
+    methods: Sequence[Method] = ()
+    listen: ListenHandler | None = None  # change notifications of the stateless era
+    instructions: str | None = None

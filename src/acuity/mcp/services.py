@@ -1,0 +1,16 @@
+"""What tools work with: made once for a server, shared by every connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acuity.jobs.service import Jobs
+from acuity.mcp.paths import AllowedPaths
+from acuity.mcp.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    settings: Settings
+    paths: AllowedPaths
+    jobs: Jobs

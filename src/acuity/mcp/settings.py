@@ -1,0 +1,64 @@
+"""What an operator can set, by option or by environment variable, and the defaults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acuity.errors import AcuityError
+
+
+class SettingsError(AcuityError, ValueError):
+    """A setting that can't be used."""
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where jobs and reports are kept: ACUITY_DATA, or a folder of the user's own."""
+    if named := environ.get("ACUITY_DATA"):
+        return Path(named).absolute()
+    home = environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(home) / "acuity"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits of the server. Each has a reason to be finite."""
+
+    data: Path = field(default_factory=data_folder)
+    allow: tuple[str, ...] = ()  # further roots, from VMAF_MCP_ALLOW
+    binary: str | None = None  # an external vmaf, from VMAF_BIN
+    workers: int = 2  # scores at once
+    queue: int = 64  # jobs that may wait
+    time_limit: float = 600.0  # seconds a job may run
+    grace: float = 5.0  # seconds that work may go on after SIGTERM
+    calls: int = 256  # requests in flight, all clients together
+    calls_each: int = 64  # requests in flight of one client
+    body: int = 4 << 20  # bytes of one message
+    kept: int = 500  # finished jobs that are remembered
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        """Settings as the environment gives them; raises SettingsError."""
+        return cls(
+            data=data_folder(environ),
+            allow=tuple(part for part in environ.get("VMAF_MCP_ALLOW", "").split(":") if part),
+            binary=environ.get("VMAF_BIN") or None,
+            workers=_whole(environ, "VMAF_MCP_MAX_CONCURRENT", default_workers()),
+            time_limit=float(_whole(environ, "VMAF_MCP_SUBPROCESS_TIMEOUT_S", 600)),
+        )
+
+
+def default_workers() -> int:
+    """Scores at once: each uses every core by itself, so a few keep them busy while files are opened."""
+    return max(2, min(8, (os.cpu_count() or 2) // 4))
+
+
+def _whole(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name)
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise SettingsError(f"{name}='{text}' is no whole number of 1 or more: correct or unset it")
+    return int(text)

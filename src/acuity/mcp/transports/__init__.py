@@ -1,0 +1,1 @@
+"""One file per transport; each serves the same server object."""
