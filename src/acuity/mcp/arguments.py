@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ def check(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
         raise ArgumentError(_sentence(tool, error))
     for name, schema in tool.input_schema.get("properties", {}).items():
         if name not in arguments and isinstance(schema, dict) and "default" in schema:
-            arguments[name] = schema["default"]
+            arguments[name] = deepcopy(schema["default"])
     return arguments
 
 

@@ -1,0 +1,49 @@
+"""Results carry a document twice, as structured content and as JSON text; errors do so too."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import mcp_types as types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.mcp.results import answer, failure, finite, to_text
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+def _text(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+def test_keys_are_sorted_and_infinities_null() -> None:
+    result = answer({"b": math.inf, "a": [math.nan, 1.5]})
+    assert _text(result) == '{\n  "a": [\n    null,\n    1.5\n  ],\n  "b": null\n}'
+    assert result.structured_content == {"a": [None, 1.5], "b": None}
+    assert not result.is_error
+
+
+def test_errors_are_marked_and_have_a_body() -> None:
+    result = failure("no\nsuch 'file'")
+    assert result.is_error
+    assert result.structured_content == {"error": "no\\nsuch 'file'"}
+    assert json.loads(_text(result)) == result.structured_content
+
+
+@given(st.dictionaries(st.text(), DOCUMENTS))
+def test_every_document_is_strict_json(document: dict[str, Any]) -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    result = answer(document)
+    assert json.loads(_text(result), parse_constant=refuse) == result.structured_content
+    assert to_text(finite(document)) == _text(result)
