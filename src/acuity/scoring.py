@@ -54,25 +54,33 @@ def run_request(
     *,
     progress: ProgressCallback | None = None,
     running_mean: bool = True,
+    every: float = 0.0,
     started: StartCallback | None = None,
 ) -> ScoreReport:
-    """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may."""
+    """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
+
+    `progress` is called after every frame, or at most once in `every` seconds.
+    """
     try:
         with Measurement(request.threads, request.subsample, request.instruction_set) as measurement:
-            return _run(request, measurement, progress, running_mean, started)
+            return _run(request, measurement, _Telling(progress, running_mean, every, started))
     finally:
         for video in (request.reference, request.distorted):
             if not isinstance(video, str | os.PathLike):
                 video.close()
 
 
-def _run(
-    request: Request,
-    measurement: Measurement,
-    progress: ProgressCallback | None,
-    running_mean: bool,
-    started: StartCallback | None,
-) -> ScoreReport:
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Whom to tell about the work, and how often."""
+
+    progress: ProgressCallback | None
+    running_mean: bool
+    every: float
+    started: StartCallback | None
+
+
+def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
     # Before a file is opened: a typing error should cost nothing, and what is measured decides what is read.
     _add_models(measurement, request, [m for m in request.models if m != AUTO])
     for feature in request.features:
@@ -83,10 +91,17 @@ def _run(
         chosen = model_for_size(pairing.width, pairing.height) if AUTO in request.models else None
         if chosen is not None:
             _add_models(measurement, request, [chosen])
-        if started is not None:
-            started(pairing, measurement.models, chosen)
+        if telling.started is not None:
+            telling.started(pairing, measurement.models, chosen)
         begin = time.monotonic()
-        feed(measurement, pairing, total=pairing.length, progress=progress, running_mean=running_mean)
+        feed(
+            measurement,
+            pairing,
+            total=pairing.length,
+            progress=telling.progress,
+            running_mean=telling.running_mean,
+            every=telling.every,
+        )
         return ScoreReport(
             results=measurement.results(),
             models=measurement.models,

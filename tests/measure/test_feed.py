@@ -92,3 +92,14 @@ def test_a_callback_can_stop_the_work() -> None:
         with pytest.raises(Enough):
             feed(measurement, pairs(), progress=stop)
         assert measurement.frames == 1
+
+
+def test_told_rarely_frames_are_predicted_together(predictions: list[int]) -> None:
+    told: list[Told] = []
+    with Measurement(2) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        feed(measurement, pairs(), total=9, progress=lambda *state: told.append(state), every=3600.0)
+        assert measurement.results().pool() == pytest.approx(told[-1][2])
+    assert [frames for frames, _, _ in told][1:] == [9]  # the first frame, and the end
+    assert sum(predictions) == 9
+    assert len(predictions) <= 2

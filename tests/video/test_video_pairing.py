@@ -299,4 +299,18 @@ def test_the_description_is_ready_for_json(clips: Path) -> None:
     assert told["reference"]["codec"] == "ffv1"
     assert told["distorted"]["width"] == 72
     assert told["width"] == 96
+    assert told["pairs"] == 0
     assert "bicubic" in told["conversions"][0]
+
+
+def test_the_description_says_what_pairing_did(clips: Path) -> None:
+    pairing = pair(clips / "src.mkv", clips / "fast.mp4", rate="match", frame_skip_ref=4, frame_skip_dis=9)
+    pairs = len(numbers(pairing))
+    told = pairing.description
+    assert told["pairs"] == pairs > 0
+    assert (told["frame_skip_ref"], told["frame_skip_dis"]) == (4, 9)
+    assert (told["frame_step_ref"], told["frame_step_dis"]) == (1, 2)
+    assert told["time_offset"] == pytest.approx(9 / 50 - 4 / 25, abs=0.002)  # Matroska rounds to milliseconds
+    raw = pair(clips / "src.y4m", clips / "src.y4m")
+    numbers(raw)
+    assert raw.description["time_offset"] is None

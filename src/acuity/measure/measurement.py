@@ -250,6 +250,12 @@ class Measurement:
         value = self._collector.get(key, index) if self._scheduler else None
         return self._answer(value, index, key)
 
+    def predict_known(self) -> None:
+        """Predict every frame whose features are known at once; score_at() then only looks them up."""
+        if self._scheduler is not None:
+            for prediction in self._predictions:
+                prediction.fill(self._frames, self.subsample)
+
     def _is_counted(self, index: int) -> bool:
         return index >= 0 and index % self.subsample == 0
 
@@ -276,8 +282,7 @@ class Measurement:
         """Everything known so far; all of it after flush()."""
         if self._scheduler is None or self._geometry is None:
             raise NoFramesError("no frame was measured, so there are no results")
-        for prediction in self._predictions:
-            prediction.fill(self._frames, self.subsample)
+        self.predict_known()
         keys = self._collector.keys
         values, _ = self._collector.table(keys, self._frames)
         end = time.monotonic() if math.isnan(self._stopped) else self._stopped

@@ -57,6 +57,8 @@ class Pairing:
         self._gather_notes()
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
+        self._pairs = 0  # handed out so far
+        self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._prefetches: list[Prefetch] = []
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
@@ -85,9 +87,14 @@ class Pairing:
             "pixel_format": self.format.layout,
             "bitdepth": self.format.depth,
             "pair_by": self._plan.pair_by,
+            "range": self.info_ref.to_dict()["range"],
             "conversions": list(self._plan.conversions),
             "frame_skip_ref": self.options.frame_skip_ref,
             "frame_skip_dis": self.options.frame_skip_dis,
+            "frame_step_ref": self._plan.ref.stride,
+            "frame_step_dis": self._plan.dis.stride,
+            "time_offset": self._offset,
+            "pairs": self._pairs,
         }
 
     def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
@@ -96,22 +103,23 @@ class Pairing:
         self._started = True
         left, right = self._start()
         clock = Clock(self._plan)
-        count = 0
         try:
-            while not self.options.frame_count or count < self.options.frame_count:
+            while not self.options.frame_count or self._pairs < self.options.frame_count:
                 ref, dis = left.take(), right.take()
                 if ref is None or dis is None:
-                    self._note_end(ref, dis, count)
+                    self._note_end(ref, dis)
                     break
-                clock.check(ref, dis, count)
+                clock.check(ref, dis, self._pairs)
                 self.timeline.note(ref.pts)
-                count += 1
+                if self._pairs == 0 and ref.pts is not None and dis.pts is not None:
+                    self._offset = dis.pts - ref.pts
+                self._pairs += 1
                 yield ref, dis
                 del ref, dis
         finally:
             self._gather_notes()
             self.close()
-        if count == 0:
+        if self._pairs == 0:
             raise NoFramesError(self._nothing())
 
     def close(self) -> None:
@@ -144,9 +152,9 @@ class Pairing:
         if ref is not None and dis is not None and not 0 < self.options.frame_count <= min(ref, dis):
             self._ended(ref < dis, min(ref, dis))
 
-    def _note_end(self, ref: Picture | None, dis: Picture | None, count: int) -> None:
-        if count and self._closer.alive and (ref is None) != (dis is None):
-            self._ended(ref is None, count)
+    def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
+        if self._pairs and self._closer.alive and (ref is None) != (dis is None):
+            self._ended(ref is None, self._pairs)
 
     def _ended(self, ref_first: bool, count: int) -> None:
         paths = (self.info_ref.path, self.info_dis.path)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
+from io import FileIO
 from typing import Final
 
+from acuity.errors import PathError
+from acuity.video.local_file import local_opener
 from acuity.video.notes import Note, warning
 from acuity.video.reader import VideoInfo
 
@@ -82,10 +85,14 @@ def _identical(one: str, other: str) -> str | None:
 
 def _same_bytes(one: str, other: str) -> bool:
     try:
-        with open(one, "rb", buffering=0) as first, open(other, "rb", buffering=0) as second:
+        with _open(one) as first, _open(other) as second:
             while chunk := first.read(_CHUNK):
                 if chunk != second.read(_CHUNK):
                     return False
-    except OSError:
+    except (OSError, PathError):
         return False
     return True
+
+
+def _open(path: str) -> FileIO:
+    return open(path, "rb", buffering=0, opener=local_opener)

@@ -1,0 +1,132 @@
+"""Another `vmaf` binary, which VMAF_BIN may name: where it is, and what it says it can do.
+
+What it can do is read from its `--help`, once for each resolved path: a binary that is replaced while the
+server runs is looked at again after a restart. `--no_<backend>` means that it has that backend, unless it
+can list its backends itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from acuity.backends import BACKENDS
+from acuity.errors import BackendError
+
+_PATIENCE: Final = 20.0  # seconds for a question as short as --help
+_MOST_ANSWER: Final = 1 << 20  # bytes
+_OPTION: Final = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)")
+_VERSION: Final = re.compile(r"v?(\d+\.\d+[\w.+-]*)")
+_LISTS_BACKENDS: Final = ("list_backends", "list-backends")
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """What a binary says about itself."""
+
+    path: Path  # resolved
+    options: frozenset[str]  # long ones, without the dashes
+    backends: tuple[str, ...]  # that it was built with; always has 'cpu'
+
+
+_seen: Final[dict[Path, External]] = {}
+
+
+def locate(named: str) -> Path:
+    """The binary that VMAF_BIN names, resolved; BackendError where there is none."""
+    found = shutil.which(os.path.expanduser(named))
+    if found is None:
+        where = os.path.abspath(named) if os.path.dirname(named) else named
+        raise BackendError(
+            f"vmaf binary not found at {where}. Set VMAF_BIN to an executable vmaf, "
+            "or unset it: Acuity scores with its own engine then."
+        )
+    return Path(found).resolve()
+
+
+async def examine(named: str) -> External:
+    """Where the binary is and what it advertises; BackendError where it can't be asked."""
+    path = locate(named)
+    if (known := _seen.get(path)) is not None:
+        return known
+    options = frozenset(_OPTION.findall(await _ask(path, "--help")))
+    if not options:
+        raise BackendError(f"{path} lists no options when asked for --help: set VMAF_BIN to a vmaf binary")
+    found = External(path, options, await _backends(path, options))
+    _seen[path] = found
+    return found
+
+
+async def version(path: Path) -> str | None:
+    """What the binary answers to `--version`; None where nothing in it looks like one."""
+    with contextlib.suppress(BackendError):
+        if (found := _VERSION.search(await _ask(path, "--version"))) is not None:
+            return found[1]
+    return None
+
+
+async def _backends(path: Path, options: frozenset[str]) -> tuple[str, ...]:
+    lister = next((name for name in _LISTS_BACKENDS if name in options), None)
+    if lister is not None:
+        listed = _compiled(await _ask(path, f"--{lister}"))
+        if listed is not None:
+            return ("cpu", *listed)
+    return ("cpu", *(name for name in BACKENDS[1:] if f"no_{name}" in options))
+
+
+def _compiled(answer: str) -> list[str] | None:
+    """The backends other than the CPU in a JSON list of them; None where it is none."""
+    try:
+        listed = json.loads(answer)["backends"]
+        compiled = {entry["name"] for entry in listed if entry["compiled"]}
+    except (ValueError, LookupError, TypeError):
+        return None
+    return [name for name in BACKENDS[1:] if name in compiled]
+
+
+async def _ask(path: Path, question: str) -> str:
+    """What the binary prints, on either stream; libvmaf's own complains about --help and then answers it."""
+    try:
+        child = await asyncio.create_subprocess_exec(
+            path,
+            question,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BackendError(
+            f"the vmaf binary {path} can't be run: {reason}; set VMAF_BIN to another"
+        ) from error
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            answer = await _read(child.stdout)
+            await child.wait()
+    except TimeoutError:
+        raise BackendError(
+            f"the vmaf binary {path} did not answer {question} in {_PATIENCE:.0f} s: set VMAF_BIN to another"
+        ) from None
+    finally:
+        if child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            await asyncio.shield(child.wait())
+    return answer.decode("utf-8", "replace")
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    answer = bytearray()
+    while len(answer) < _MOST_ANSWER and (chunk := await stream.read(1 << 16)):
+        answer += chunk
+    return bytes(answer)

@@ -1,0 +1,41 @@
+"""Answers that clients take: the figures of every frame are left out of one that would be too large.
+
+The official client gives up on a message of more than a mebibyte, and what an agent is told has to fit into
+the memory of a model. The whole report stays where it can be read piece by piece.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+_MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
+_AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, by its quotes
+
+FRAMES_SCHEMA: Final[dict[str, Any]] = {
+    "type": "boolean",
+    "description": "Whether the answer has the figures of every frame. Left out: if they fit in one message "
+    "(about 800 frames); otherwise frames_omitted says how to read them.",
+}
+OMITTED_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "Only where `frames` is empty because the figures were left out.",
+    "properties": {"count": {"type": "integer"}, "remedy": {"type": "string"}},
+    "required": ["count", "remedy"],
+}
+
+
+def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
+    """The document as asked for; None: with its frames if they fit."""
+    frames = document.get("frames")
+    if not frames or include_frames or (include_frames is None and _size(frames) <= _MOST):
+        return document
+    report = document.get("report")
+    where = f"read {report}.csv or {report}?frames=0-499" if report else "ask with include_frames: true"
+    remedy = f"the figures of {len(frames)} frames are left out: {where}"
+    return {**document, "frames": [], "frames_omitted": {"count": len(frames), "remedy": remedy}}
+
+
+def _size(frames: list[Any]) -> float:
+    """What the frames add to a message; they are all about as long as the first."""
+    return len(frames) * len(json.dumps(frames[0])) * (1 + _AS_STRING)

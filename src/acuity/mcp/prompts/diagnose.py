@@ -1,0 +1,75 @@
+"""The prompt for one encode: how good is it, where is it worst, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from acuity.mcp.prompts.making import argument, make_prompt
+from acuity.mcp.prompts.reading import FEATURES, SCALE, VALID
+from acuity.mcp.prompts.scoring import MODEL_NEG, SCORING_ARGUMENTS, Scoring, fenced
+
+_PRESENT: Final = """\
+Tell the user, in this order:
+1. The verdict in one sentence, with the mean and what it means for viewers.
+2. A small table: mean, harmonic mean, 5th percentile, minimum, NEG mean, frames, model.
+3. The worst stretches, at most five: first and last frame, time (frame number over frame rate), lowest \
+score, and what the features suggest. Say "suggests": the figures don't see the picture.
+4. What to change, the cheapest first: more bits only where it is bad (a larger buffer, a capped-CRF or \
+two-pass mode), a slower preset, less or more pre-filtering, another resolution.
+5. What the figures can't tell: banding, faces, text, grain that was replaced, colour. Name the frames to \
+look at."""
+
+
+def _write(given: Mapping[str, str]) -> str:
+    reference, distorted = given["reference"], given["distorted"]
+    scoring = Scoring.from_arguments(given, reference)
+    neg = fenced(scoring.call(reference, distorted, MODEL_NEG))
+    return f"""\
+Find out how good this encode is, where it is worst and why.
+
+- reference: {reference}
+- encode: {distorted}
+
+## 1. Score it
+
+{scoring.steps(reference, distorted)}
+
+## 2. Check the comparison
+
+{VALID}
+
+## 3. Find the bad parts
+
+Read `pooled_metrics` (mean, harmonic_mean, min) first. Then take the frames' scores from the report, find \
+the lowest twenty, and join those that lie within half a second of each other into stretches: stretches \
+are what viewers notice.
+
+{FEATURES}
+
+## 4. Look for enhancement
+
+Unless `acuity.model` is a NEG or a 4K model, score once more with the NEG model:
+
+{neg}
+
+## 5. Explain
+
+{SCALE}
+
+{_PRESENT}
+"""
+
+
+DIAGNOSE_ENCODE: Final = make_prompt(
+    "diagnose_encode",
+    "Diagnose an encode",
+    "Scores an encode against its source, finds the worst stretches, and explains what is wrong with them.",
+    (
+        argument("reference", "Reference", "Path of the source, as the server sees it.", required=True),
+        argument("distorted", "Encode", "Path of the encode to judge.", required=True),
+        *SCORING_ARGUMENTS,
+        argument("feature", "Further feature", "One more extractor to record, as in 'vif=debug=true'."),
+    ),
+    _write,
+)

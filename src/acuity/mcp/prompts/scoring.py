@@ -1,0 +1,116 @@
+"""How a prompt asks for a score: which tool fits the files, with which arguments, and how to wait for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import mcp_types as types
+
+from acuity.mcp.prompts.geometry import check_hint, known_geometry, known_size
+from acuity.mcp.prompts.making import argument
+from acuity.models.fit import size_class
+from acuity.video.guess import Geometry, is_raw_name
+
+MODEL_HD: Final = "version=vmaf_v0.6.1"
+MODEL_4K: Final = "version=vmaf_4k_v0.6.1"
+MODEL_NEG: Final = "version=vmaf_v0.6.1neg"
+AUTO: Final = "auto"  # by the size of the reference, which files other than raw ones say
+
+# Arguments that every prompt takes beside the names of its videos.
+SCORING_ARGUMENTS: Final[tuple[types.PromptArgument, ...]] = (
+    argument("model", "Model", "Name of a model or a model string; chosen by the size if left out."),
+    argument(
+        "geometry",
+        "Size and format",
+        "Of the reference, such as '1920x1080 420 8-bit': needed for raw YUV whose name doesn't say it.",
+    ),
+    argument("backend", "Backend", "What computes the score; the fastest that works if left out."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How the videos of a prompt are to be scored."""
+
+    model: str
+    geometry: Geometry | None  # None where neither the hint nor the reference's name says all of it
+    backend: str | None
+    feature: str | None
+
+    @classmethod
+    def from_arguments(cls, given: Mapping[str, str], reference: str) -> Scoring:
+        hint = given.get("geometry")
+        check_hint(hint)
+        model = model_string(given["model"]) if "model" in given else _fitting(hint, reference)
+        return cls(model, known_geometry(hint, reference), given.get("backend"), given.get("feature"))
+
+    def call(self, reference: str, distorted: str, model: str | None = None) -> dict[str, Any]:
+        """Arguments of submit_job for one pair."""
+        raw = is_raw_name(reference) and is_raw_name(distorted)
+        names = ("ref", "dis") if raw else ("reference_encoded", "distorted_encoded")
+        arguments: dict[str, Any] = {names[0]: reference, names[1]: distorted}
+        if raw and self.geometry is not None:
+            arguments |= {
+                "width": self.geometry.width,
+                "height": self.geometry.height,
+                "pixfmt": self.geometry.format.layout,
+                "bitdepth": self.geometry.format.depth,
+            }
+        arguments["model"] = model or self.model
+        if self.backend is not None:
+            arguments["backend"] = self.backend
+        if self.feature is not None:
+            arguments["feature"] = [self.feature]
+        return {"tool": "vmaf_score" if raw else "vmaf_score_encoded", "arguments": arguments}
+
+    def steps(self, reference: str, *distorted: str) -> str:
+        """What to call, and what to do until the scores are there."""
+        calls = "\n\n".join(fenced(self.call(reference, each)) for each in distorted)
+        raw = {is_raw_name(name) for name in (reference, *distorted)}
+        remarks = [_MIXED] if len(raw) == 2 else [_NO_GEOMETRY] if True in raw and not self.geometry else []
+        return "\n\n".join((f"Call `submit_job` with\n\n{calls}", *remarks, _WAIT, _REFUSED))
+
+
+def fenced(value: Any) -> str:
+    return f"```json\n{json.dumps(value, indent=2, ensure_ascii=False)}\n```"
+
+
+def model_string(text: str) -> str:
+    """A model as the tools take it; people name it by version or by file alone."""
+    if "=" in text or text == AUTO:
+        return text
+    return f"path={text}" if text.endswith(".json") else f"version={text}"
+
+
+def _fitting(hint: str | None, reference: str) -> str:
+    size = known_size(hint, reference)
+    if size is None:
+        return MODEL_HD if is_raw_name(reference) else AUTO
+    return MODEL_4K if size_class(*size) == "4k" else MODEL_HD
+
+
+_WAIT: Final = """\
+Then call `get_job` with the job_id and `"include_frames": false` every few seconds until `status` is \
+`completed`; `progress` tells how far it is. (For clips of a few seconds you may call the tool itself \
+instead, with the same arguments.) The figures of every frame are in the resource that `report` names; \
+the same name with `.csv` is a table. If you can't read resources, call `get_job` once more with the \
+frames."""
+
+_REFUSED: Final = """\
+If a call is refused, the sentence names the cause and the remedy. Don't force a pair through that was \
+refused for its frame rate, length or size before you know why the two differ: frames that don't belong \
+together give a score that means nothing. A path that is "not under an allowlisted root" has to be moved, \
+or its folder added to VMAF_MCP_ALLOW by whoever runs the server."""
+
+_NO_GEOMETRY: Final = """\
+Raw video doesn't say what it is, and neither do these names: add `width`, `height`, `pixfmt` ("420", \
+"422" or "444") and `bitdepth` to the arguments. Ask the user for them; a guess that happens to fit the \
+file's length still gives a wrong score."""
+
+_MIXED: Final = """\
+One of these files is raw video and another isn't. `vmaf_score_encoded` reads raw video too where its name \
+says what it holds, as in `crowd_1920x1080_420p10.yuv`; otherwise rename it so, or convert it to Y4M without \
+loss, and use the new name in the arguments."""

@@ -1,0 +1,22 @@
+"""Resources: reports of finished scores, models and extractors, each a family in a file of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acuity.mcp.resources.extractors import ExtractorResources
+from acuity.mcp.resources.models import ModelResources
+from acuity.mcp.resources.reports import ReportResources
+
+if TYPE_CHECKING:
+    from acuity.mcp.catalog import Resources
+    from acuity.mcp.model_list import ModelList
+    from acuity.mcp.services import Services
+
+
+def resources(services: Services, models: ModelList) -> list[Resources]:
+    """Every family."""
+    return [ReportResources(services.jobs), ModelResources(models), ExtractorResources()]
+
+
+__all__ = ["ExtractorResources", "ModelResources", "ReportResources", "resources"]

@@ -1,0 +1,55 @@
+"""What all families share: addresses taken apart, documents as content, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from acuity.errors import JobError
+from acuity.mcp.results import finite, to_text
+from acuity.text import one_line
+
+JSON: Final = "application/json"
+CSV: Final = "text/csv"
+
+
+def address(family: str, name: str) -> str:
+    return f"{family}/{quote(name, safe='')}"
+
+
+def name_in(family: str, uri: str) -> str | None:
+    """The name that follows the family's own address; None where the URI is of another family."""
+    rest = uri.removeprefix(f"{family}/")
+    return unquote(rest) if rest and rest != uri else None
+
+
+def is_family(family: str, uri: str) -> bool:
+    return uri in (family, f"{family}/")  # some clients add the slash that a host without a path has
+
+
+def document_content(uri: str, document: Any) -> types.ReadResourceResult:
+    return text_content(uri, to_text(finite(document)), JSON)
+
+
+def text_content(uri: str, text: str, mime_type: str) -> types.ReadResourceResult:
+    content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
+    return types.ReadResourceResult(contents=[content])
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """What can't be had of the jobs reaches the client as the sentence it is."""
+    try:
+        yield
+    except JobError as error:
+        raise MCPError(types.INTERNAL_ERROR, one_line(str(error))) from error
+
+
+def missing(uri: str, sentence: str) -> MCPError:
+    """The error for an address of the right family with nothing behind it."""
+    return MCPError(types.INVALID_PARAMS, one_line(sentence), {"uri": uri})

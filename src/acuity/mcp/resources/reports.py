@@ -1,0 +1,162 @@
+"""Reports of finished scores: acuity://reports, acuity://reports/{id} and acuity://reports/{id}.csv.
+
+Either form takes ?frames=FIRST-LAST: long reports are larger than the messages that clients take.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio.to_thread
+import mcp_types as types
+
+from acuity.jobs.spec import Status
+from acuity.mcp.job_documents import (
+    REPORTS,
+    has_report,
+    report_uri,
+    result_document,
+    timestamp,
+)
+from acuity.mcp.resources.content import (
+    CSV,
+    JSON,
+    document_content,
+    in_words,
+    is_family,
+    missing,
+    name_in,
+    text_content,
+)
+from acuity.mcp.resources.report_csv import report_csv
+
+if TYPE_CHECKING:
+    from acuity.jobs.service import Job, Jobs
+
+_SHOWN: Final = 50  # reports in a list of resources: clients put the whole list before a person or a model
+_SEARCHED: Final = 500  # finished jobs looked at to find them; other tools leave jobs too
+_SUFFIX: Final = ".csv"
+_FRAMES: Final = re.compile(r"frames=(\d{1,12})-(\d{1,12})")
+_DONE: Final[tuple[Status, ...]] = ("completed",)
+
+
+class ReportResources:
+    """The reports that the jobs' results hold."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    async def list(self) -> Sequence[types.Resource]:
+        index = types.Resource(
+            uri=REPORTS,
+            name="reports",
+            title="Reports of finished scores",
+            description="An index, newest first: what was compared, when, and where the figures are.",
+            mime_type=JSON,
+        )
+        found, _ = await self.newest(_SHOWN)
+        return [index, *(_resource(job) for job in found)]
+
+    def templates(self) -> Sequence[types.ResourceTemplate]:
+        return [
+            types.ResourceTemplate(
+                uri_template=f"{REPORTS}/{{id}}{{?frames}}",
+                name="report",
+                title="Report of a score",
+                description="The whole result of a finished score: pooled figures, every frame, what was "
+                "compared and how. {id} is the job_id that the score's result names; frames=0-499 brings "
+                "only those frames of a long one.",
+                mime_type=JSON,
+            ),
+            types.ResourceTemplate(
+                uri_template=f"{REPORTS}/{{id}}{_SUFFIX}{{?frames}}",
+                name="report-csv",
+                title="Figures of every frame as CSV",
+                description="The same report as a table: one line a frame, one column a figure.",
+                mime_type=CSV,
+            ),
+        ]
+
+    async def read(self, uri: str) -> types.ReadResourceResult | None:
+        if is_family(REPORTS, uri):
+            return document_content(uri, await self._index())
+        path, _, query = uri.partition("?")
+        name = name_in(REPORTS, path)
+        if name is None:
+            return None
+        form: Callable[[str, dict[str, Any]], types.ReadResourceResult]
+        form = _as_csv if name.endswith(_SUFFIX) else document_content
+        wanted = _range(uri, query)
+        document = await self._document(uri, name.removesuffix(_SUFFIX))
+        if wanted is not None:
+            kept = [row for row in document.get("frames", ()) if row["frameNum"] in wanted]
+            document = {**document, "frames": kept}
+        # Making text of a hundred thousand frames takes a while, in which others want answers too.
+        return await anyio.to_thread.run_sync(form, uri, document)
+
+    async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
+        """Jobs with a report, newest first, and whether there are more."""
+        with in_words():
+            jobs, more = await self._jobs.list(_DONE, _SEARCHED)
+        found = [job for job in jobs if has_report(job)]
+        return found[:limit], more or len(found) > limit
+
+    async def _index(self) -> dict[str, Any]:
+        found, more = await self.newest(_SEARCHED)
+        return {"reports": [_entry(job) for job in found], "count": len(found), "truncated": more}
+
+    async def _document(self, uri: str, job_id: str) -> dict[str, Any]:
+        with in_words():
+            job = await self._jobs.get(job_id)
+            document = await self._jobs.result(job_id) if job is not None and has_report(job) else None
+        if job is None:
+            raise missing(uri, f"there is no report '{job_id}': read {REPORTS} for those that are kept")
+        if not job.over:
+            raise missing(uri, f"job '{job_id}' is {job.status}: its report is here once it has completed")
+        if not has_report(job):
+            why = "isn't a score" if job.status == "completed" else f"ended as {job.status}"
+            raise missing(uri, f"job '{job_id}' has no report: it ran {job.tool} and {why}")
+        if document is None:
+            raise missing(uri, f"the report of job '{job_id}' wasn't kept: score the pair again")
+        return result_document(job, document)
+
+
+def _range(uri: str, query: str) -> range | None:
+    """The frames asked for, by number; None where that is all."""
+    if not query:
+        return None
+    asked = _FRAMES.fullmatch(query)
+    if asked is None:
+        raise missing(uri, f"'?{query}' is not understood: write ?frames=0-499 for the first 500 frames")
+    return range(int(asked[1]), int(asked[2]) + 1)
+
+
+def _as_csv(uri: str, document: dict[str, Any]) -> types.ReadResourceResult:
+    return text_content(uri, report_csv(document), CSV)
+
+
+def _resource(job: Job) -> types.Resource:
+    finished = timestamp(job.finished)
+    return types.Resource(
+        uri=report_uri(job.id),
+        name=job.id,
+        title=job.title,
+        description=f"{job.tool}, finished {finished}; add {_SUFFIX} for a table of the frames.",
+        mime_type=JSON,
+        annotations=types.Annotations(last_modified=finished),
+    )
+
+
+def _entry(job: Job) -> dict[str, Any]:
+    uri = report_uri(job.id)
+    return {
+        "id": job.id,
+        "title": job.title,
+        "tool": job.tool,
+        "created": timestamp(job.created),
+        "finished": timestamp(job.finished),
+        "uri": uri,
+        "csv_uri": f"{uri}{_SUFFIX}",
+    }

@@ -1,0 +1,228 @@
+"""Backends: which there are, whether one really works, and what does the scoring."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import acuity
+from acuity.backends import BACKENDS, list_backends
+from acuity.engine import describe_engine
+from acuity.errors import AcuityError, BackendError, JobError
+from acuity.jobs.spec import JobSpec
+from acuity.mcp import external
+from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.external_options import backend_options
+from acuity.mcp.schemas import flag, number, or_null, record, text
+from acuity.mcp.tools.engine_schema import ENGINE
+from acuity.mcp.tools.notices import Notices
+
+if TYPE_CHECKING:
+    from acuity.mcp.services import Services
+
+_LIST: Final = """\
+Which backends this server was built with: true means compiled in, not that it works on this machine. \
+Call probe_backend for the one you want before you pass it as `backend` to vmaf_score; a backend that is \
+false here is refused there, never replaced by another. Every backend gives the same scores, so `auto` is \
+the right choice unless you compare backends. Where the operator has set VMAF_BIN, `external` says the \
+same of that vmaf binary, which then does the work of vmaf_score."""
+
+_PROBE: Final = """\
+Score one 64x64 grey pair with a backend and see whether that works: it tells a backend that is compiled \
+in from one whose driver is there and healthy. Call it once before the first score with a backend other \
+than auto or cpu, or when scores fail. An unhealthy backend is an answer, not a failure of this tool: \
+runtime_healthy is false and `error` says why. `external` is the same for the binary that VMAF_BIN names, \
+if there is one."""
+
+_VERSION: Final = """\
+What does the scoring: the vmaf command, its version and the backends it was built with, and Acuity's own \
+engine with the instruction set and threads it uses. Quote it beside scores that others should be able to \
+reproduce. Where the operator has set VMAF_BIN, binary_path, version and build_flags are that binary's; \
+`error` says what is wrong with it."""
+
+_PROBE_SECONDS: Final = 60.0
+
+
+def tools(services: Services) -> list[Tool]:
+    """list_backends, probe_backend and vmaf_version."""
+    family = _BackendTools(services)
+    backend = {**text("The backend to probe."), "enum": list(BACKENDS)}
+    return [
+        Tool(
+            name="list_backends",
+            title="List backends",
+            description=_LIST,
+            input_schema=record({}),
+            output_schema=_LIST_OUTPUT,
+            run=family.list,
+        ),
+        Tool(
+            name="probe_backend",
+            title="Probe a backend",
+            description=_PROBE,
+            input_schema=record({"backend": backend}),
+            output_schema=_PROBE_OUTPUT,
+            run=family.probe,
+        ),
+        Tool(
+            name="vmaf_version",
+            title="What does the scoring",
+            description=_VERSION,
+            input_schema=record({}),
+            output_schema=_VERSION_OUTPUT,
+            run=family.version,
+        ),
+    ]
+
+
+class _BackendTools:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def list(self, _: Call) -> dict[str, Any]:
+        own: dict[str, Any] = dict(_compiled())
+        binary = self._services.settings.binary
+        return own if binary is None else {**own, "external": await _describe(binary)}
+
+    async def version(self, _: Call) -> dict[str, Any]:
+        binary, engine = self._services.settings.binary, describe_engine()
+        if binary is None:
+            found = {"path": _command(), "backends": _compiled(), "error": None}
+            version = engine["version"]
+        else:
+            found = await _describe(binary)
+            version = await external.version(external.locate(binary)) if found["error"] is None else None
+        return {
+            "binary_path": found["path"],
+            "version": version,
+            "build_flags": found["backends"],
+            "error": found["error"],
+            "engine": engine,
+        }
+
+    async def probe(self, call: Call) -> dict[str, Any]:
+        name, binary = call.arguments["backend"], self._services.settings.binary
+        status = next(backend for backend in list_backends() if backend.name == name)
+        found: dict[str, Any] = {"backend": name}
+        if status.compiled:
+            found |= await self._run(call, {"backend": name})
+        else:
+            found |= _unhealthy(f"the backend '{name}' is {status.init_status}", compiled=False)
+        return found if binary is None else {**found, "external": await self._probe_binary(call, binary)}
+
+    async def _probe_binary(self, call: Call, binary: str) -> dict[str, Any]:
+        name = call.arguments["backend"]
+        try:
+            vmaf = await external.examine(binary)
+        except BackendError as error:
+            return {"path": binary, **_unhealthy(str(error), compiled=False)}
+        if name not in vmaf.backends:
+            there = ", ".join(vmaf.backends)
+            problem = f"the binary does not advertise the backend '{name}': it has {there}"
+            return {"path": str(vmaf.path), **_unhealthy(problem, compiled=False)}
+        options = backend_options(vmaf, name)
+        payload = {"backend": name, "binary": str(vmaf.path), "options": options}
+        return {"path": str(vmaf.path), **await self._run(call, payload)}
+
+    async def _run(self, call: Call, payload: dict[str, Any]) -> dict[str, Any]:
+        """Probe in a worker: what crashes there is unhealthy, and nothing else falls with it."""
+        title = f"probe of {payload['backend']}"
+        spec = JobSpec("probe", payload, call.tool.name, title, _PROBE_SECONDS)
+        notices = Notices(call.progress)
+        try:
+            outcome = await self._services.jobs.run(spec, client=call.client, progress=notices.tell)
+        except JobError as error:
+            return _unhealthy(str(error))
+        latency, score = outcome.document["latency_ms"], outcome.document["score"]
+        healthy = isinstance(score, int | float) and math.isfinite(score)
+        return {
+            "compiled_in": True,
+            "runtime_healthy": healthy,
+            "latency_ms": latency,
+            "score": score if healthy else None,
+            "error": None if healthy else f"the backend ran but gave no finite score ({score})",
+        }
+
+
+def _compiled() -> dict[str, bool]:
+    return {backend.name: backend.compiled for backend in list_backends()}
+
+
+def _command() -> str:
+    """The vmaf command that was installed with Acuity, or the module it would start."""
+    installed = shutil.which("vmaf", path=sysconfig.get_path("scripts"))
+    return installed or str(Path(acuity.__file__).parent / "cli" / "vmaf.py")
+
+
+def _unhealthy(error: str, *, compiled: bool = True) -> dict[str, Any]:
+    return {
+        "compiled_in": compiled,
+        "runtime_healthy": False,
+        "latency_ms": None,
+        "score": None,
+        "error": error,
+    }
+
+
+async def _describe(binary: str) -> dict[str, Any]:
+    """What the binary says it has; where it can't be asked, nothing."""
+    try:
+        vmaf = await external.examine(binary)
+    except AcuityError as error:
+        return {"path": binary, "backends": dict.fromkeys(BACKENDS, False), "error": str(error)}
+    return {
+        "path": str(vmaf.path),
+        "backends": {name: name in vmaf.backends for name in BACKENDS},
+        "error": None,
+    }
+
+
+_FLAGS: Final = record({name: flag() for name in BACKENDS})
+
+_LIST_OUTPUT: Final = record(
+    {
+        **{name: flag("Whether it is compiled in.") for name in BACKENDS},
+        "external": record(
+            {
+                "path": text(),
+                "backends": _FLAGS,
+                "error": or_null(text("Why the binary can't be asked.")),
+            },
+            description="The binary that VMAF_BIN names; absent where it is unset.",
+        ),
+    },
+    optional=("external",),
+)
+
+_HEALTH: Final = {
+    "compiled_in": flag("Whether it was built with the backend."),
+    "runtime_healthy": flag("Whether the probe gave a finite score."),
+    "latency_ms": or_null(number("How long scoring took, once it had started.")),
+    "score": or_null(number("VMAF of the grey pair, near 100.")),
+    "error": or_null(text("Why it is not healthy.")),
+}
+
+_PROBE_OUTPUT: Final = record(
+    {
+        "backend": text(),
+        **_HEALTH,
+        "external": record(
+            {"path": text(), **_HEALTH},
+            description="The binary that VMAF_BIN names; absent where it is unset.",
+        ),
+    },
+    optional=("external",),
+)
+
+_VERSION_OUTPUT: Final = record(
+    {
+        "binary_path": text("The vmaf command."),
+        "version": or_null(text()),
+        "build_flags": _FLAGS,
+        "error": or_null(text("What is wrong with the binary.")),
+        "engine": ENGINE,
+    }
+)

@@ -1,0 +1,62 @@
+"""Tools whose work is a job: called, they wait for it with progress; whoever stops waiting stops the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio.to_thread
+
+from acuity.mcp.catalog import Answer, Call, Planner, Tool
+from acuity.mcp.fitting import fit
+from acuity.mcp.job_documents import links
+from acuity.mcp.results import answer
+from acuity.mcp.tools.notices import Notices
+
+if TYPE_CHECKING:
+    from acuity.mcp.services import Services
+
+_MANY: Final = 50  # frames; their text takes milliseconds, in which nobody else is answered
+
+
+def long_tool(
+    services: Services,
+    *,
+    name: str,
+    title: str,
+    description: str,
+    input_schema: dict[str, Any],
+    output_schema: dict[str, Any] | None,
+    plan: Planner,
+    read_only: bool = True,
+    idempotent: bool = True,
+    meta: dict[str, Any] | None = None,
+) -> Tool:
+    """A tool that does what `plan` makes of its arguments in a worker process.
+
+    The plan is kept in the tool, so the same work can be submitted as a job or run as a task. An answer that
+    has a report also says under which address it can be read again.
+    """
+
+    async def run(call: Call) -> Answer:
+        spec = await plan(call.arguments)
+        notices = Notices(call.progress)
+        outcome = await services.jobs.run(spec, client=call.client, progress=notices.tell)
+        await notices.finish()
+        document = {**outcome.document, **links(name, outcome.id)}
+        document = fit(document, call.arguments.get("include_frames"))
+        if len(document.get("frames", ())) > _MANY:
+            return await anyio.to_thread.run_sync(answer, document)
+        return document
+
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        run=run,
+        plan=plan,
+        read_only=read_only,
+        idempotent=idempotent,
+        meta=meta,
+    )

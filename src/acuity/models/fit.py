@@ -1,0 +1,55 @@
+"""Whether a model suits the pictures it is given: what display it was made for, against their size.
+
+A 4K model saturates at 100 on small pictures, and one for 1080p is too strict with 2160p seen from as far.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Final
+
+from acuity.models.spec import ModelSpec
+
+# The first line whose edge the longer side reaches.
+_CLASSES: Final = ((3840, "4k"), (1280, "hd"), (0, "sd"))
+
+# What names say about the display, the first match counts; names that match nothing are nobody's business.
+_DISPLAYS: Final = (
+    (re.compile(r"vmaf_(?:float_)?4k"), "4k"),
+    (re.compile(r"vmaf_v1\.\d.*_2160"), "4k"),
+    (re.compile(r"vmaf_v1\.\d.*_[35]d0h"), "hd"),
+    (re.compile(r"vmaf_(?:float_)?(?:rb_|b_)?v0\.6\.[123]"), "hd"),
+)
+
+_BETTER: Final = {"4k": "vmaf_4k_v0.6.1", "hd": "vmaf_v0.6.1"}
+
+
+def size_class(width: int, height: int) -> str:
+    """'4k', 'hd' or 'sd', by the longer edge."""
+    return next(name for edge, name in _CLASSES if max(width, height) >= edge)
+
+
+def model_class(spec: ModelSpec) -> str | None:
+    """The class of pictures a model was made for; None where its name doesn't say."""
+    name = (spec.version if spec.version is not None else PurePath(str(spec.path)).name).lower()
+    return next((found for pattern, found in _DISPLAYS if pattern.search(name)), None)
+
+
+def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
+    """A sentence where model and pictures don't go together; None where they do, or nobody knows."""
+    made_for, given = model_class(spec), size_class(width, height)
+    if made_for is None or made_for == given:
+        return None
+    return (
+        f"the model '{spec.label}' is made for {made_for} and the pictures are {width}x{height} ({given}):"
+        f" scores may saturate or be biased; {_remedy(given)}"
+    )
+
+
+def _remedy(given: str) -> str:
+    if given in _BETTER:
+        return f"pick a model for {given}, such as version={_BETTER[given]}"
+    return (
+        "scale both videos to the size they are watched at, or compare only scores of pictures of this size"
+    )

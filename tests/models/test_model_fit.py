@@ -1,0 +1,76 @@
+"""Whether a model suits the size of the pictures."""
+
+from __future__ import annotations
+
+import pytest
+
+from acuity.models.fit import mismatch, model_class, size_class
+from acuity.models.spec import parse_spec
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "expected"),
+    [
+        (3840, 2160, "4k"),
+        (2160, 3840, "4k"),  # upright
+        (3839, 2160, "hd"),
+        (1280, 720, "hd"),
+        (720, 1280, "hd"),
+        (1279, 1279, "sd"),
+        (576, 324, "sd"),
+    ],
+)
+def test_pictures_are_classed_by_their_longer_edge(width: int, height: int, expected: str) -> None:
+    assert size_class(width, height) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("version=vmaf_4k_v0.6.1", "4k"),
+        ("version=vmaf_4k_v0.6.1neg", "4k"),
+        ("version=vmaf_float_4k_v0.6.1", "4k"),
+        ("version=vmaf_v0.6.1", "hd"),
+        ("version=vmaf_v0.6.1neg:name=neg", "hd"),
+        ("version=vmaf_b_v0.6.3", "hd"),
+        ("version=vmaf_float_b_v0.6.3", "hd"),
+        ("version=vmaf_v1.0.16_3d0h", "hd"),
+        ("version=vmaf_v1.0.16_5d0h", "hd"),
+        ("version=vmaf_v1.0.16_hfr_3d0h", "hd"),
+        ("version=vmaf_v1.0.16_3d0h_2160", "4k"),
+        ("version=vmaf_v1.0.16_1d5h_2160", "4k"),
+        ("version=vmaf_v1.0.16_hfr_1d5h_2160", "4k"),
+        ("path=/models/VMAF_4K_v0.6.1.json", "4k"),
+        ("path=/vmaf_4k/mine.json", None),  # the folder's name is not the model's
+        ("version=mine", None),
+        ("version=nflx_v1", None),
+    ],
+)
+def test_names_say_what_a_model_is_for(spec: str, expected: str | None) -> None:
+    assert model_class(parse_spec(spec)) == expected
+
+
+def test_a_mismatch_is_named_with_a_remedy() -> None:
+    text = mismatch(parse_spec("version=vmaf_4k_v0.6.1"), 1920, 1080)
+    assert text is not None
+    assert "'vmaf_4k_v0.6.1' is made for 4k" in text
+    assert "1920x1080 (hd)" in text
+    assert "version=vmaf_v0.6.1" in text
+    small = mismatch(parse_spec("version=vmaf_v0.6.1"), 576, 324)
+    assert small is not None
+    assert "(sd)" in small
+    large = mismatch(parse_spec("version=vmaf_v1.0.16_3d0h"), 3840, 2160)
+    assert large is not None
+    assert "version=vmaf_4k_v0.6.1" in large
+
+
+@pytest.mark.parametrize(
+    ("spec", "size"),
+    [
+        ("version=vmaf_v0.6.1", (1920, 1080)),
+        ("version=vmaf_4k_v0.6.1", (4096, 2160)),
+        ("version=mine", (64, 64)),
+    ],
+)
+def test_what_fits_and_what_nobody_knows_is_silent(spec: str, size: tuple[int, int]) -> None:
+    assert mismatch(parse_spec(spec), *size) is None
