@@ -24,6 +24,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "models": ("acuity.cli.models", "list the models that can be named"),
     "features": ("acuity.cli.features", "list the feature extractors and their options"),
     "backends": ("acuity.cli.backends", "list what this machine can compute with"),
+    "serve": ("acuity.cli.serve", "let agents score videos: the MCP server"),
     "demo": ("acuity.cli.demo", "make a clip, encode it badly, score it"),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,13 +11,9 @@ from mcp.server.extension import Extension, MethodBinding, RequestHandler, compo
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import AcuityError
-from acuity.mcp.arguments import ArgumentError, check
-from acuity.mcp.catalog import Answer, Call, Catalog, Context, Prompt, Tool
-from acuity.mcp.clients import client_of
-from acuity.mcp.results import answer, failure
-
-logger: Final = logging.getLogger(__name__)
+from acuity.mcp.calls import perform
+from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
+from acuity.mcp.results import failure
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
 
@@ -32,6 +27,7 @@ def build_server(
         name,
         version=version,
         instructions=catalog.instructions,
+        cache_hints=catalog.cache,
         get_tool_input_schema=offer.input_schema,
         on_list_tools=offer.list_tools,
         on_call_tool=offer.call_tool,
@@ -76,17 +72,7 @@ class _Offer:
         tool = self._tools.get(params.name)
         if tool is None:
             return failure(f"unknown tool: {params.name}")
-        try:
-            arguments = check(tool, params.arguments)
-            found = await tool.run(Call(tool, arguments, client_of(context), context, params))
-        except (AcuityError, ArgumentError) as error:
-            return failure(str(error))
-        except MCPError:
-            raise  # the protocol's own errors, such as a capability that the client lacks
-        except Exception:
-            logger.exception("tool '%s' failed", tool.name)
-            return failure(f"'{tool.name}' failed in a way it should not; the server's log says more")
-        return _as_result(found)
+        return await perform(tool, tool.run, context, params)
 
     async def list_prompts(self, _: Context, __: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[prompt.describe() for prompt in self._catalog.prompts])
@@ -130,10 +116,6 @@ class _Offer:
         return types.CompleteResult(
             completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
         )
-
-
-def _as_result(found: Answer) -> types.CallToolResult | types.InputRequiredResult:
-    return answer(found) if isinstance(found, dict) else found
 
 
 def _add_extension(server: Server[Any], extension: Extension) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import mcp_types as types
+from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension
-from mcp.server.subscriptions import ListenHandler
+from mcp_types.methods import CacheableMethod
 from pydantic import BaseModel
 
 from acuity.jobs.spec import JobSpec
@@ -121,6 +122,12 @@ class Method:
     handler: Callable[[Context, Any], Awaitable[BaseModel | dict[str, Any] | None]]
 
 
+# Serves one stream of change notifications, until it ends or the client leaves.
+Listener: TypeAlias = Callable[
+    [Context, types.SubscriptionsListenRequestParams], Awaitable[types.SubscriptionsListenResult]
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything a server offers."""
@@ -131,5 +138,6 @@ class Catalog:
     complete: Completer | None = None
     extensions: Sequence[Extension] = ()
     methods: Sequence[Method] = ()
-    listen: ListenHandler | None = None  # change notifications of the stateless era
+    listen: Listener | None = None  # change notifications of the stateless era
+    cache: Mapping[CacheableMethod, CacheHint] = field(default_factory=dict)  # how long lists stay true
     instructions: str | None = None

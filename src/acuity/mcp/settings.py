@@ -36,6 +36,9 @@ class Settings:
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
     body: int = 4 << 20  # bytes of one message
+    connections: int = 256  # clients of one endpoint
+    idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
+    write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     kept: int = 500  # finished jobs that are remembered
 
     @classmethod

@@ -1,0 +1,55 @@
+"""What Acuity's own server offers: its tools, resources and prompts as one catalog."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcp.server.caching import CacheHint
+from mcp.server.subscriptions import SubscriptionBus
+
+from acuity.mcp.catalog import Catalog
+from acuity.mcp.completions import completer
+from acuity.mcp.extension_tasks import Tasks
+from acuity.mcp.job_tasks import JobTasks
+from acuity.mcp.listen import Listen
+from acuity.mcp.model_list import ModelList
+from acuity.mcp.prompts import PROMPTS
+from acuity.mcp.resources import resources
+from acuity.mcp.services import Services
+from acuity.mcp.tools import backends, benchmark, extractors, jobs, models, scoring
+
+INSTRUCTIONS: Final = """\
+Acuity measures how much a viewer sees of what encoding did to a video: VMAF, with libvmaf's own digits.
+
+Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with vmaf_score. 100 looks like the
+reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
+submit_job, then get_job: the work survives a lost connection. list_models says which models there are.
+Files are read from allowed folders only; an error names the setting that adds one."""
+
+# Tools and prompts are fixed while a server runs. Resources are not: reports come and go.
+_FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
+
+
+def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
+    """Everything the server offers."""
+    known = ModelList()
+    tools = [
+        *scoring.tools(services),
+        *models.tools(services, known),
+        *backends.tools(services),
+        *extractors.tools(services),
+        *benchmark.tools(services),
+    ]
+    tools += jobs.tools(services, tools)
+    families = resources(services, known)
+    tasks = JobTasks(services.jobs)
+    return Catalog(
+        tools=tools,
+        prompts=PROMPTS,
+        resources=families,
+        complete=completer(services, known, PROMPTS, families),
+        extensions=[Tasks(tools, tasks)],
+        listen=Listen(bus, tasks),
+        cache={"tools/list": _FIXED, "prompts/list": _FIXED, "resources/templates/list": _FIXED},
+        instructions=INSTRUCTIONS,
+    )

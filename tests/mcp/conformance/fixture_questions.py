@@ -1,0 +1,79 @@
+"""Tools of the handshake era that ask the client while they run: forms and models."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.shared.message import ServerMessageMetadata
+
+from acuity.mcp.catalog import Call, Handler, Tool
+from fixture_making import arguments, form, said, sample, text, tool
+
+_WORDS: Final = {"type": "string"}
+
+_DEFAULTS: Final[dict[str, dict[str, Any]]] = {
+    "name": {"type": "string", "default": "John Doe"},
+    "age": {"type": "integer", "default": 30},
+    "score": {"type": "number", "default": 95.5},
+    "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+    "verified": {"type": "boolean", "default": True},
+}
+
+_OPTIONS: Final = ["option1", "option2", "option3"]
+
+
+def _titled(kind: str) -> list[dict[str, str]]:
+    ordinals = ("First", "Second", "Third")
+    return [{"const": f"value{n}", "title": f"{word} {kind}"} for n, word in enumerate(ordinals, 1)]
+
+
+_ENUMS: Final[dict[str, dict[str, Any]]] = {
+    "untitledSingle": {"type": "string", "enum": _OPTIONS},
+    "titledSingle": {"type": "string", "oneOf": _titled("Option")},
+    "legacyEnum": {
+        "type": "string",
+        "enum": ["opt1", "opt2", "opt3"],
+        "enumNames": ["Option One", "Option Two", "Option Three"],
+    },
+    "untitledMulti": {"type": "array", "items": {"type": "string", "enum": _OPTIONS}},
+    "titledMulti": {"type": "array", "items": {"anyOf": _titled("Choice")}},
+}
+
+
+def question_tools() -> list[Tool]:
+    return [
+        tool("test_sampling", _sampling, arguments(("prompt",), prompt=_WORDS)),
+        tool("test_elicitation", _elicitation, arguments(("message",), message=_WORDS)),
+        tool("test_elicitation_sep1034_defaults", _asking(_DEFAULTS)),
+        tool("test_elicitation_sep1330_enums", _asking(_ENUMS)),
+    ]
+
+
+async def _sampling(call: Call) -> types.CallToolResult:
+    response = await call.context.session.send_request(
+        sample(call.arguments["prompt"]), types.CreateMessageResult, metadata=_related(call)
+    )
+    return text(f"LLM response: {said(response)}")
+
+
+async def _elicitation(call: Call) -> types.CallToolResult:
+    fields = {"username": _WORDS, "email": _WORDS}
+    response = await _fill_in(call, form(call.arguments["message"], ("username", "email"), **fields))
+    return text(f"User response: action={response.action}, content={response.content}")
+
+
+def _asking(fields: dict[str, dict[str, Any]]) -> Handler:
+    async def run(call: Call) -> types.CallToolResult:
+        response = await _fill_in(call, form("Please look these over", **fields))
+        return text(f"Elicitation completed: action={response.action}, content={response.content}")
+
+    return run
+
+
+async def _fill_in(call: Call, request: types.ElicitRequest) -> types.ElicitResult:
+    return await call.context.session.send_request(request, types.ElicitResult, metadata=_related(call))
+
+
+def _related(call: Call) -> ServerMessageMetadata:
+    return ServerMessageMetadata(related_request_id=call.context.request_id)

@@ -1,0 +1,95 @@
+"""Conformance: the official suite at both protocol eras with the tasks extension, and the inspector.
+
+    python tests/mcp/conformance/run.py          # what `make conformance` runs
+
+Node and the programs are fetched into build/conformance when they aren't there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from inspection import inspect_product
+from node_tools import PROGRAMS, NodeTools
+from processes import DidNotStart, fixtures, product_command
+from suite import Scenario, run_suite
+
+BUILD: Final = Path(__file__).parents[3] / "build" / "conformance"
+
+# Scenarios of the suite that the suite itself does not run yet.
+NOT_RUN: Final = frozenset({"tasks-status-notifications"})
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A part of the suite, and how much it has to have: what the suite leaves out would go unnoticed."""
+
+    name: str
+    scenarios: Sequence[Scenario]
+    most: int  # scenarios
+    checks: int
+
+    @property
+    def passed(self) -> int:
+        return sum(scenario.passed for scenario in self.scenarios)
+
+    @property
+    def good(self) -> int:
+        return sum(scenario.counts["SUCCESS"] for scenario in self.scenarios)
+
+    @property
+    def ok(self) -> bool:
+        return len(self.scenarios) == self.passed == self.most and self.good == self.checks
+
+    def row(self) -> str:
+        mark = "ok  " if self.ok else "FAIL"
+        scenarios = f"{self.passed:>3}/{self.most} scenarios"
+        return f"{mark} {self.name:<20} {scenarios} {self.good:>4}/{self.checks} checks"
+
+
+def main() -> int:
+    tools = NodeTools(BUILD / "tools")
+    tools.install()
+    logs = BUILD / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    with fixtures(logs / "fixtures.log") as url:
+        older = run_suite(tools, url, "2025-11-25", BUILD / "results" / "2025-11-25")
+        newer = run_suite(tools, url, "2026-07-28", BUILD / "results" / "2026-07-28")
+    tasks = [scenario for scenario in newer if scenario.name.startswith("tasks-")]
+    legs = [
+        Leg("protocol 2025-11-25", older, 33, 84),
+        Leg("protocol 2026-07-28", [scenario for scenario in newer if scenario not in tasks], 40, 152),
+        Leg("tasks extension", [s for s in tasks if not (s.skipped and s.name in NOT_RUN)], 9, 44),
+    ]
+    print("\n".join(f"{name} {version}" for name, version in PROGRAMS.values()))
+    for leg in legs:
+        print(leg.row())
+        for scenario in leg.scenarios:
+            if not scenario.passed:
+                print(f"     {scenario.name}", *scenario.problems, sep="\n       ")
+    crashed = "Traceback" in (logs / "fixtures.log").read_text()
+    if crashed:
+        print(f"FAIL the fixture server logged an exception: see {logs / 'fixtures.log'}")
+    return 0 if inspect(tools, logs) and all(leg.ok for leg in legs) and not crashed else 1
+
+
+def inspect(tools: NodeTools, logs: Path) -> bool:
+    good = True
+    for found in inspect_product(tools, product_command(), logs):
+        good &= found.problem is None
+        mark = "ok  " if found.problem is None else "FAIL"
+        print(f"{mark} inspector: {found.method} over {found.transport}, {found.era} era", flush=True)
+        if found.problem is not None:
+            print(f"     {found.problem}")
+    return good
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except DidNotStart as error:
+        sys.exit(f"FAIL {error}")

@@ -1,0 +1,56 @@
+"""The official conformance suite against one server, and what came of each scenario."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from node_tools import NodeTools
+
+_FOLDER: Final = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One scenario's checks."""
+
+    name: str
+    checks: tuple[dict[str, Any], ...]
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(check["status"] for check in self.checks)
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the suite itself did not run it."""
+        return set(self.counts) == {"SKIPPED"}
+
+    @property
+    def passed(self) -> bool:
+        """Whether something was checked and nothing found: what SHOULD be counts as much as what MUST be."""
+        return bool(self.counts["SUCCESS"]) and not self.problems
+
+    @property
+    def problems(self) -> list[str]:
+        bad = [check for check in self.checks if check["status"] in ("FAILURE", "WARNING")]
+        return [f"{check['id']}: {check.get('errorMessage') or check['description']}" for check in bad]
+
+
+def run_suite(tools: NodeTools, url: str, revision: str, results: Path) -> list[Scenario]:
+    """All scenarios that a revision has, those that it doesn't require and the extensions' included."""
+    shutil.rmtree(results, ignore_errors=True)
+    ran = tools.run("conformance", ["server", "--url", url, "--requirements", revision, "-o", str(results)])
+    scenarios = [
+        Scenario(found["scenario"], tuple(json.loads((folder / "checks.json").read_text())))
+        for folder in sorted(results.glob("*"))
+        if (found := _FOLDER.fullmatch(folder.name)) is not None
+    ]
+    if not scenarios:
+        raise RuntimeError(f"the conformance suite ran no scenario:\n{ran.out}\n{ran.err}")
+    return scenarios
