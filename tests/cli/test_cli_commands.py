@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acuity.cli import backends, demo
+from acuity.cli import demo
 from acuity.cli.main import COMMANDS
-from acuity.errors import BackendError
 from acuity.features import EXTRACTORS
 from cli_helpers import run_acuity, run_vmaf
 
@@ -97,14 +96,6 @@ def test_backends(capsys: Capture) -> None:
     ran = run_acuity(capsys, "backends", "--json")
     assert json.loads(ran.out)["backends"][0]["instruction_sets"][-1] == {"name": "plain", "usable": True}
     assert ran.out == run_vmaf(capsys, "--list-backends").out
-
-
-def test_a_backend_is_never_replaced_by_another() -> None:
-    assert backends.start_backend("auto") == backends.start_backend("cpu") == "cpu"
-    with pytest.raises(BackendError, match="cuda"):
-        backends.start_backend("cuda")
-    with pytest.raises(BackendError, match="abacus"):
-        backends.start_backend("abacus")
 
 
 def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,3 +97,43 @@ def test_what_is_written_is_read(version: str, name: str, clip: bool, options: d
     spec = parse_spec(":".join(parts))
     assert (spec.version, spec.name, spec.disable_clip) == (version, name, clip)
     assert spec.overrides.get("vif", {}) == options
+
+
+_WORDS = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+
+
+@given(
+    source=st.one_of(
+        st.builds(lambda name: {"version": name}, _WORDS),
+        st.builds(lambda name: {"path": f"/{name}"}, _WORDS),
+    ),
+    name=_WORDS,
+    flags=st.tuples(st.booleans(), st.booleans()),
+    overrides=st.dictionaries(
+        _WORDS,
+        st.dictionaries(_WORDS, st.from_regex(r"[a-z0-9./=-]*", fullmatch=True), min_size=1),
+        max_size=3,
+    ),
+)
+def test_a_spec_can_be_written_and_read_again(
+    source: dict[str, str], name: str, flags: tuple[bool, bool], overrides: dict[str, dict[str, str]]
+) -> None:
+    spec = ModelSpec(
+        **source, name=name, disable_clip=flags[0], enable_transform=flags[1], overrides=overrides
+    )
+    assert parse_spec(spec.to_text()) == spec
+
+
+def test_a_path_with_a_colon_can_only_be_written_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a:b.json"
+    path.write_text("{}")
+    assert parse_spec(ModelSpec(path=str(path)).to_text()) == ModelSpec(path=str(path))
+    for spec in (
+        ModelSpec(path=str(path), name="x"),
+        ModelSpec(path="/a:b"),
+        ModelSpec(path="/a:b=c.json"),
+        ModelSpec(version="a:b"),
+        ModelSpec(version="x", overrides={"vif": {"debug": "a:b"}}),
+    ):
+        with pytest.raises(ModelError, match="without ':'"):
+            spec.to_text()

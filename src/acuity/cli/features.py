@@ -29,10 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from acuity.features import EXTRACTORS, get_extractor
+    from acuity.features.describe import describe_extractor
 
     chosen = [get_extractor(arguments.name)] if arguments.name else list(EXTRACTORS.values())
     if arguments.json:
-        print(json.dumps({"schema": SCHEMA, "features": [as_dict(e) for e in chosen]}, indent=2))
+        found = [describe_extractor(extractor) for extractor in chosen]
+        print(json.dumps({"schema": SCHEMA, "features": found}, indent=2))
     elif arguments.name:
         print("\n".join(explain(chosen[0])))
     else:
@@ -52,29 +54,6 @@ def explain(extractor: type[Extractor]) -> list[str]:
         (o.name, o.alias if o.named else "", _range(o), _show(o.default), o.help) for o in extractor.options
     ]
     return [*lines, "", "options:", *columns([("name", "short", "values", "default", ""), *rows])]
-
-
-def as_dict(extractor: type[Extractor]) -> dict[str, object]:
-    """One extractor for machines."""
-    return {
-        "name": extractor.name,
-        "summary": extractor.summary,
-        "min_size": extractor.min_size,
-        "provides": [{"name": f.name, "key": f.alias, "debug": f.debug} for f in extractor.features],
-        "options": [
-            {
-                "name": option.name,
-                "alias": option.alias or None,
-                "type": option.kind,
-                "default": option.default,
-                "min": None if option.kind == "bool" else option.minimum,
-                "max": None if option.kind == "bool" else option.maximum,
-                "in_name": option.named,
-                "help": option.help,
-            }
-            for option in extractor.options
-        ],
-    }
 
 
 def _wrapped(names: list[str]) -> list[str]:

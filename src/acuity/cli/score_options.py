@@ -7,7 +7,7 @@ import os
 from fractions import Fraction
 from typing import Any, Final
 
-from acuity.cli.backends import start_backend
+from acuity.backends import start_backend
 from acuity.cli.getopt import UsageError
 from acuity.cli.vmaf_options import DAMAGED, PAIRING
 from acuity.scoring import AUTO, Request

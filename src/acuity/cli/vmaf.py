@@ -74,7 +74,7 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 
 
 def _request(settings: Settings) -> Request:
-    from acuity.cli.backends import start_backend, usable_instruction_sets
+    from acuity.backends import start_backend, usable_instruction_sets
     from acuity.cli.cpumask import allowed
     from acuity.scoring import Request
     from acuity.video.open import OpenOptions, RawGeometry

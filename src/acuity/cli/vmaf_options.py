@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from acuity.backends import BACKENDS
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
 from acuity.cli.presets import Preset, find_preset
 
@@ -19,7 +20,6 @@ PAIRING: Final = {
     "hdr": "HDR against SDR: refuse or ignore",
 }
 DAMAGED: Final = "score damaged frames as the decoder makes them, with a warning, instead of refusing them"
-BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, PathError
+from acuity.video.local_file import local_opener
 
 MAX_BYTES = 64 * 1024 * 1024
 # Longer integers are read as floats: exact beyond need, and free of Python's limit on digits.
@@ -130,8 +131,10 @@ def _read_text(file: str) -> str:
     if file.endswith(".pkl"):
         raise ModelError(f"the model file {file!r} is a pickle, which is not supported; use a JSON model")
     try:
-        with open(file, "rb") as stream:
+        with open(file, "rb", opener=local_opener) as stream:
             data = stream.read(MAX_BYTES + 1)
+    except PathError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"the model file {file!r} could not be read: {reason}") from None

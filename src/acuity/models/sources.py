@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, PathError
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
 _PACKAGE, _PACKAGE_FOLDER = "ffmpeg_quality_metrics", "vmaf_models"
@@ -50,14 +50,15 @@ def list_models() -> list[ModelInfo]:
 def _model_files() -> dict[str, tuple[Path, str]]:
     """Name to file and source."""
     files: dict[str, tuple[Path, str]] = {}
-    for folder, source in _folders():
+    for folder, source in model_folders():
         for path in sorted(folder.glob("*.json")):
             if path.is_file():
                 files.setdefault(path.stem, (path, source))
     return files
 
 
-def _folders() -> Iterator[tuple[Path, str]]:
+def model_folders() -> Iterator[tuple[Path, str]]:
+    """Where models are looked for, in order, and what people call the place."""
     for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep):
         if entry:
             yield Path(entry), entry
@@ -72,11 +73,11 @@ def _unknown_model(name: str, known: list[str]) -> str:
 
     close = difflib.get_close_matches(name.removesuffix(".json"), known, n=3, cutoff=0.5)
     notes = [f"did you mean {' or '.join(close)}?"] if close else []
-    if not any(source == PACKAGE_SOURCE for _, source in _folders()):
+    if not any(source == PACKAGE_SOURCE for _, source in model_folders()):
         notes.append(f"the package {PACKAGE_SOURCE}, which carries the usual models, is not installed")
     notes += [
         f"{FOLDERS_VARIABLE} names {source!r}, which is not a folder"
-        for folder, source in _folders()
+        for folder, source in model_folders()
         if source != PACKAGE_SOURCE and not folder.is_dir()
     ]
     remark = f" ({'; '.join(notes)})" if notes else ""
@@ -93,7 +94,7 @@ def _describe(name: str, path: Path, source: str) -> ModelInfo:
 
     try:
         model = load_model(ModelSpec(path=str(path)))
-    except ModelError as error:
+    except (ModelError, PathError) as error:
         return ModelInfo(name, path, source, problem=str(error))
     return ModelInfo(
         name,

@@ -11,9 +11,9 @@ Of a key given twice the last one counts, as in libvmaf.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from acuity.errors import ModelError
+from acuity.video.local_file import local_size
 
 DEFAULT_NAME = "vmaf"
 
@@ -49,10 +49,25 @@ class ModelSpec:
         """The version or path, for people."""
         return self.version if self.version is not None else str(self.path)
 
+    def to_text(self) -> str:
+        """The notation that parse_spec reads; ModelError where a ':' in a path or value leaves none."""
+        options = [] if self.name == DEFAULT_NAME else [f"name={self.name}"]
+        options += [flag for flag in _FLAGS if getattr(self, flag)]
+        options += [f"{e}.{o}={v}" for e, values in self.overrides.items() for o, v in values.items()]
+        source = f"version={self.version}" if self.path is None else f"path={self.path}"
+        if not any(":" in part for part in (source, *options)):
+            return ":".join((source, *options))
+        if self.path is not None and not options and self.path.endswith(".json") and "=" not in self.path:
+            return self.path
+        raise ModelError(
+            f"the model {self.label!r} cannot be written with its options, because ':' separates them; "
+            "copy the file to a path without ':' and give that"
+        )
+
 
 def parse_spec(text: str) -> ModelSpec:
     """Read libvmaf's notation; ModelError says what is wrong with it."""
-    if "=" not in text and text.endswith(".json") and Path(text).is_file():
+    if "=" not in text and text.endswith(".json") and local_size(text) is not None:
         return ModelSpec(path=text)  # before splitting: the path itself may hold colons
     first, *rest = text.split(":")
     values: dict[str, str] = {}

@@ -1,0 +1,30 @@
+"""Extractors for machines: the document that listings show of them."""
+
+from __future__ import annotations
+
+from acuity.features.extractor import Extractor
+from acuity.features.options import Option
+
+
+def describe_extractor(extractor: type[Extractor]) -> dict[str, object]:
+    """What an extractor gives, what it needs, and the options it takes."""
+    return {
+        "name": extractor.name,
+        "summary": extractor.summary,
+        "min_size": extractor.min_size,
+        "provides": [{"name": f.name, "key": f.alias, "debug": f.debug} for f in extractor.features],
+        "options": [_describe_option(option) for option in extractor.options],
+    }
+
+
+def _describe_option(option: Option) -> dict[str, object]:
+    return {
+        "name": option.name,
+        "alias": option.alias or None,
+        "type": option.kind,
+        "default": option.default,
+        "min": None if option.kind == "bool" else option.minimum,
+        "max": None if option.kind == "bool" else option.maximum,
+        "in_name": option.named,
+        "help": option.help,
+    }

@@ -1,0 +1,102 @@
+"""What a model file is, for machines: its inputs, its range, what it is meant for, whether it works here."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from acuity.errors import FeatureError, ModelError
+from acuity.models.bootstrap import ModelCollection
+from acuity.models.document import read_document
+from acuity.models.inputs import ModelFeature
+from acuity.models.load import load_model
+from acuity.models.model import Model
+from acuity.models.scaling import LinearRescale
+from acuity.models.spec import ModelSpec
+
+# What the makers of the models say of them, by name; the first that fits counts.
+_USES: Final = (
+    (r"vmaf_4k_v0\.6\.1neg", "4K television seen from 1.5 times its height, without credit for sharpening"),
+    (r"vmaf_4k_v0\.6\.1", "4K television seen from 1.5 times its height"),
+    (
+        r"vmaf_v0\.6\.1neg",
+        "1080p television seen from 3 times its height, without credit for sharpening or contrast: "
+        "for comparing encoders, some of which enhance",
+    ),
+    (r"vmaf_v0\.6\.1", "1080p television seen from 3 times its height: the usual choice"),
+    (r"vmaf_(float_)?r?b_v0\.6\.\d", "1080p television seen from 3 times its height, with an interval"),
+)
+# The names of version 1 say it themselves: how far away, in heights of the display, and how large it is.
+_VERSION_1: Final = re.compile(r"vmaf_v1\.[\d.]+(?P<fast>_hfr)?_(?P<far>\d)d(?P<tenths>\d)h(?P<large>_2160)?")
+_FACTS: Final = (
+    "model_type",
+    "feature_names",
+    "features",
+    "norm_type",
+    "score_range",
+    "score_transform",
+    "bootstrap_models",
+)
+
+
+def describe_model(path: str | Path) -> dict[str, object]:
+    """Facts about a JSON model; a file that can't be loaded has a problem, and what can be read of it."""
+    try:
+        model = load_model(ModelSpec(path=str(path)))
+    except ModelError as error:
+        return {**undescribed(str(error)), **_readable(path)}
+    base = model.base if isinstance(model, ModelCollection) else model
+    missing = model.unknown_features()
+    problem = f"this version cannot measure {', '.join(missing)}" if missing else None
+    return {
+        "model_type": model.kind,
+        "feature_names": [feature.name for feature in model.features],
+        "features": [_describe_feature(feature) for feature in model.features],
+        "norm_type": "linear_rescale" if isinstance(base.scaling, LinearRescale) else "none",
+        "score_range": _score_range(base),
+        "score_transform": base.transform is not None,
+        "bootstrap_models": len(model.members) if isinstance(model, ModelCollection) else 0,
+        "usable": not missing,
+        "problem": problem,
+    }
+
+
+def undescribed(problem: str) -> dict[str, object]:
+    """The same for a file that nobody looked into, or that made no sense."""
+    return {**dict.fromkeys(_FACTS), "usable": False, "problem": problem}
+
+
+def intended_use(name: str) -> str | None:
+    """What a well-known model is meant for."""
+    use = next((use for pattern, use in _USES if re.fullmatch(pattern, name)), None)
+    found = _VERSION_1.fullmatch(name)
+    if use is not None or found is None:
+        return use
+    display = "4K display" if found["large"] else "1080p display"
+    rate = ", high frame rate" if found["fast"] else ""
+    return f"{display} seen from {found['far']}.{found['tenths']} times its height{rate}"
+
+
+def _readable(path: str | Path) -> dict[str, object]:
+    """Type and features of a file that is no model we can use, where it has them."""
+    found: dict[str, object] = {}
+    try:
+        section = read_document(path).section("model_dict")
+        found["model_type"] = section.text("model_type")
+        found["feature_names"] = section.texts("feature_names")
+    except ModelError:
+        pass  # the problem is known already
+    return found
+
+
+def _describe_feature(feature: ModelFeature) -> dict[str, object]:
+    from acuity.features import extractor_for_feature
+
+    try:
+        extractor: str | None = extractor_for_feature(feature.name).name
+    except FeatureError:
+        extractor = None
+    return {"name": feature.name, "extractor": extractor, "options": dict(feature.options)}
+
+
+def _score_range(model: Model) -> list[float] | None:
+    return [model.clip.low, model.clip.high] if model.clip is not None else None
