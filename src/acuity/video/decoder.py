@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -265,7 +266,7 @@ def _open_local(path: str) -> BinaryIO:
             raise InputError(f"'{source.path}' is a pipe: only Y4M and raw YUV can be read from a pipe")
         if source.size == 0:
             raise NoFramesError(f"'{source.path}' is empty: there is no frame to score")
-    return open(path, "rb", buffering=0)
+        return os.fdopen(source.detach(), "rb", buffering=0)
 
 
 def _tagged_duration(stream: av.VideoStream) -> Fraction | None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from acuity.errors import FormatError, InputError, NoFramesError
 from acuity.video.guess import Geometry, guess_geometry, is_raw_name
+from acuity.video.local_file import local_size
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
 from acuity.video.raw import RawReader
@@ -106,7 +107,7 @@ def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOption
     if not said.said and kind != "raw":
         return _OPENERS[kind](path, options)
     name = os.fspath(path)
-    if os.path.isfile(name):
+    if local_size(name) is not None:
         _check_raw(name, kind)
     geometry = said.complete()
     if geometry is not None:
@@ -143,7 +144,7 @@ def _incomplete(name: str, said: RawGeometry) -> InputError:
 def _guessed(name: str, said: RawGeometry) -> Geometry:
     if not os.path.exists(name) or os.path.isdir(name):
         open_source(name).close()  # says what is wrong with the path
-    length = os.path.getsize(name) if os.path.isfile(name) else None
+    length = local_size(name)
     layout, depth = None, said.bitdepth
     if said.pixel_format is not None:
         layout, named = split_format(said.pixel_format)
@@ -155,7 +156,7 @@ def _guessed(name: str, said: RawGeometry) -> Geometry:
 def _kind(path: str | os.PathLike[str]) -> str:
     """'y4m', 'raw' or 'container', from the first bytes and then from the name."""
     name = os.fspath(path)
-    if name == STDIN or not os.path.isfile(name):
+    if name == STDIN or local_size(name) is None:
         # A pipe cannot be tasted without losing bytes, and only Y4M says its size in the stream.
         # A path that is nothing at all is refused by the reader in the same words for each kind.
         return "y4m"

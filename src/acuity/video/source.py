@@ -9,7 +9,8 @@ import stat
 import threading
 from typing import Final
 
-from acuity.errors import InputError
+from acuity.errors import InputError, PathError
+from acuity.video.local_file import open_local, restricted
 
 STDIN: Final = "-"
 
@@ -73,6 +74,16 @@ class Source:
             self._held = b""
             os.lseek(self._fd, position, os.SEEK_SET)
 
+    def detach(self) -> int:
+        """The descriptor, at the start of the file; from now on it is the caller's to close."""
+        if self.seekable:
+            self.seek(0)
+        with self._lock:
+            self._check_open()
+            self._closed = True
+            fd, self._fd = self._fd, -1
+            return fd
+
     def close(self) -> None:
         self._closed = True
         with self._lock:
@@ -112,9 +123,13 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a local file, a named pipe or '-' for standard input."""
     name = os.fspath(path)
     if name == STDIN:
+        if restricted():
+            raise PathError(f"standard input ('{STDIN}') is not read here: name a file")
         return _from_descriptor("standard input", os.dup(0))
     try:
-        fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_local(name)
+    except PathError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(_why_not(name, error)) from error
     return _from_descriptor(name, fd)
