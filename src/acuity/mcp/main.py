@@ -64,6 +64,7 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         workers=settings.workers,
         queue=settings.queue,
         time_limit=settings.time_limit,
+        queue_each=max(1, settings.queue * 3 // 4),  # nobody fills it alone
         kept=settings.kept,
         data=settings.data,
         roots=tuple(str(root) for root in paths.roots),

@@ -1,0 +1,29 @@
+"""What the job service may use, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acuity.jobs.tasks import WARM
+
+
+@dataclass(frozen=True, slots=True)
+class JobsConfig:
+    """Limits of the job service. Each has a reason to be finite."""
+
+    workers: int  # jobs at once, each in a process of its own
+    queue: int  # jobs that may wait
+    time_limit: float  # seconds that a job somebody waits for may run
+    kept: int  # finished jobs that are remembered
+    data: Path | None  # the folder they are remembered in; None: not beyond this process
+    nice: int = 5  # how far workers step back for the server
+    memory: int | None = None  # bytes of address space a worker may have
+    roots: tuple[str, ...] = ()  # the only folders workers may open files in; empty: any
+    queue_each: int | None = None  # jobs of one client that may wait; None: all of the queue
+    submitted_limit: float = 86_400.0  # seconds that a submitted job may run
+    kept_bytes: int = 2 << 30  # bytes of results that are remembered
+    warm: tuple[str, ...] = WARM  # modules that workers import before their first job
+    # Further tasks, 'name': 'module:function', for programs that embed the service. Never a client's words.
+    extra_tasks: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,178 @@
+"""Jobs in SQLite: one connection, for one thread at a time. Raises sqlite3.Error, OSError and StoreError."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from acuity.errors import JobError
+from acuity.jobs.job import Job
+from acuity.jobs.spec import Progress, Status
+
+_VERSION: Final = 1
+_BUSY: Final = 5.0  # seconds to wait for another server that writes
+_WAL: Final = 64 << 20  # bytes of log that stay on disk after a large result
+
+_SCHEMA: Final = """
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    instance TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    title TEXT NOT NULL,
+    client TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created REAL NOT NULL,
+    started REAL,
+    finished REAL,
+    progress TEXT,
+    error TEXT,
+    bytes INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX jobs_status ON jobs (status);
+CREATE TABLE results (
+    id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    document TEXT NOT NULL
+);
+"""
+
+_FIELDS: Final = "id, tool, title, client, status, created, started, finished, progress, error"
+
+# Finished jobs that are too old to be remembered: beyond a number of them, or of bytes (never the newest).
+_OLD: Final = """
+SELECT id FROM (
+    SELECT id,
+        row_number() OVER newest AS place,
+        sum(bytes) OVER newest AS together
+    FROM jobs WHERE finished IS NOT NULL
+    WINDOW newest AS (ORDER BY finished DESC, number DESC)
+) WHERE place > :kept OR (together > :kept_bytes AND place > 1)
+"""
+
+
+class StoreError(JobError):
+    """The memory of jobs can't be used."""
+
+
+class Database:
+    """The jobs of every server that shares the file."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open or make it; None is a database in memory."""
+        if path is not None:
+            # Paths of videos are nobody else's business.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        name = ":memory:" if path is None else str(path)
+        self._connection = sqlite3.connect(name, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run("PRAGMA auto_vacuum = INCREMENTAL")  # only counts before the first table
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA journal_size_limit = {_WAL}")
+        run("PRAGMA synchronous = NORMAL")
+        run("PRAGMA foreign_keys = ON")
+        run("BEGIN IMMEDIATE")  # two servers may start at once
+        try:
+            (version,) = run("PRAGMA user_version").fetchone()
+            if version > _VERSION:
+                raise StoreError(
+                    f"was written by a newer Acuity (tables of version {version}): "
+                    "use that one, or name another folder with ACUITY_DATA"
+                )
+            if version == 0:
+                for statement in _SCHEMA.split(";"):
+                    run(statement)
+                run(f"PRAGMA user_version = {_VERSION}")
+        except BaseException:
+            run("ROLLBACK")
+            raise
+        run("COMMIT")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def insert(self, job: Job, instance: str) -> None:
+        self._connection.execute(
+            "INSERT INTO jobs (id, instance, tool, title, client, status, created) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (job.id, instance, job.tool, job.title, job.client, job.status, job.created),
+        )
+
+    def start(self, id: str, when: float) -> None:
+        self._connection.execute("UPDATE jobs SET status = 'running', started = ? WHERE id = ?", (when, id))
+
+    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int) -> None:
+        """Write how a job ended, and forget what is too old."""
+        progress = None if job.progress is None else json.dumps(asdict(job.progress))
+        run = self._connection.execute
+        run("BEGIN IMMEDIATE")
+        try:
+            run(
+                "UPDATE jobs SET status = ?, finished = ?, progress = ?, error = ?, bytes = ? WHERE id = ?",
+                (job.status, job.finished, progress, job.error, len(document or ""), job.id),
+            )
+            if document is not None:
+                run("INSERT INTO results (id, document) VALUES (?, ?)", (job.id, document))
+            old = run(
+                f"DELETE FROM jobs WHERE id IN ({_OLD})", {"kept": kept, "kept_bytes": kept_bytes}
+            ).rowcount
+        except BaseException:
+            run("ROLLBACK")
+            raise
+        run("COMMIT")
+        if old:
+            self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+
+    def get(self, id: str) -> Job | None:
+        with closing(self._connection.execute(f"SELECT {_FIELDS} FROM jobs WHERE id = ?", (id,))) as rows:
+            row = rows.fetchone()
+        return None if row is None else _job(row)
+
+    def document(self, id: str) -> str | None:
+        with closing(self._connection.execute("SELECT document FROM results WHERE id = ?", (id,))) as rows:
+            row = rows.fetchone()
+        return None if row is None else str(row[0])
+
+    def list(self, statuses: Collection[Status], limit: int) -> list[Job]:
+        """The newest, newest first."""
+        marks = ", ".join("?" * len(statuses))
+        where = f"WHERE status IN ({marks})" if statuses else ""
+        with closing(
+            self._connection.execute(
+                f"SELECT {_FIELDS} FROM jobs {where} ORDER BY number DESC LIMIT ?", (*statuses, limit)
+            )
+        ) as rows:
+            return [_job(row) for row in rows]
+
+    def unfinished_of(self) -> set[str]:
+        """The servers that say they have jobs queued or running."""
+        query = "SELECT DISTINCT instance FROM jobs WHERE status IN ('queued', 'running')"
+        with closing(self._connection.execute(query)) as rows:
+            return {str(row[0]) for row in rows}
+
+    def interrupt(self, instance: str, error: str, when: float) -> int:
+        """Write that what a server had queued or running will never be done; how many jobs that was."""
+        return self._connection.execute(
+            "UPDATE jobs SET status = 'interrupted', finished = ?, error = ? "
+            "WHERE instance = ? AND status IN ('queued', 'running')",
+            (when, error, instance),
+        ).rowcount
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    fields = dict(zip(_FIELDS.split(", "), row, strict=True))
+    if fields["progress"] is not None:
+        fields["progress"] = Progress(**json.loads(fields["progress"]))
+    return Job(**fields)

@@ -1,0 +1,151 @@
+"""Jobs on their way through queue and workers. What becomes of them is told to two functions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
+from acuity.jobs import deaths
+from acuity.jobs.config import JobsConfig
+from acuity.jobs.entry import Entry
+from acuity.jobs.pool import Pool
+from acuity.jobs.queue import FairQueue
+from acuity.jobs.spec import Status
+from acuity.jobs.worker_process import NotTaken
+
+logger: Final = logging.getLogger(__name__)
+
+_ATTEMPTS: Final = 3  # workers that may end before they take a job
+
+
+class Dispatcher:
+    """At most config.workers jobs run, at most config.queue wait; whoever waits is told its place."""
+
+    def __init__(
+        self, config: JobsConfig, on_start: Callable[[Entry], None], on_end: Callable[[Entry], None]
+    ) -> None:
+        self._config = config
+        self._on_start = on_start
+        self._on_end = on_end
+        self._queue: FairQueue[Entry] = FairQueue(config.queue, config.queue_each)
+        self._running: dict[Entry, asyncio.Task[None]] = {}
+        self.pool = Pool(config)
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    def admit(self, entry: Entry) -> None:
+        """Start a job or let it wait; raises QueueFull."""
+        if len(self._running) < self._config.workers:
+            self._begin(entry)
+        else:
+            self._queue.push(entry.client, entry)
+            self._tell_places()
+
+    def stop(self, entry: Entry, status: Status, reason: JobError) -> None:
+        """Have a job end that way. If it runs, its worker has been killed when this returns."""
+        if entry.over.is_set() or entry.verdict is not None:
+            return
+        entry.verdict = status, reason
+        if self._queue.remove(entry.client, entry):
+            self._settle(entry, None)
+            self._tell_places()
+        elif entry.worker is not None:
+            entry.worker.kill()
+
+    async def drain(self, grace: float) -> None:
+        """Interrupt what waits; what runs may go on for `grace` seconds, then it is interrupted too."""
+        for entry in self._queue.clear():
+            entry.verdict = "interrupted", _stopping(entry, "waited")
+            self._settle(entry, None)
+        if self._running and grace > 0:
+            await asyncio.wait(self._running.values(), timeout=grace)
+        self.interrupt()
+        if self._running:
+            await asyncio.wait(self._running.values())
+
+    def interrupt(self) -> None:
+        """Stop everything that runs."""
+        for entry in tuple(self._running):
+            self.stop(entry, "interrupted", _stopping(entry, "ran"))
+
+    def _begin(self, entry: Entry) -> None:
+        entry.position = None
+        self._running[entry] = asyncio.get_running_loop().create_task(self._work(entry))
+
+    def _tell_places(self) -> None:
+        for place, entry in enumerate(self._queue, start=1):
+            entry.move(place)
+
+    async def _work(self, entry: Entry) -> None:
+        failure: JobError | None = None
+        try:
+            if entry.verdict is None:
+                entry.text = await self._result(entry)
+        except JobError as error:
+            failure = error
+        except Exception:
+            logger.exception("'%s' failed", entry.spec.title)
+            failure = JobFailed(
+                f"'{entry.spec.title}' failed in a way it should not; the server's log says more"
+            )
+        del self._running[entry]
+        while len(self._queue) and len(self._running) < self._config.workers:
+            self._begin(self._queue.pop())
+        self._settle(entry, failure)
+        self._tell_places()
+
+    async def _result(self, entry: Entry) -> str:
+        """The result's JSON text; raises JobError."""
+        entry.status, entry.started, entry.progress = "running", time.time(), None
+        self._on_start(entry)
+        timer = asyncio.get_running_loop().call_later(entry.limit, self._too_long, entry)
+        try:
+            return await self._by_a_worker(entry)
+        finally:
+            timer.cancel()
+
+    async def _by_a_worker(self, entry: Entry) -> str:
+        """Have a worker do it, or another where the first ends before it has taken the job."""
+        tail = ""
+        for _ in range(_ATTEMPTS):
+            if entry.verdict is not None:
+                raise entry.verdict[1]
+            worker = entry.worker = self.pool.take()
+            try:
+                return await worker.do(entry.order, entry.spec.title, entry.tell)
+            except NotTaken:
+                tail = worker.tail
+            except asyncio.CancelledError:
+                worker.kill()
+                raise
+            finally:
+                entry.worker = None
+                self.pool.give_back(worker)
+        raise deaths.not_started(entry.spec.title, tail)
+
+    def _too_long(self, entry: Entry) -> None:
+        text = f"'{entry.spec.title}' took longer than {entry.limit:g} seconds and was stopped"
+        self.stop(entry, "failed", JobTimeout(f"{text}; {entry.limit_remedy}"))
+
+    def _settle(self, entry: Entry, failure: JobError | None) -> None:
+        status: Status = "completed" if failure is None else "failed"
+        if entry.verdict is not None:
+            status, failure = entry.verdict
+            entry.text = None
+        entry.status, entry.failure, entry.finished, entry.position = status, failure, time.time(), None
+        entry.over.set()
+        self._on_end(entry)
+
+
+def _stopping(entry: Entry, meanwhile: str) -> JobError:
+    return JobCancelled(f"the server stopped while '{entry.spec.title}' {meanwhile}: submit it again")

@@ -1,0 +1,57 @@
+"""A job as others see it: an immutable picture of one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from acuity.jobs.spec import Progress, Status
+
+# Nothing changes any more once a job is in one of these.
+OVER: Final[frozenset[Status]] = frozenset({"completed", "failed", "cancelled", "interrupted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is known about a job. Times are seconds since 1970."""
+
+    id: str
+    tool: str
+    title: str
+    client: str
+    status: Status
+    created: float
+    started: float | None = None
+    finished: float | None = None
+    progress: Progress | None = None
+    error: str | None = None  # one sentence, where it failed, was cancelled or interrupted
+    queue_position: int | None = None  # 1 is next; None unless it is queued here
+
+    @property
+    def over(self) -> bool:
+        return self.status in OVER
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """What a job that was waited for has brought."""
+
+    id: str
+    document: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JobsStats:
+    """Figures for operators. The first three are of this moment, the others count since the start."""
+
+    queued: int
+    running: int
+    workers: int  # processes alive, idle ones included
+    submitted: int = 0
+    completed: int = 0
+    failed: int = 0  # timeouts and lost workers included
+    cancelled: int = 0
+    interrupted: int = 0
+    timeouts: int = 0
+    workers_started: int = 0
+    workers_lost: int = 0  # gone without having been asked to

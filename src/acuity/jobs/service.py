@@ -1,0 +1,294 @@
+"""Jobs: work in other processes, a few at once, the rest waiting its turn, all of it remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, TypeAlias
+
+from acuity.errors import JobCancelled, JobError, JobTimeout
+from acuity.jobs.config import JobsConfig
+from acuity.jobs.database import StoreError
+from acuity.jobs.dispatch import Dispatcher
+from acuity.jobs.documents import parse
+from acuity.jobs.entry import Entry
+from acuity.jobs.forwarding import Forwarder
+from acuity.jobs.job import Job, JobOutcome, JobsStats
+from acuity.jobs.spec import JobSpec, ProgressListener, Status
+from acuity.jobs.store import Store
+from acuity.jobs.tasks import TASKS
+from acuity.jobs.wire import Kind, WireError, encode
+from acuity.text import one_line
+
+__all__ = ["ChangeListener", "Job", "JobOutcome", "Jobs", "JobsConfig", "JobsStats"]
+
+logger: Final = logging.getLogger(__name__)
+
+ChangeListener: TypeAlias = Callable[[Job], None]
+
+_UNSAVED: Final = 20  # jobs held in memory because the store would not take them
+_POLL: Final = 0.5  # seconds between two looks at a job of another server
+_CALL_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
+_JOB_REMEDY: Final = "split it into shorter pieces"
+
+
+class Jobs:
+    """The job service. Everything happens on the event loop that entered it.
+
+    async with Jobs(config) as jobs:
+        outcome = await jobs.run(spec, client="me")
+    """
+
+    def __init__(self, config: JobsConfig) -> None:
+        self._config = config
+        self._tasks_known = {*TASKS, *config.extra_tasks}
+        self._entries: dict[str, Entry] = {}  # jobs that the store doesn't know the end of yet
+        self._unsaved: deque[str] = deque()
+        self._listeners: dict[object, ChangeListener] = {}
+        self._counts: Counter[str] = Counter()
+        self._writing: set[asyncio.Future[None]] = set()
+        self._dispatcher = Dispatcher(config, self._started, self._ended)
+        self._store = Store(config)
+        self._open = False
+
+    async def __aenter__(self) -> Jobs:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop(0.0)
+
+    async def start(self) -> None:
+        """Open the memory of jobs and warm a worker up; raises JobError where the data folder is no use."""
+        try:
+            await self._store.open()
+        except BaseException:
+            await self._store.close()
+            raise
+        self._open = True
+        self._dispatcher.pool.warm_up()
+
+    async def run(
+        self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
+    ) -> JobOutcome:
+        """Do the work and wait for it; raises JobError. Whoever stops waiting stops the work."""
+        limit = spec.time_limit or self._config.time_limit
+        forwarder = None if progress is None else Forwarder(progress)
+        try:
+            entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
+            self._write(self._store.insert(entry.picture()))
+            try:
+                await entry.over.wait()
+            except asyncio.CancelledError:
+                self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
+                raise
+            if forwarder is not None:
+                await forwarder.finish()
+        finally:
+            if forwarder is not None:
+                forwarder.drop()
+        if entry.failure is not None:
+            raise entry.failure
+        assert entry.text is not None
+        return JobOutcome(entry.id, await parse(entry.text))
+
+    async def submit(self, spec: JobSpec, *, client: str) -> Job:
+        """Put the work in the queue; it goes on when the caller is gone. Raises JobError."""
+        limit = spec.time_limit or self._config.submitted_limit
+        entry = self._admit(spec, client, limit, _JOB_REMEDY)
+        try:
+            await self._store.insert(entry.picture())
+        except StoreError as error:
+            self._dispatcher.stop(entry, "cancelled", error)
+            raise
+        return entry.picture()
+
+    async def get(self, id: str) -> Job | None:
+        """The job, or None where nobody remembers it."""
+        entry = self._entries.get(id)
+        return entry.picture() if entry is not None else await self._store.get(id)
+
+    async def result(self, id: str) -> dict[str, Any] | None:
+        """The document of a completed job."""
+        text = await self.result_text(id)
+        return None if text is None else await parse(text)
+
+    async def result_text(self, id: str) -> str | None:
+        """The same as JSON text."""
+        entry = self._entries.get(id)
+        return entry.text if entry is not None else await self._store.document(id)
+
+    async def list(
+        self, statuses: Collection[Status] = (), limit: int = 100
+    ) -> tuple[builtins.list[Job], bool]:
+        """The newest jobs, newest first, and whether there are more."""
+        found = await self._store.list(statuses, limit + 1)
+        jobs = [self._entries[job.id].picture() if job.id in self._entries else job for job in found]
+        return [job for job in jobs[:limit] if not statuses or job.status in statuses], len(found) > limit
+
+    async def cancel(self, id: str) -> Job | None:
+        """Stop a job; the answer comes when it is over. None where nobody remembers it."""
+        entry = self._entries.get(id)
+        if entry is not None:
+            self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
+            await entry.over.wait()
+            return entry.picture()
+        job = await self._store.get(id)
+        if job is not None and not job.over:
+            raise JobError(f"job '{id}' is another server's that shares the data folder: cancel it there")
+        return job
+
+    async def wait(self, id: str, *, progress: ProgressListener | None = None) -> Job:
+        """The job once it is over; raises JobError where nobody remembers it. Waiting may stop any time."""
+        entry = self._entries.get(id)
+        if entry is None:
+            return await self._wait_elsewhere(id)
+        if progress is None:
+            await entry.over.wait()
+            return entry.picture()
+        forwarder = Forwarder(progress)
+        entry.listeners.add(forwarder)
+        if entry.progress is not None:
+            forwarder.tell(entry.progress)
+        try:
+            await entry.over.wait()
+            await forwarder.finish()
+        finally:
+            entry.listeners.discard(forwarder)
+            forwarder.drop()
+        return entry.picture()
+
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
+        """Hear of every job that is created, starts or is over, not of progress; returns the undo."""
+        key = object()
+        self._listeners[key] = listener
+
+        def forget() -> None:
+            self._listeners.pop(key, None)
+
+        return forget
+
+    def stats(self) -> JobsStats:
+        pool = self._dispatcher.pool
+        return JobsStats(
+            queued=self._dispatcher.queued,
+            running=self._dispatcher.running,
+            workers=len(pool),
+            submitted=self._counts["submitted"],
+            completed=self._counts["completed"],
+            failed=self._counts["failed"],
+            cancelled=self._counts["cancelled"],
+            interrupted=self._counts["interrupted"],
+            timeouts=self._counts["timeouts"],
+            workers_started=pool.started,
+            workers_lost=pool.lost,
+        )
+
+    def worker_pids(self) -> builtins.list[int]:
+        """The processes alive, for operators."""
+        return self._dispatcher.pool.pids
+
+    async def stop(self, grace: float) -> None:
+        """Take no more work, give running jobs `grace` seconds, interrupt the rest, end every worker.
+
+        May be called again, also meanwhile: the shortest grace counts. If waiting for it is cancelled, the
+        workers are killed at once, and the next server on the data folder marks the jobs.
+        """
+        self._open = False
+        try:
+            await self._dispatcher.drain(grace)
+            while self._writing:
+                await asyncio.wait(self._writing)
+            await self._dispatcher.pool.stop()
+            await self._store.close()
+        finally:
+            self._dispatcher.interrupt()
+            self._dispatcher.pool.kill()
+
+    def _admit(
+        self, spec: JobSpec, client: str, limit: float, remedy: str, forwarder: Forwarder | None = None
+    ) -> Entry:
+        """A new job, running or waiting; raises JobError."""
+        if not self._open:
+            raise JobError("the server is stopping and takes no more work: try again when it is back")
+        if spec.task not in self._tasks_known:
+            raise JobError(
+                f"there is no task '{spec.task}'; there are {', '.join(sorted(self._tasks_known))}"
+            )
+        spec = replace(spec, title=one_line(spec.title))
+        try:
+            order = encode(Kind.JOB, {"task": spec.task, "payload": spec.payload})
+        except (WireError, ValueError, TypeError) as error:
+            raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
+        entry = Entry(spec, one_line(client), order, limit, remedy)
+        if forwarder is not None:
+            entry.listeners.add(forwarder)
+        self._dispatcher.admit(entry)
+        self._entries[entry.id] = entry
+        self._counts["submitted"] += 1
+        self._announce(entry)
+        return entry
+
+    def _started(self, entry: Entry) -> None:
+        assert entry.started is not None
+        self._write(self._store.start(entry.id, entry.started))
+        self._announce(entry)
+
+    def _ended(self, entry: Entry) -> None:
+        self._counts[entry.status] += 1
+        self._counts["timeouts"] += isinstance(entry.failure, JobTimeout)
+        self._write(self._save(entry, self._store.finish(entry.picture(), entry.text)))
+        self._announce(entry)
+
+    async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
+        """Let go of a job that is over once the store has it."""
+        try:
+            await written
+        except StoreError as error:
+            logger.error("job %s is only remembered until the server stops: %s", entry.id, error)
+            self._unsaved.append(entry.id)
+            if len(self._unsaved) > _UNSAVED:
+                self._entries.pop(self._unsaved.popleft(), None)
+        else:
+            self._entries.pop(entry.id, None)
+
+    def _write(self, writing: Awaitable[None]) -> None:
+        """Let the store do something while the work goes on."""
+        task = asyncio.ensure_future(_logged(writing))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    def _announce(self, entry: Entry) -> None:
+        job = entry.picture()
+        for listener in tuple(self._listeners.values()):
+            try:
+                listener(job)
+            except Exception:
+                logger.exception("a listener to job changes failed")
+
+    async def _wait_elsewhere(self, id: str) -> Job:
+        """A job of another server, or one that is over."""
+        while (job := await self._store.get(id)) is not None:
+            if job.over:
+                return job
+            await asyncio.sleep(_POLL)
+            await self._store.notice_the_dead()
+        raise JobError(f"there is no job '{id}': it was never there, or it is too old to be remembered")
+
+
+def _cancelled(entry: Entry) -> JobCancelled:
+    return JobCancelled(f"'{entry.spec.title}' was cancelled")
+
+
+async def _logged(writing: Awaitable[None]) -> None:
+    try:
+        await writing
+    except StoreError as error:
+        logger.error("%s", error)

@@ -1,0 +1,144 @@
+"""The memory of jobs, for the event loop: SQLite in a thread of its own, calls in the order they came."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+from acuity.jobs.config import JobsConfig
+from acuity.jobs.database import Database, StoreError
+from acuity.jobs.instances import Instance
+from acuity.jobs.job import Job
+from acuity.jobs.spec import Status
+
+logger: Final = logging.getLogger(__name__)
+
+FILE: Final = "jobs.sqlite"
+_INTERRUPTED: Final = "the server ended while this job was waiting or running: submit it again"
+
+_ANOTHER: Final = "name another folder with ACUITY_DATA"
+_REMEDIES: Final = {
+    "SQLITE_BUSY": "another process holds it; try again",
+    "SQLITE_FULL": f"make room, or {_ANOTHER}",
+    "SQLITE_READONLY": f"make it writable, or {_ANOTHER}",
+    "SQLITE_CANTOPEN": f"make it readable and writable, or {_ANOTHER}",
+}
+
+_T = TypeVar("_T")
+
+
+class Store:
+    """Every method but close() raises StoreError, with a sentence that names the file."""
+
+    def __init__(self, config: JobsConfig) -> None:
+        self._folder = config.data
+        self._kept = (config.kept, config.kept_bytes)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="jobs store")
+        self._database: Database | None = None
+        self._instance: Instance | None = None
+        self._closed = False
+
+    async def open(self) -> None:
+        """Open or make the memory, and mark what servers left behind that are no more."""
+        await self._call(self._open)
+        await self.notice_the_dead()
+
+    # These are in the database's order of things from the moment of the call, whenever they are awaited.
+
+    def insert(self, job: Job) -> Awaitable[None]:
+        owner = "" if self._instance is None else self._instance.id
+        return self._call(lambda: self._open_one.insert(job, owner))
+
+    def start(self, id: str, when: float) -> Awaitable[None]:
+        return self._call(lambda: self._open_one.start(id, when))
+
+    def finish(self, job: Job, document: str | None) -> Awaitable[None]:
+        return self._call(lambda: self._open_one.finish(job, document, *self._kept))
+
+    def get(self, id: str) -> Awaitable[Job | None]:
+        return self._call(lambda: self._open_one.get(id))
+
+    def document(self, id: str) -> Awaitable[str | None]:
+        return self._call(lambda: self._open_one.document(id))
+
+    def list(self, statuses: Collection[Status], limit: int) -> Awaitable[list[Job]]:
+        return self._call(lambda: self._open_one.list(statuses, limit))
+
+    def notice_the_dead(self) -> Awaitable[None]:
+        """Mark the unfinished jobs of servers that are gone as interrupted."""
+        return self._call(self._notice_the_dead)
+
+    async def close(self) -> None:
+        """Close what is open, after everything that was asked before. May be called again."""
+        if self._closed:
+            return
+        self._closed = True
+        closing = asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+        await closing
+
+    def _call(self, function: Callable[[], _T]) -> Awaitable[_T]:
+        if self._closed:
+            raise StoreError("the memory of jobs is closed: the server is stopping")
+        return self._answer(asyncio.get_running_loop().run_in_executor(self._thread, function))
+
+    async def _answer(self, call: Awaitable[_T]) -> _T:
+        try:
+            return await call
+        except (sqlite3.Error, OSError, StoreError, UnicodeError) as error:
+            raise StoreError(self._sentence(error)) from error
+
+    def _sentence(self, error: Exception) -> str:
+        if self._folder is None:
+            return f"the memory of jobs can't be used: {error}"
+        file = self._folder / FILE
+        if isinstance(error, StoreError):
+            return f"'{file}' {error}"
+        if isinstance(error, OSError):
+            return f"'{self._folder}' can't hold the memory of jobs ({error.strerror}): {_ANOTHER}"
+        remedy = _REMEDIES.get(getattr(error, "sqlite_errorname", ""), f"move it away, or {_ANOTHER}")
+        return f"'{file}' can't be used as the memory of jobs ({error}): {remedy}"
+
+    # What follows runs on the thread.
+
+    @property
+    def _open_one(self) -> Database:
+        if self._database is None:
+            raise StoreError("is closed: the server is stopping")
+        return self._database
+
+    def _open(self) -> None:
+        path: Path | None = None
+        if self._folder is not None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._instance = Instance(self._folder / "servers")
+            path = self._folder / FILE
+        try:
+            self._database = Database(path)
+        except BaseException:
+            self._close()
+            raise
+
+    def _notice_the_dead(self) -> None:
+        instance, database = self._instance, self._open_one
+        if instance is None:
+            return
+        for other in database.unfinished_of():
+            if not instance.alive(other):
+                count = database.interrupt(other, _INTERRUPTED, time.time())
+                logger.info("%d jobs of a server that is gone are marked as interrupted", count)
+        instance.tidy()
+
+    def _close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+        if self._instance is not None:
+            self._instance.close()
+            self._instance = None

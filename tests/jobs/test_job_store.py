@@ -1,0 +1,267 @@
+"""The memory of jobs: bounded, shared between servers, and one clear sentence where it can't be used."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.errors import JobError
+from acuity.jobs.database import Database, StoreError
+from acuity.jobs.instances import Instance
+from acuity.jobs.job import Job
+from acuity.jobs.service import Jobs
+from acuity.jobs.spec import Progress
+from acuity.jobs.store import Store
+from job_helpers import Running, config, on_loop, spec
+
+
+def _job(number: int, **changes: Any) -> Job:
+    return replace(
+        Job(f"id{number}", "tool", f"title {number}", "client", "queued", float(number)), **changes
+    )
+
+
+def _finished(number: int, **changes: Any) -> Job:
+    return _job(number, status="completed", started=number + 0.1, finished=number + 0.5, **changes)
+
+
+def _fill(database: Database, count: int, document: str = "{}", **limits: int) -> None:
+    for number in range(count):
+        database.insert(_job(number), "me")
+        database.finish(_finished(number), document, **{"kept": 1000, "kept_bytes": 1 << 30, **limits})
+
+
+@pytest.mark.parametrize("name", ["jobs.sqlite", None])
+def test_what_is_written_is_read(tmp_path: Path, name: str | None) -> None:
+    database = Database(None if name is None else tmp_path / name)
+    database.insert(_job(1), "me")
+    assert database.get("id1") == _job(1)
+    database.start("id1", 1.1)
+    assert database.get("id1") == _job(1, status="running", started=1.1)
+    done = _finished(1, progress=Progress(3.0, None, "m", {"fps": 2.5}))
+    database.finish(done, '{"a": "é"}', 10, 1000)
+    assert database.get("id1") == done
+    assert database.document("id1") == '{"a": "é"}'
+    assert database.get("id2") is None
+    assert database.document("id2") is None
+    database.close()
+
+
+def test_the_newest_are_kept(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jobs.sqlite")
+    database.insert(_job(500), "me")  # not finished: never forgotten
+    _fill(database, 10, kept=3)
+    assert [job.id for job in database.list((), 100)] == ["id9", "id8", "id7", "id500"]
+    assert database.document("id6") is None
+    assert database.document("id7") == "{}"
+
+
+def test_large_results_push_old_ones_out_sooner(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jobs.sqlite")
+    _fill(database, 5, document='"' + "x" * 1000 + '"', kept_bytes=2500)
+    assert [job.id for job in database.list((), 100)] == ["id4", "id3"]
+    database.insert(_job(9), "me")
+    database.finish(_finished(9), '"' + "x" * 9000 + '"', 100, 2500)
+    assert [job.id for job in database.list((), 100)] == ["id9"]  # never the newest itself
+
+
+def test_the_file_shrinks_again(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    database = Database(path)
+    _fill(database, 3, document='"' + "x" * (2 << 20) + '"', kept=3)
+    database.insert(_job(100), "me")
+    database.finish(_finished(100), "{}", 1, 1 << 30)
+    database.close()
+    assert path.stat().st_size < 1 << 20
+
+
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Jobs(config(data=tmp_path / "new" / "data")) as jobs:
+            await jobs.run(spec("echo"), client="a")
+            assert _mode(tmp_path / "new" / "data") == 0o700
+            assert _mode(tmp_path / "new" / "data" / "servers") == 0o700
+            for file in (tmp_path / "new" / "data").glob("jobs.sqlite*"):
+                assert _mode(file) == 0o600, file
+
+    asyncio.run(main())
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@on_loop
+async def test_results_outlive_the_service(tmp_path: Path) -> None:
+    async with Jobs(config(data=tmp_path)) as jobs:
+        outcome = await jobs.run(spec("echo", word="kept"), client="a")
+    async with Jobs(config(data=tmp_path)) as jobs:
+        assert await jobs.result(outcome.id) == outcome.document
+        job = await jobs.get(outcome.id)
+        assert job is not None
+        assert job.status == "completed"
+        assert (await jobs.cancel(outcome.id)) == job
+
+
+@on_loop
+async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
+    async with Jobs(config(data=tmp_path)) as one:
+        running = Running(one, spec("hold"))
+        await running.holding()
+        async with Jobs(config(data=tmp_path)) as two:
+            (job,) = (await two.list())[0]
+            assert job.status == "running"  # its server is alive
+            with pytest.raises(JobError, match="is another server's"):
+                await two.cancel(job.id)
+            outcome = await two.run(spec("echo", word="hi"), client="b")
+            await two.list()  # by then it is written
+            assert await one.result(outcome.id) == outcome.document
+            waiting = asyncio.ensure_future(two.wait(job.id))
+            await one.cancel(job.id)
+            assert (await waiting).status == "cancelled"
+        assert len((await one.list())[0]) == 2
+
+
+def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
+    program = (
+        "import sys, pathlib\n"
+        "from acuity.jobs.database import Database\n"
+        "from acuity.jobs.job import Job\n"
+        "sys.stdin.read()\n"
+        "database = Database(pathlib.Path(sys.argv[1]))\n"
+        "me = sys.argv[2]\n"
+        "for n in range(20): database.insert(Job(f'{me}.{n}', 't', 't', 'c', 'queued', 0.0), me)\n"
+    )
+    path = tmp_path / "jobs.sqlite"
+    command = [sys.executable, "-c", program, str(path)]
+    servers = [subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE) for n in range(6)]
+    for server in servers:
+        assert server.stdin is not None
+        server.stdin.close()
+    assert [server.wait(60) for server in servers] == [0] * 6
+    assert len(Database(path).list((), 1000)) == 120
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda path: path.write_bytes(b"not a database " * 1000), "file is not a database"),
+        (lambda path: path.mkdir(), "Is a directory"),
+        (lambda path: _with_version(path, 99), "was written by a newer Acuity (tables of version 99)"),
+    ],
+)
+@on_loop
+async def test_a_file_that_is_no_use_is_told_in_one_sentence(tmp_path: Path, spoil: Any, words: str) -> None:
+    spoil(tmp_path / "jobs.sqlite")
+    with pytest.raises(JobError) as caught:
+        await Jobs(config(data=tmp_path)).start()
+    assert words in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+    assert "name another folder with ACUITY_DATA" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+def _with_version(path: Path, version: int) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+
+
+@on_loop
+async def test_a_folder_that_is_no_use_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for folder, words in (
+        (tmp_path / "file", "File exists"),
+        (tmp_path / "file" / "data", "Not a directory"),
+    ):
+        with pytest.raises(JobError, match=f"can't hold the memory of jobs .{words}.: name another folder"):
+            await Jobs(config(data=folder)).start()
+
+
+@on_loop
+async def test_a_database_damaged_later_is_told_too(tmp_path: Path) -> None:
+    async with Jobs(config(data=tmp_path)) as jobs:
+        outcome = await jobs.run(spec("large", frames=10_000), client="a")
+    path = tmp_path / "jobs.sqlite"
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+    with pytest.raises(JobError, match="can't be used as the memory of jobs"):
+        async with Jobs(config(data=tmp_path)) as jobs:
+            await jobs.result(outcome.id)
+
+
+@on_loop
+async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async with Jobs(config(data=tmp_path)) as jobs:
+        monkeypatch.setattr(Database, "finish", full)
+        outcome = await jobs.run(spec("echo", word="hi"), client="a")
+        assert outcome.document["echo"] == {"word": "hi"}
+        assert await jobs.result(outcome.id) == outcome.document
+        job = await jobs.get(outcome.id)
+        assert job is not None
+        assert job.status == "completed"
+        for _ in range(25):
+            await jobs.run(spec("echo"), client="a")
+        await jobs.list()  # after all writes
+        assert len(jobs._entries) <= 21
+
+
+@on_loop
+async def test_a_job_that_cannot_be_written_down_is_not_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async with Jobs(config(data=tmp_path)) as jobs:
+        monkeypatch.setattr(Database, "insert", full)
+        with pytest.raises(StoreError, match="database or disk is full"):
+            await jobs.submit(spec("hold"), client="a")
+        assert (await jobs.run(spec("echo", word="hi"), client="a")).document  # whoever waits gets an answer
+
+
+@on_loop
+async def test_calls_take_effect_in_the_order_they_were_made(tmp_path: Path) -> None:
+    store = Store(config(data=tmp_path))
+    await store.open()
+    inserted, found = store.insert(_job(1)), store.get("id1")
+    assert await found == _job(1)
+    await inserted
+    await store.close()
+    await store.close()
+    with pytest.raises(StoreError, match="stopping"):
+        await store.get("id1")
+
+
+def test_a_server_is_alive_while_it_holds_its_lock(tmp_path: Path) -> None:
+    one, two = Instance(tmp_path), Instance(tmp_path)
+    assert one.alive(two.id)
+    assert one.alive(one.id)
+    assert not one.alive("nobody")
+    left = tmp_path / "dead.lock"
+    left.touch()
+    assert not one.alive("dead")
+    one.tidy()
+    assert not left.exists()
+    assert one.alive(two.id)
+    two.close()
+    two.close()
+    assert not one.alive(two.id)
+    one.close()
+    assert os.listdir(tmp_path) == []
