@@ -10,7 +10,7 @@ ASAN := build/asan
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench asan check conformance clean
+.PHONY: demo test lint bench bench-mcp asan check conformance clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
@@ -25,6 +25,9 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
 	$(BIN)/python bench/bench.py
+
+bench-mcp: $(INSTALLED)  ## calls beside a bare SDK server's, scores beside the engine's, answers under load
+	$(BIN)/python bench/mcp_calls.py
 
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector
 	$(BIN)/python tests/mcp/conformance/run.py

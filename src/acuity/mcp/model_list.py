@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, Final
 
 import mcp_types as types
@@ -15,12 +16,16 @@ from acuity.models.shelf import FORMATS, ModelFile, Shelf, read_shelf
 # A file is read on a thread beside the event loop, which a parser of one huge list holds up.
 _MOST_BYTES: Final = 8 << 20
 
+# Seconds until a file that was written over in place is noticed; what comes and goes is noticed at once.
+_THOROUGH: Final = 0.5
+
 
 class ModelList:
     """The shelf, and the answer that lists it, made once for each state of the folders."""
 
     def __init__(self) -> None:
         self._state: tuple[Shelf, types.CallToolResult] | None = None
+        self._due = 0.0  # when to look at every file again
         self._reading = asyncio.Lock()
 
     async def files(self) -> tuple[ModelFile, ...]:
@@ -50,7 +55,15 @@ class ModelList:
             return self._state
 
     def _known(self) -> tuple[Shelf, types.CallToolResult] | None:
-        return self._state if self._state is not None and self._state[0].is_current() else None
+        if self._state is None:
+            return None
+        now = time.monotonic()
+        thorough = now >= self._due
+        if not self._state[0].is_current(thorough=thorough):
+            return None
+        if thorough:
+            self._due = now + _THOROUGH
+        return self._state
 
 
 def describe_file(file: ModelFile) -> dict[str, Any]:

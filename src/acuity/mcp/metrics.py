@@ -1,0 +1,171 @@
+"""Figures for Prometheus: calls, jobs and workers, in a registry of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, Protocol
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from acuity import __version__
+from acuity.jobs.job import OVER, Job, JobsStats
+
+# Labels come from these tables and from the server's own names, never from what a client wrote: whoever
+# calls a thousand tools that don't exist must not make a thousand series.
+OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
+UNKNOWN: Final = "unknown"
+
+# Seconds. Calls are a millisecond or minutes; waits are nothing or minutes.
+_CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
+_JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
+
+_FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
+
+
+class WatchedJobs(Protocol):
+    """What metrics want of the job service."""
+
+    def stats(self) -> JobsStats: ...
+
+    def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
+
+
+class Metrics:
+    """The registry, and the few things that are counted as they happen."""
+
+    def __init__(self, tools: Collection[str]) -> None:
+        # They are a second series for each one, which only says when the process started.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self._tools = frozenset(tools)
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        Info("acuity_build", "The version of Acuity", registry=self.registry).info({"version": __version__})
+        calls = Counter(
+            "acuity_mcp_calls", "Tool calls that are over", ("tool", "outcome"), registry=self.registry
+        )
+        seconds = Histogram(
+            "acuity_mcp_call_seconds",
+            "Seconds that tool calls took, waiting included",
+            ("tool",),
+            buckets=_CALL_BUCKETS,
+            registry=self.registry,
+        )
+        self.in_flight = 0  # tool calls under way; a plain number, since all is done on one event loop
+        under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
+        under_way.set_function(lambda: self.in_flight)
+        # Looked up once: .labels() costs more than counting does.
+        names = (*self._tools, UNKNOWN)
+        self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}
+        self._seconds = {tool: seconds.labels(tool) for tool in names}
+
+    def tool(self, name: object) -> str:
+        """The name as a label."""
+        return name if isinstance(name, str) and name in self._tools else UNKNOWN
+
+    def called(self, tool: str, outcome: str, seconds: float) -> None:
+        """Count a call that is over; `tool` is a label."""
+        self._calls[tool, outcome].inc()
+        self._seconds[tool].observe(seconds)
+
+    def watch(self, jobs: WatchedJobs) -> Callable[[], None]:
+        """Have figures about jobs too, until the function returned is called."""
+        figures = _JobFigures(jobs, self.tool)
+        self.registry.register(figures)
+        unsubscribe = jobs.on_change(figures.changed)
+
+        def stop() -> None:
+            unsubscribe()
+            self.registry.unregister(figures)
+
+        return stop
+
+
+class _JobFigures(Collector):
+    """What the job service says when asked, and how long its jobs waited and ran."""
+
+    def __init__(self, jobs: WatchedJobs, label: Callable[[object], str]) -> None:
+        self._jobs = jobs
+        self._label = label
+        # In no registry of their own: they come and go with this collector.
+        self._wait = Histogram(
+            "acuity_jobs_queue_wait_seconds",
+            "Seconds that jobs waited before they ran",
+            buckets=_JOB_BUCKETS,
+            registry=None,
+        )
+        self._run = Histogram(
+            "acuity_jobs_run_seconds", "Seconds that jobs ran", ("tool",), buckets=_JOB_BUCKETS, registry=None
+        )
+
+    def changed(self, job: Job) -> None:
+        """A job was taken in, began or ended."""
+        if job.status == "running" and job.started is not None:
+            self._wait.observe(max(job.started - job.created, 0.0))
+        if job.status in OVER and job.started is not None and job.finished is not None:
+            self._run.labels(self._label(job.tool)).observe(max(job.finished - job.started, 0.0))
+
+    def collect(self) -> Iterable[Metric]:
+        stats = self._jobs.stats()
+        for name, text, value in (
+            ("acuity_jobs_queued", "Jobs that wait", stats.queued),
+            ("acuity_jobs_running", "Jobs that run", stats.running),
+            ("acuity_jobs_workers", "Worker processes alive", stats.workers),
+        ):
+            yield GaugeMetricFamily(name, text, value)
+        for name, text, value in (
+            ("acuity_jobs_submitted", "Jobs taken in", stats.submitted),
+            ("acuity_jobs_timeouts", "Jobs stopped because they took too long", stats.timeouts),
+            ("acuity_jobs_workers_started", "Worker processes started", stats.workers_started),
+            ("acuity_jobs_workers_lost", "Worker processes that crashed or were killed", stats.workers_lost),
+        ):
+            yield CounterMetricFamily(name, text, value)
+        finished = CounterMetricFamily("acuity_jobs_finished", "Jobs that are over", labels=["status"])
+        for status in _FINISHED:
+            finished.add_metric([status], getattr(stats, status))
+        yield finished
+        yield from self._wait.collect()
+        yield from self._run.collect()
+
+
+def metrics_app(registry: CollectorRegistry, ready: Callable[[], bool] = lambda: True) -> Starlette:
+    """What an operator's tools ask over HTTP: figures, whether the server lives, whether it takes work.
+
+    There is nothing to send and nobody to authenticate, so it belongs on an address of its own.
+    """
+
+    async def metrics(request: Request) -> Response:
+        encode, kind = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(registry), headers={"content-type": kind, "cache-control": "no-store"})
+
+    async def alive(_: Request) -> Response:
+        return PlainTextResponse("ok\n", headers={"cache-control": "no-store"})
+
+    async def takes_work(_: Request) -> Response:
+        status, text = (200, "ready\n") if ready() else (503, "not ready\n")
+        return PlainTextResponse(text, status, headers={"cache-control": "no-store"})
+
+    # GET brings HEAD along; everything else is answered with 405.
+    return Starlette(
+        routes=[
+            Route("/metrics", metrics, methods=["GET"]),
+            Route("/healthz", alive, methods=["GET"]),
+            Route("/readyz", takes_work, methods=["GET"]),
+        ]
+    )
