@@ -7,11 +7,13 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
+from starlette.requests import Request
 
 # Set by transports with one connection per client before they serve it.
 CONNECTION: Final[ContextVar[str | None]] = ContextVar("acuity_connection", default=None)
 
 _SESSION_HEADER: Final = "mcp-session-id"
+_NAME: Final = "acuity.client"  # in an ASGI scope, as several ask for each request
 
 
 def client_of(context: ServerRequestContext[Any, Any]) -> str:
@@ -21,6 +23,13 @@ def client_of(context: ServerRequestContext[Any, Any]) -> str:
     request = context.request
     if request is None:
         return "local"
+    name: str | None = request.scope.get(_NAME)
+    if name is None:
+        name = request.scope[_NAME] = _named(request)
+    return name
+
+
+def _named(request: Request) -> str:
     if (session := request.headers.get(_SESSION_HEADER)) is not None:
         return f"session:{session}"
     if (token := request.headers.get("authorization")) is not None:

@@ -1,0 +1,78 @@
+"""HTTP+SSE, as clients of protocol version 2024-11-05 speak it: a stream at /sse, messages to /messages/."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from acuity.mcp.clients import CONNECTION
+from acuity.mcp.settings import Settings
+from acuity.mcp.transports.connection import Answers, Requests, serve_messages
+from acuity.mcp.transports.http_app import Methods
+from acuity.mcp.transports.http_body import CheckedBody
+from acuity.mcp.transports.in_flight import InFlight
+
+logger: Final = logging.getLogger(__name__)
+
+PATH: Final = "/sse"
+_MESSAGES: Final = "/messages/"
+
+
+def sse_paths(server: Server[Any], settings: Settings, lifespan_state: Any) -> dict[str, ASGIApp]:
+    """The two endpoints of the transport."""
+    transport = SseServerTransport(_MESSAGES, max_request_body_size=settings.body)
+    streams = _Streams(server, transport, settings.connections, lifespan_state)
+    messages = CheckedBody(_named(transport.handle_post_message), settings.body)
+    return {PATH: Methods(streams, ["GET"]), _MESSAGES: messages}
+
+
+class _Streams:
+    """Serves a connection for as long as its event stream is open."""
+
+    def __init__(
+        self, server: Server[Any], transport: SseServerTransport, most: int, lifespan_state: Any
+    ) -> None:
+        self._server = server
+        self._transport = transport
+        self._most = most
+        self._lifespan_state = lifespan_state
+        self._open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._open >= self._most:
+            full = "too many clients are connected already: try again later"
+            await Response(full, status_code=503, headers={"Retry-After": "5"})(scope, receive, send)
+            return
+        self._open += 1
+        try:
+            async with self._transport.connect_sse(scope, receive, send) as (read, write):
+                in_flight = InFlight()
+                await serve_messages(
+                    self._server,
+                    Requests(read, write, in_flight),
+                    Answers(write, in_flight),
+                    name="sse",
+                    lifespan_state=self._lifespan_state,
+                )
+        finally:
+            self._open -= 1
+
+
+def _named(app: ASGIApp) -> ASGIApp:
+    """The application, with each message known to come through the connection that it names."""
+
+    async def named(scope: Scope, receive: Receive, send: Send) -> None:
+        session = QueryParams(scope.get("query_string", b"")).get("session_id", "unknown")
+        before = CONNECTION.set(f"sse:{session}")
+        try:
+            await app(scope, receive, send)
+        finally:
+            CONNECTION.reset(before)
+
+    return named
