@@ -1,0 +1,121 @@
+"""HTTP by hand, for requests that no proper client would send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+_META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def call(number: Any, tool: str = "echo", **arguments: Any) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def modern(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The request with its envelope, and the headers that go with it."""
+    params = {**request["params"], "_meta": _META}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": request["method"]}
+    return {**request, "params": params}, {**ACCEPT, **headers, "Mcp-Name": params["name"]}
+
+
+class RawSession:
+    """A session of Streamable HTTP."""
+
+    def __init__(self, url: str, http: httpx2.AsyncClient, session_id: str) -> None:
+        self.url = url
+        self.http = http
+        self.headers = {**ACCEPT, "Mcp-Session-Id": session_id, "MCP-Protocol-Version": "2025-11-25"}
+
+    async def post(self, message: Any) -> httpx2.Response:
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        return await self.http.post(self.url, content=body, headers=self.headers)
+
+    @asynccontextmanager
+    async def stream(self, message: Any) -> AsyncIterator[AsyncIterator[Event]]:
+        """A request whose events are read one by one."""
+        async with self.http.stream("POST", self.url, json=message, headers=self.headers) as response:
+            assert response.status_code == 200
+            yield events(response)
+
+    @asynccontextmanager
+    async def resume(self, last: str) -> AsyncIterator[AsyncIterator[Event]]:
+        headers = {**self.headers, "Last-Event-ID": last}
+        async with self.http.stream("GET", self.url, headers=headers) as response:
+            assert response.status_code == 200
+            yield events(response)
+
+
+class Event:
+    """A server-sent event."""
+
+    def __init__(self, lines: list[str]) -> None:
+        fields = dict(line.split(": ", 1) if ": " in line else (line.rstrip(":"), "") for line in lines)
+        self.id = fields.get("id", "")
+        self.retry = fields.get("retry")
+        self.message: dict[str, Any] = json.loads(fields["data"]) if fields.get("data") else {}
+
+
+async def events(response: httpx2.Response) -> AsyncIterator[Event]:
+    lines: list[str] = []
+    async for line in response.aiter_lines():
+        if line:
+            lines.append(line)
+            continue
+        if any(not text.startswith(":") for text in lines):
+            yield Event([text for text in lines if not text.startswith(":")])
+        lines = []
+
+
+@asynccontextmanager
+async def http_client() -> AsyncIterator[httpx2.AsyncClient]:
+    limits = httpx2.Limits(max_connections=500)
+    async with httpx2.AsyncClient(timeout=30, limits=limits, trust_env=False) as http:
+        yield http
+
+
+@asynccontextmanager
+async def raw_session(url: str) -> AsyncIterator[RawSession]:
+    async with http_client() as http:
+        yield await open_session(url, http)
+
+
+async def open_session(url: str, http: httpx2.AsyncClient) -> RawSession:
+    answer = await http.post(url, json=HELLO, headers=ACCEPT)
+    assert answer.status_code == 200, answer.text
+    return RawSession(url, http, answer.headers["mcp-session-id"])
+
+
+@asynccontextmanager
+async def silent_reader(
+    url: str, method: str, headers: Mapping[str, str], body: bytes = b""
+) -> AsyncIterator[anyio.abc.SocketStream]:
+    """A connection that sends one request, and reads only what the test reads."""
+    host, _, path = url.removeprefix("http://").partition("/")
+    name, _, port = host.rpartition(":")
+    length = {} if "Transfer-Encoding" in headers else {"Content-Length": str(len(body))}
+    lines = [f"{key}: {value}" for key, value in {"Host": host, **length, **headers}.items()]
+    async with await anyio.connect_tcp(name, int(port)) as stream:
+        await stream.send("\r\n".join([f"{method} /{path} HTTP/1.1", *lines, "", ""]).encode() + body)
+        yield stream

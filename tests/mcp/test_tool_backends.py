@@ -1,0 +1,163 @@
+"""list_backends, probe_backend and vmaf_version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acuity
+from acuity.backends import BACKENDS, Backend, list_backends, usable_instruction_sets
+from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
+from acuity.mcp.tools import backends
+from info_server import Asked, InlineJobs, check_tools
+from vmaf_binary import make_binary
+
+OWN = {"cpu": True, "cuda": False, "sycl": False, "hip": False, "metal": False}
+NONE = dict.fromkeys(BACKENDS, False)
+
+
+def test_the_tools_introduce_themselves() -> None:
+    tools = Asked(backends.tools).listed()
+    check_tools(tools, ["list_backends", "probe_backend", "vmaf_version"])
+    assert tools[1].input_schema["properties"]["backend"]["enum"] == list(BACKENDS)
+    assert tools[1].input_schema["required"] == ["backend"]
+
+
+def test_five_flags_and_nothing_else_without_a_binary() -> None:
+    assert Asked(backends.tools).ask("list_backends") == OWN
+
+
+def test_what_the_binary_advertises_is_told_apart(tmp_path: Path) -> None:
+    binary = make_binary(tmp_path)
+    found = Asked(backends.tools, binary=binary).ask("list_backends")
+    assert found == {
+        **OWN,
+        "external": {
+            "path": str(Path(binary).resolve()),
+            "backends": {"cpu": True, "cuda": True, "sycl": True, "hip": False, "metal": False},
+            "error": None,
+        },
+    }
+
+
+def test_a_binary_that_is_not_there(tmp_path: Path) -> None:
+    missing = str(tmp_path / "nowhere")
+    asked = Asked(backends.tools, binary=missing)
+    listed = asked.ask("list_backends")
+    assert {name: listed[name] for name in BACKENDS} == OWN
+    assert listed["external"]["backends"] == NONE
+    assert missing in listed["external"]["error"]
+    version = asked.ask("vmaf_version")
+    assert (version["binary_path"], version["version"], version["build_flags"]) == (missing, None, NONE)
+    assert missing in version["error"]
+    probed = asked.ask("probe_backend", backend="cpu")
+    assert probed["runtime_healthy"] is True
+    assert probed["external"]["runtime_healthy"] is False
+    assert missing in probed["external"]["error"]
+
+
+def test_the_cpu_scores_a_grey_pair() -> None:
+    jobs = InlineJobs()
+    found = Asked(backends.tools, jobs).ask("probe_backend", backend="cpu")
+    assert found["score"] == pytest.approx(97.428, abs=0.001)
+    assert found["latency_ms"] > 0
+    assert {key: found[key] for key in ("backend", "compiled_in", "runtime_healthy", "error")} == {
+        "backend": "cpu",
+        "compiled_in": True,
+        "runtime_healthy": True,
+        "error": None,
+    }
+    (spec,) = jobs.specs
+    assert (spec.task, spec.tool) == ("probe", "probe_backend")
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_a_backend_that_was_not_built_in_is_an_answer_without_work(backend: str) -> None:
+    jobs = InlineJobs()
+    found = Asked(backends.tools, jobs).ask("probe_backend", backend=backend)
+    assert found == {
+        "backend": backend,
+        "compiled_in": False,
+        "runtime_healthy": False,
+        "latency_ms": None,
+        "score": None,
+        "error": f"the backend '{backend}' is not in this version",
+    }
+    assert jobs.specs == []
+
+
+def test_compiled_in_but_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker refuses to start it; nothing else stands in for it."""
+    broken = Backend("cuda", True, False, "no driver")
+    listed = [broken if b.name == "cuda" else b for b in list_backends()]
+    for module in (backends, acuity.backends):
+        monkeypatch.setattr(module, "list_backends", lambda: listed)
+    found = Asked(backends.tools).ask("probe_backend", backend="cuda")
+    assert (found["compiled_in"], found["runtime_healthy"], found["score"]) == (True, False, None)
+    assert "no driver" in found["error"]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [WorkerLost("it crashed"), JobTimeout("too long"), JobFailed("no device"), QueueFull("try again later")],
+)
+def test_whatever_goes_wrong_with_a_probe_is_its_answer(failure: AcuityError) -> None:
+    found = Asked(backends.tools, InlineJobs(failure)).ask("probe_backend", backend="cpu")
+    assert (found["compiled_in"], found["runtime_healthy"]) == (True, False)
+    assert (found["latency_ms"], found["score"], found["error"]) == (None, None, str(failure))
+
+
+@pytest.mark.parametrize("score", [None, float("nan"), float("inf"), "100"])
+def test_no_finite_score_is_unhealthy(score: Any) -> None:
+    jobs = InlineJobs(document={"latency_ms": 3.5, "score": score})
+    found = Asked(backends.tools, jobs).ask("probe_backend", backend="cpu")
+    assert (found["runtime_healthy"], found["latency_ms"], found["score"]) == (False, 3.5, None)
+    assert "no finite score" in found["error"]
+
+
+def test_the_binary_is_probed_too(tmp_path: Path) -> None:
+    binary = make_binary(tmp_path)
+    found = Asked(backends.tools, binary=binary).ask("probe_backend", backend="cpu")
+    external = found["external"]
+    assert (external["compiled_in"], external["runtime_healthy"], external["error"]) == (True, True, None)
+    assert external["score"] == pytest.approx(found["score"], abs=1e-5)
+
+
+def test_a_binary_that_fails_is_unhealthy(tmp_path: Path) -> None:
+    binary = make_binary(tmp_path, failure="no device at all")
+    found = Asked(backends.tools, binary=binary).ask("probe_backend", backend="cuda")
+    external = found["external"]
+    assert (external["compiled_in"], external["runtime_healthy"]) == (True, False)
+    assert external["error"] == "vmaf exited 7: no device at all"
+
+
+def test_a_backend_that_the_binary_lacks(tmp_path: Path) -> None:
+    found = Asked(backends.tools, binary=make_binary(tmp_path)).ask("probe_backend", backend="metal")
+    assert found["external"]["compiled_in"] is False
+    assert "cpu, cuda, sycl" in found["external"]["error"]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"backend": "auto"}, {"backend": 1}, {"backend": "cpu", "x": 1}])
+def test_arguments_that_do_not_fit(arguments: dict[str, Any]) -> None:
+    assert list(Asked(backends.tools).ask("probe_backend", **arguments)) == ["error"]
+
+
+def test_version_of_the_engine() -> None:
+    found = Asked(backends.tools).ask("vmaf_version")
+    assert (found["version"], found["error"], found["build_flags"]) == (acuity.__version__, None, OWN)
+    assert Path(found["binary_path"]).is_file()
+    engine = found["engine"]
+    assert engine["version"] == acuity.__version__
+    assert engine["instruction_set"] in engine["instruction_sets"] == usable_instruction_sets()
+    assert engine["threads"] >= 1
+
+
+def test_version_of_the_binary(tmp_path: Path) -> None:
+    binary = make_binary(tmp_path)
+    found = Asked(backends.tools, binary=binary).ask("vmaf_version")
+    assert found["binary_path"] == str(Path(binary).resolve())
+    assert found["version"] == "3.2.1-fork.5"
+    assert (found["build_flags"]["cuda"], found["build_flags"]["hip"], found["error"]) == (True, False, None)
+    assert found["engine"]["version"] == acuity.__version__
