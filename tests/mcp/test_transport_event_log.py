@@ -46,9 +46,7 @@ def test_a_stream_that_was_answered_does_not_go_on() -> None:
     async def main() -> None:
         log = EventLog()
         first = await log.store_event("1", None)
-        assert log.begun("1")
         last = await log.store_event("1", answer(1))
-        assert not log.begun("1")
         assert await replayed(log, first) == (["answer"], None)
         assert await replayed(log, last) == ([], None)
 
@@ -75,6 +73,23 @@ def test_the_oldest_go_first_but_a_stream_that_goes_on_is_not_forgotten() -> Non
         assert len(log) == 4
         await log.store_event("1", answer(1))
         assert await replayed(log, first) == (["answer"], None)
+
+    run(main)
+
+
+def test_a_stream_that_nobody_will_ask_for_is_dropped() -> None:
+    async def main() -> None:
+        log = EventLog(max_bytes=1000)
+        first = await log.store_event("1", None)
+        other = await log.store_event("2", note("x" * 800))
+        await log.store_event("1", answer(1))
+        log.forget("1")
+        log.forget("3")
+        assert len(log) == 1
+        assert await replayed(log, first) == ([], None)
+        await log.store_event("2", note("y" * 100))  # for which there is room
+        assert await replayed(log, other) == (["y" * 100], "2")
+        assert len(log) == 2
 
     run(main)
 

@@ -128,6 +128,11 @@ def test_every_request_is_answered_as_the_sdk_would() -> None:
                 assert ours.status_code == theirs.status_code, name
                 assert ours.headers.get("content-type") == theirs.headers.get("content-type"), name
                 assert _plain(ours) == _plain(theirs), name
+            body, headers = changed()
+            twice = [*headers.items(), ("Mcp-Name", "steps")]
+            ours, theirs = [await http.post(url, json=body, headers=twice) for url in urls]
+            assert (ours.status_code, _plain(ours)) == (theirs.status_code, _plain(theirs))
+            assert ours.status_code == 400
             for method in ("GET", "DELETE", "PUT"):
                 ours, theirs = [await http.request(method, url, headers=changed()[1]) for url in urls]
                 assert (ours.status_code, ours.text) == (theirs.status_code, theirs.text)
@@ -211,16 +216,20 @@ def test_what_a_tool_leaves_behind_cannot_write_into_the_next_answer() -> None:
     run(main)
 
 
+@pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize(
     "sent", ["POST /mcp HTT", "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"]
 )
-def test_a_request_that_does_not_arrive_is_not_waited_for(sent: str) -> None:
+def test_a_request_that_does_not_arrive_is_not_waited_for(again: bool, sent: str) -> None:
     async def main() -> None:
         server = build_server(Catalog(), name="t", version="1")
         app = streamable_app(server, Settings(), security=HttpSecurity(names=frozenset({"a"})))
         async with serve_http(app, "127.0.0.1", 0, request_timeout=0.1) as endpoint:
             address = endpoint.address
             async with await anyio.connect_tcp(address.host, address.port) as stream:
+                if again:
+                    await stream.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                    assert (await stream.receive()).startswith(b"HTTP/1.1 404 ")
                 await stream.send(sent.encode())
                 with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
                     await stream.receive()

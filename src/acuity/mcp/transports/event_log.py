@@ -89,11 +89,6 @@ class EventLog(EventStore):
         # The SDK would hold the connection open for a stream that has a name.
         return None if stream.finished else stream.name
 
-    def begun(self, stream_id: StreamId) -> bool:
-        """Whether the stream has begun and has not been answered."""
-        stream = self._by_name.get(stream_id)
-        return stream is not None and not stream.finished
-
     def forget(self, stream_id: StreamId) -> None:
         """Drop a stream that nobody will ask for."""
         stream = self._by_name.pop(stream_id, None)

@@ -8,7 +8,7 @@ others get an event stream, with an id to come back with if it breaks.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -129,13 +129,17 @@ class Session(StreamableHTTPServerTransport):
     ) -> None:
         """Answer with events until the request is over or the client gone."""
         to_wire, wire = anyio.create_memory_object_stream[SSEEvent](0)
+        write = partial(self._write_events, name, leading, events, to_wire)
+        with wire:
+            await self._event_response(wire, write)(request.scope, request.receive, send)
+
+    def _event_response(
+        self, wire: MemoryObjectReceiveStream[SSEEvent], write: Callable[[], Coroutine[None, None, None]]
+    ) -> EventSourceResponse:
         headers = {"Cache-Control": "no-cache, no-transform", "Content-Type": CONTENT_TYPE_SSE}
         if self.mcp_session_id:
             headers[MCP_SESSION_ID_HEADER] = self.mcp_session_id
-        write = partial(self._write_events, name, leading, events, to_wire)
-        response = EventSourceResponse(content=wire, data_sender_callable=write, headers=headers)
-        with wire:
-            await response(request.scope, request.receive, send)
+        return EventSourceResponse(content=wire, data_sender_callable=write, headers=headers)
 
     async def _write_events(
         self,
@@ -160,16 +164,29 @@ class Session(StreamableHTTPServerTransport):
             self._sse_stream_writers.pop(name, None)
             await self._clean_up_memory_streams(name)
 
+    async def _replay_events(self, last_event_id: str, request: Request, send: Send) -> None:
+        """Tell a client that comes back what it missed and what follows; the SDK's own never ends that."""
+        to_wire, wire = anyio.create_memory_object_stream[SSEEvent](0)
+        with wire:
+            write = partial(self._write_missed, last_event_id, to_wire)
+            await self._event_response(wire, write)(request.scope, request.receive, send)
+
+    async def _write_missed(self, last_event_id: str, to_wire: MemoryObjectSendStream[SSEEvent]) -> None:
+        async def tell(event: EventMessage) -> None:
+            await to_wire.send(self._create_event_data(event))
+
+        async with to_wire:
+            name = await self._log.replay_events_after(last_event_id, tell)
+            if name is None or name in self._request_streams:
+                return
+            # Nothing is awaited in between: what is said next is either replayed or comes through here.
+            streams = anyio.create_memory_object_stream[EventMessage](REQUEST_STREAM_BUFFER_SIZE)
+            self._request_streams[name] = streams
+            await self._write_events(name, [], streams[1], to_wire)
+
     async def _terminate_unanswered_request(self, request_id: RequestId) -> None:
         self._in_flight.end(request_id)
         await super()._terminate_unanswered_request(request_id)
-
-    async def _mint_priming_event(self, stream_id: StreamId, protocol_version: str) -> SSEEvent | None:
-        # A stream that is resumed needs none, the client has an id already; and while it was being sent,
-        # what is answered in that moment would reach neither the replay nor the resumed stream.
-        if self._log.begun(stream_id):
-            return None
-        return await super()._mint_priming_event(stream_id, protocol_version)
 
 
 async def _first(events: MemoryObjectReceiveStream[EventMessage]) -> EventMessage | None:
