@@ -6,16 +6,17 @@ BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools
 INSTALLED := $(VENV)/.installed
 ASAN := build/asan
+TSAN := build/tsan
 
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp asan check conformance clean
+.PHONY: demo test lint bench bench-mcp bench-embedded asan tsan check conformance clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
-test: $(INSTALLED) asan  ## the kernels under sanitizers, then every test
+test: $(INSTALLED) asan tsan  ## the native code under sanitizers, then every test
 	$(BIN)/python -m pytest
 
 lint: $(INSTALLED)
@@ -29,6 +30,9 @@ bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
 bench-mcp: $(INSTALLED)  ## calls beside a bare SDK server's, scores beside the engine's, answers under load
 	$(BIN)/python bench/mcp_calls.py
 
+bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
+	$(BIN)/python bench/embedded.py
+
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector
 	$(BIN)/python tests/mcp/conformance/run.py
 
@@ -37,12 +41,20 @@ asan: $(TOOLS)  ## every kernel against its plain twin, under AddressSanitizer a
 		-DACUITY_PYTHON=OFF -DACUITY_SANITIZE=ON
 	$(BIN)/cmake --build $(ASAN)
 	$(ASAN)/native_check
+	$(ASAN)/ring_check
+
+tsan: $(TOOLS)  ## the rings between a measurement and its server, two threads, under ThreadSanitizer
+	$(BIN)/cmake -S . -B $(TSAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+		-DACUITY_PYTHON=OFF -DACUITY_TSAN=ON
+	$(BIN)/cmake --build $(TSAN) --target ring_check
+	$(TSAN)/ring_check
 
 check: $(TOOLS)  ## the same at full speed, then how long each kernel takes
 	$(BIN)/cmake -S . -B build/check -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DACUITY_PYTHON=OFF
 	$(BIN)/cmake --build build/check
 	build/check/native_check --rounds 10
 	build/check/native_check --bench
+	build/check/ring_check --bench
 
 clean:
 	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -7,9 +7,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cerrno>
+#include <system_error>
+
 #include "adm.h"
 #include "adm_csf.h"
+#include "bridge.h"
 #include "dispatch.h"
+#include "module_bridge.h"
 #include "motion.h"
 #include "range.h"
 #include "vif.h"
@@ -154,6 +159,11 @@ void translate(const std::exception_ptr& error, void*) {
         raise("BackendError", e.what());
     } catch (const UnsupportedOptions& e) {
         raise("FeatureError", e.what());
+    } catch (const BridgeClosed& e) {
+        raise("ClosedError", e.what());
+    } catch (const std::system_error& e) {
+        errno = e.code().value();
+        PyErr_SetFromErrno(PyExc_OSError);
     }
 }
 
@@ -161,6 +171,7 @@ void translate(const std::exception_ptr& error, void*) {
 }  // namespace acuity
 
 NB_MODULE(_native, m) {
+    nb::set_leak_warnings(false);  // a process that forks leaves what its parent still uses
     using namespace acuity;
     m.doc() = "Acuity's kernels";
     nb::register_exception_translator(translate);
@@ -192,6 +203,7 @@ NB_MODULE(_native, m) {
           "name"_a = "");
     m.def("csf_factors", &list_csf_factors, "mode"_a, "view_distance"_a, "display_height"_a, "scale"_a,
           "diagonal_scale"_a);
+    bind_bridge(m);
     m.attr("VIF_MIN_SIZE") = Vif::kMinSize;
     m.attr("VIF_OUTPUTS") = Vif::kOutputs;
     m.attr("ADM_MIN_SIZE") = Adm::kMinSize;
