@@ -90,6 +90,8 @@ class ScoreReport:
             ],
             "features": self.results.pooled(),
         }
+        if self.results.steered:
+            document["steering"] = self.results.marks(figures=True)
         if per_frame:
             columns = {name: values.tolist() for name, values in self.results.columns.items()}
             document["per_frame"] = {"frame": self.results.frames, **columns}
@@ -100,11 +102,12 @@ class ScoreReport:
         """The part of the document that says what was compared and how, without the figures."""
         from acuity import __version__
 
+        swapped = self.results.steered and self.chosen not in [model.label for model in self.models]
         found: dict[str, Any] = plain(
             {
                 "version": __version__,
                 "model": self.model,
-                "model_chosen_by": "caller" if self.chosen is None else "resolution",
+                "model_chosen_by": "caller" if self.chosen is None or swapped else "resolution",
                 "frames": len(self.results.frames),
                 "width": self.results.width,
                 "height": self.results.height,
@@ -115,9 +118,14 @@ class ScoreReport:
                 "threads": self.threads,
                 "seconds": round(self.seconds, 3),
                 "fps": round(self.speed, 3),
+                **self.marks(),
             }
         )
         return found
+
+    def marks(self) -> dict[str, Any]:
+        """What changed while frames were measured, for reports; empty if nobody steered."""
+        return {"steering": self.results.marks()} if self.results.steered else {}
 
     def _figures(self, name: str, pools: Sequence[str]) -> dict[str, Any]:
         pool = self.results.pool

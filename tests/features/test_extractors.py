@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, get_extractor
-from acuity.features.extractor import Extractor, Frame, Geometry
+from acuity.features.adm import Adm
+from acuity.features.extractor import REACH, Extractor, Frame, Geometry
 from acuity.features.options import OptionValue
+from acuity.features.vif import Vif
 from acuity.video.picture import Picture, PixelFormat
 
 GEOMETRY = Geometry(61, 47, 8)
@@ -149,3 +152,25 @@ def test_barten_and_watson_differ_as_they_should() -> None:
     assert doubled[1][1] == barten[1][1]
     # Twice the lines from the same distance is the next finer scale.
     assert _native.csf_factors(2, 3.0, 2160, 1.0, 1.0)[1] == _native.csf_factors(2, 3.0, 1080, 1.0, 1.0)[0]
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS.values())
+def test_nobody_reaches_further_than_is_kept(extractor: type[Extractor]) -> None:
+    switches = [option.name for option in extractor.options if option.kind == "bool"]
+    for values in itertools.product([True, False], repeat=len(switches)):
+        made = extractor(dict(zip(switches, values, strict=True)))
+        assert max(made.lookback, made.lookahead) <= REACH
+
+
+def test_equal_extractors_compute_the_same() -> None:
+    assert Adm() == Adm({"debug": False})
+    assert hash(Adm()) == hash(Adm({"adm_skip_aim": True}))
+    assert len({Adm(), Adm({"adm_skip_aim": True}), Adm({"debug": True}), Vif()}) == 4
+
+
+def test_covering_is_about_figures_not_names() -> None:
+    assert Adm({"debug": True}).covers(Adm())
+    assert not Adm().covers(Adm({"debug": True}))
+    assert not Adm().covers(Adm({"adm_skip_aim": True}))
+    assert not Adm({"adm_skip_aim": True}).covers(Adm())
+    assert not Vif().covers(Vif({"vif_enhn_gain_limit": 1.0}))

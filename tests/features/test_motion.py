@@ -79,3 +79,44 @@ def test_figures_come_as_soon_as_they_can() -> None:
 def test_lookback(options: dict[str, OptionValue], lookback: int) -> None:
     assert Motion(options).lookback == lookback
     assert Motion({**options, "motion_force_zero": True}).lookback == 0
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=14), st.integers(0, 14), st.booleans(), st.booleans())
+def test_a_late_start_gives_nothing_else(changes: list[float], start: int, wide: bool, average: bool) -> None:
+    options: dict[str, OptionValue] = {
+        "motion_five_frame_window": wide,
+        "motion_moving_average": average,
+        "motion_blend_factor": 0.3,
+        "motion_blend_offset": 10.0,
+    }
+    extractor = Motion(options)
+    whole = at_once(changes, extractor)
+    start = min(start, len(changes))
+    derivation = extractor.derivation(start)
+    known = [f for change in changes[start:] for f in derivation.push(change)] + derivation.finish()
+    found: Figures = {"integer_motion2": {}, "integer_motion3": {}}
+    for key, index, value in known:
+        found[key[:15]][index] = value
+    for name, figures in found.items():
+        assert all(whole[name][index] == value for index, value in figures.items())
+        assert not [index for index in figures if index < start]
+        assert set(figures) >= set(range(extractor.settled(start), len(changes)))
+
+
+@given(st.integers(3, 20), st.booleans(), st.booleans())
+def test_no_frame_before_the_settled_one_is_known(start: int, wide: bool, average: bool) -> None:
+    """Waiting longer than necessary would be safe too; this holds settled() to the first that can be."""
+    extractor = Motion({"motion_five_frame_window": wide, "motion_moving_average": average})
+    derivation = extractor.derivation(start)
+    known = [f for change in range(8) for f in derivation.push(float(change))]
+    settled = {min(index for key, index, _ in known if key == name) for name in extractor.keys(late=True)}
+    assert max(settled) == extractor.settled(start)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_frame_waits_for_as_many_as_it_looks_ahead(wide: bool) -> None:
+    extractor = Motion({"motion_five_frame_window": wide, "motion_moving_average": True})
+    for frame in range(6):
+        derivation = extractor.derivation()
+        known = [f for change in range(frame + extractor.lookahead + 1) for f in derivation.push(change)]
+        assert {key for key, index, _ in known if index == frame} == set(extractor.keys(late=True))

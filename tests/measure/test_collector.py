@@ -8,10 +8,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acuity.features.extractor import Extractor
 from acuity.features.motion import Motion
 from acuity.measure.collector import Collector, Column
+from acuity.measure.epochs import FOREVER
 
 SAD = "VMAF_integer_feature_motion_sad_score"
+KEYS = [SAD, "integer_motion2", "integer_motion3"]
+
+
+def running(motion: Motion, start: int, stop: int = FOREVER) -> list[tuple[Extractor, int, int]]:
+    return [(motion, start, stop)]
 
 
 @given(st.dictionaries(st.integers(0, 3000), st.floats(allow_nan=True), max_size=40))
@@ -36,9 +43,7 @@ def test_derivations_see_frames_in_order(order: list[int], wide: bool) -> None:
     def collect(indices: list[int]) -> list[list[float]]:
         collector = Collector()
         keys = [*extractor.keys(late=False), *extractor.keys(late=True)]
-        collector.declare(keys)
-        derivation = extractor.derivation()
-        collector.derive(derivation)
+        collector.replan(0, keys, running(extractor, 0))
         for index in indices:
             collector.write(index, {keys[0]: changes[index]})
         collector.finish()
@@ -70,8 +75,7 @@ def test_many_at_once() -> None:
 
 def test_threads_may_write_together() -> None:
     collector = Collector()
-    collector.declare([SAD, "integer_motion2", "integer_motion3"])
-    collector.derive(Motion().derivation())
+    collector.replan(0, KEYS, running(Motion(), 0))
 
     def write(first: int) -> None:
         for index in range(first, 2000, 4):
@@ -86,3 +90,56 @@ def test_threads_may_write_together() -> None:
     motion2, complete = collector.table(["integer_motion2"], 2000)
     assert complete.all()
     assert motion2[1:, 0].tolist() == [float(index) for index in range(1, 2000)]
+
+
+def figures(collector: Collector, length: int) -> list[float | None]:
+    return [collector.get("integer_motion2", index) for index in range(length)]
+
+
+def test_a_run_that_ends_says_nothing_about_its_end() -> None:
+    collector, motion = Collector(), Motion()
+    collector.replan(0, KEYS, running(motion, 0))
+    for index in range(4):
+        collector.write(index, {SAD: float(index)})
+    collector.replan(4, KEYS, running(motion, 0, stop=5))
+    for index in range(4, 8):
+        collector.write(index, {SAD: float(index)})  # as another run of the same would
+    collector.finish()
+    assert figures(collector, 8) == [0.0, 1.0, 2.0, 3.0, None, None, None, None]
+
+
+def test_a_run_that_goes_on_after_all_has_no_gap() -> None:
+    collector, motion = Collector(), Motion()
+    collector.replan(0, KEYS, running(motion, 0))
+    for index in range(3):
+        collector.write(index, {SAD: float(index)})
+    collector.replan(3, KEYS, [])
+    collector.replan(3, KEYS, running(motion, 0))
+    for index in range(3, 6):
+        collector.write(index, {SAD: float(index)})
+    collector.finish()
+    assert figures(collector, 6) == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_a_run_waits_for_frames_under_way_and_is_then_forgotten() -> None:
+    collector, motion = Collector(), Motion()
+    collector.replan(0, KEYS, running(motion, 0))
+    collector.replan(3, KEYS, [])
+    collector.replan(9, KEYS, running(motion, 9))
+    for index in (2, 1, 9, 0, 10):
+        collector.write(index, {SAD: float(index)})
+    assert figures(collector, 11) == [0.0, 1.0, *[None] * 7, 9.0, None]
+    collector.replan(11, KEYS, running(motion, 9))
+    assert len(collector._runs) == 1
+    collector.finish()
+    assert figures(collector, 11) == [0.0, 1.0, *[None] * 7, 9.0, 10.0]
+
+
+def test_columns_that_nobody_wrote_to_are_let_go() -> None:
+    collector = Collector()
+    collector.replan(0, ["a", "b"], [])
+    collector.write(0, {"a": 1.0})
+    collector.replan(1, ["c"], [])
+    assert collector.get("a", 0) == 1.0
+    assert collector.get("b", 0) is None
+    assert set(collector._columns) == {"a", "c"}

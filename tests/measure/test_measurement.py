@@ -120,6 +120,8 @@ def test_subsampled_frames_have_no_score() -> None:
         assert measurement.score_at(2) > 0
         with pytest.raises(NotReady, match="one frame in 2 is measured"):
             measurement.score_at(1)
+        with pytest.raises(NotReady, match="one frame in 2 is measured"):
+            measurement.feature_at(1, "integer_vif_scale0")
 
 
 def test_frames_without_work_are_counted() -> None:

@@ -103,6 +103,10 @@ class Adm(Extractor):
         settings["adm_skip_aim"] = self.flag("adm_skip_aim") and other.flag("adm_skip_aim")
         return type(self)(settings)
 
+    def covers(self, other: Extractor) -> bool:
+        # Leaving the additive impairment out changes adm3, but not its name.
+        return super().covers(other) and self.flag("adm_skip_aim") == other.flag("adm_skip_aim")
+
     @property
     def sharing(self) -> Hashable:
         return (self.flag("adm_skip_scale0"), *(self.settings[name] for name in _CSF_OPTIONS))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
 
 from acuity.errors import FeatureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options
@@ -17,6 +17,10 @@ from acuity.features.options import Option, OptionValue, name_suffix, parse_opti
 if TYPE_CHECKING:
     from acuity._native import Workspace
     from acuity.video.picture import Picture
+
+# No extractor looks further back or ahead than this many frames: earlier pictures kept at all times let any
+# of them start in the middle of a clip.
+REACH: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,10 @@ class Runner(Protocol):
 
 
 class Derivation(Protocol):
-    """Derives late features from figures that arrive in frame order."""
+    """Derives late features from figures that arrive in frame order, without gaps from its first frame on.
+
+    It gives only figures that a derivation over the whole clip would give too.
+    """
 
     source: str  # the key of the figures it reads
 
@@ -86,6 +93,13 @@ class Extractor(ABC):
         self.settings = parse_options(self.name, self.options, given or {})
         self.suffix = name_suffix(self.options, self.settings)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both compute the same: what one of them needs may be used for the other."""
+        return type(self) is type(other) and isinstance(other, Extractor) and self.settings == other.settings
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
     @property
     def identity(self) -> str:
         """Equal for extractors whose features have the same keys."""
@@ -96,6 +110,10 @@ class Extractor(ABC):
         settings = dict(self.settings)
         settings["debug"] = self.flag("debug") or other.flag("debug")
         return type(self)(settings)
+
+    def covers(self, other: Extractor) -> bool:
+        """Whether all figures of the other, digit for digit, are among this one's."""
+        return self.identity == other.identity and (self.flag("debug") or not other.flag("debug"))
 
     def flag(self, option: str) -> bool:
         return bool(self.settings[option])
@@ -122,8 +140,17 @@ class Extractor(ABC):
 
     @property
     def lookback(self) -> int:
-        """How many earlier reference pictures it needs."""
+        """How many earlier reference pictures it needs; at most REACH."""
         return 0
+
+    @property
+    def lookahead(self) -> int:
+        """How many later frames must be computed before a frame's figures are all known; at most REACH."""
+        return 0
+
+    def settled(self, start: int) -> int:
+        """The first frame whose figures are those of a whole clip when frames before `start` are left out."""
+        return start
 
     @property
     @abstractmethod
@@ -137,6 +164,6 @@ class Extractor(ABC):
     ) -> Runner:
         """Something that computes all members, which have the same `sharing`."""
 
-    def derivation(self) -> Derivation | None:
-        """A fresh derivation of the late features, where there are any."""
+    def derivation(self, start: int = 0) -> Derivation | None:
+        """A fresh derivation of the late features, where there are any, for frames from `start` on."""
         return None

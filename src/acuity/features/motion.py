@@ -53,6 +53,17 @@ class Motion(Extractor):
         return 0 if self.flag("motion_force_zero") else self.distance
 
     @property
+    def lookahead(self) -> int:
+        return self.distance  # for the first frame, which takes motion3 from the first change; else 1
+
+    def settled(self, start: int) -> int:
+        # The first frames, up to the first change, depend on nothing before them. Later ones need the change
+        # `distance - 1` frames back, and to be averaged the same of the frame before.
+        if start <= self.distance:
+            return start
+        return start + self.distance - 1 + self.flag("motion_moving_average")
+
+    @property
     def sharing(self) -> Hashable:
         return self.lookback
 
@@ -62,8 +73,8 @@ class Motion(Extractor):
     ) -> MotionRunner:
         return MotionRunner(members, geometry, workspace, instruction_set)
 
-    def derivation(self) -> Derivation:
-        return MotionDerivation(self)
+    def derivation(self, start: int = 0) -> Derivation:
+        return MotionDerivation(self, start)
 
     def limited(self, value: float) -> float:
         return min(value, self.number("motion_max_val"))
@@ -101,18 +112,20 @@ class MotionDerivation:
     """motion2 is the smaller of two neighbouring changes; motion3 blends, limits and averages it.
 
     A frame's figures are known once the next frame's change is. The first `distance` frames, which have no
-    change of their own, take motion3 from the first one that has.
+    change of their own, take motion3 from the first one that has. A derivation that starts late leaves out
+    what depends on changes before its start.
     """
 
-    def __init__(self, extractor: Motion) -> None:
+    def __init__(self, extractor: Motion, start: int = 0) -> None:
         self._extractor = extractor
         self._first = extractor.distance
+        self._start = start
         self._average = extractor.flag("motion_moving_average")
         self.source = extractor.keys(late=False)[0]
         self._motion2, self._motion3 = extractor.keys(late=True)
         self._changes: list[float] = []  # of the last frames only
-        self._count = 0
-        self._before = 0.0  # motion3 of the frame before, unaveraged
+        self._count = start
+        self._before: float | None = None  # motion3 of the frame before, unaveraged; None where unknown
 
     def push(self, value: float) -> list[tuple[str, int, float]]:
         index = self._count
@@ -121,22 +134,33 @@ class MotionDerivation:
         if index < self._first:
             return [(self._motion2, index, 0.0)]
         if index == self._first:
-            return self._start(self._extractor.blended(value))
+            return self._open(self._extractor.blended(value))
         # motion2 of the frame before: the change `distance` frames back against this one.
-        low = self._changes[-1 - self._first] if index - self._first >= self._first else value
+        low = value
+        if index >= 2 * self._first:
+            if index - self._first < self._start:
+                self._before = None
+                return []
+            low = self._changes[-1 - self._first]
         return self._figures(index - 1, min(low, value))
 
     def finish(self) -> list[tuple[str, int, float]]:
         if self._count <= self._first:
-            return self._start(0.0)
-        return self._figures(self._count - 1, self._changes[-1])
+            return self._open(0.0)
+        return self._figures(self._count - 1, self._changes[-1]) if self._changes else []
 
-    def _start(self, stamp: float) -> list[tuple[str, int, float]]:
+    def _open(self, stamp: float) -> list[tuple[str, int, float]]:
         self._before = stamp
-        return [(self._motion3, index, stamp) for index in range(min(self._count, self._first))]
+        return [(self._motion3, index, stamp) for index in range(self._start, min(self._count, self._first))]
 
     def _figures(self, index: int, motion2: float) -> list[tuple[str, int, float]]:
         blended = self._extractor.blended(motion2)
-        motion3 = (blended + self._before) / 2.0 if self._average else blended
-        self._before = blended
-        return [(self._motion2, index, motion2), (self._motion3, index, motion3)]
+        before, self._before = self._before, blended
+        if index < self._start:
+            return []
+        found = [(self._motion2, index, motion2)]
+        if not self._average:
+            found.append((self._motion3, index, blended))
+        elif before is not None:
+            found.append((self._motion3, index, (blended + before) / 2.0))
+        return found

@@ -1,8 +1,20 @@
 """Measurements: the frame loop, its threads, and what comes out."""
 
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
-from acuity.measure.measurement import Measurement, available_threads
+from acuity.measure.measurement import Measurement
 from acuity.measure.pooling import pool
 from acuity.measure.results import Results
+from acuity.measure.scheduler import available_threads
+from acuity.measure.segments import Segment
+from acuity.measure.steering import Swap
 
-__all__ = ["BoundarySnapshot", "FrameBoundary", "Measurement", "Results", "available_threads", "pool"]
+__all__ = [
+    "BoundarySnapshot",
+    "FrameBoundary",
+    "Measurement",
+    "Results",
+    "Segment",
+    "Swap",
+    "available_threads",
+    "pool",
+]

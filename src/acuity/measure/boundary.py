@@ -1,8 +1,11 @@
 """The frame boundary: the one place where others may look in or step in while a measurement runs.
 
 Between two frames, on the thread that feeds them, every listener is told where the measurement stands. No
-frame is fed while a listener runs, so it may ask for scores, add listeners, or raise to stop the feeding. A
-slow listener slows the feeding, not the workers.
+frame is fed while a listener runs, so it may ask for scores, steer, add listeners, or raise to stop the
+feeding. A slow listener slows the feeding, not the workers.
+
+While a measurement is paused the feeding thread waits at the boundary too. Whoever steers it can lend the way
+to wait: something that returns when there may be news, having dealt with them.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ class BoundarySnapshot:
 
 
 Listener = Callable[[BoundarySnapshot], None]
+Waiter = Callable[[], None]
+Ended = Callable[[BoundarySnapshot], None]
 
 
 class FrameBoundary:
@@ -28,6 +33,8 @@ class FrameBoundary:
 
     def __init__(self) -> None:
         self._listeners: tuple[Listener, ...] = ()
+        self._endings: tuple[Ended, ...] = ()
+        self.waiter: Waiter | None = None  # how to wait while paused
 
     def __bool__(self) -> bool:
         """Whether anybody listens; nobody needs to make a snapshot otherwise."""
@@ -42,6 +49,33 @@ class FrameBoundary:
 
         return remove
 
+    def on_pause(self, waiter: Waiter) -> Callable[[], None]:
+        """Wait in this way while paused; the result undoes it.
+
+        The waiter is called on the feeding thread, again and again until the measurement goes on.
+        """
+        self.waiter = waiter
+
+        def remove() -> None:
+            if self.waiter is waiter:
+                self.waiter = None
+
+        return remove
+
+    def on_end(self, callback: Ended) -> Callable[[], None]:
+        """Call back once, on the thread that flushes or closes the measurement; the result undoes it."""
+        self._endings = (*self._endings, callback)
+
+        def remove() -> None:
+            self._endings = tuple(ending for ending in self._endings if ending is not callback)
+
+        return remove
+
     def notify(self, snapshot: BoundarySnapshot) -> None:
         for listener in self._listeners:
             listener(snapshot)
+
+    def end(self, snapshot: BoundarySnapshot) -> None:
+        """No more frames come."""
+        for ending in self._endings:
+            ending(snapshot)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import Derivation
+from acuity.features.extractor import Derivation, Extractor
 
 _FIRST_ROOM: Final = 256
 
@@ -18,6 +19,7 @@ class Column:
     """Figures by frame number; NaN where none was written."""
 
     def __init__(self) -> None:
+        self.used = False
         self._values = np.full(_FIRST_ROOM, np.nan)
         self._written = np.zeros(_FIRST_ROOM, bool)
 
@@ -29,6 +31,7 @@ class Column:
             self._written = np.concatenate([self._written, np.zeros(more, bool)])
         self._values[index] = value
         self._written[index] = True
+        self.used = True
 
     def write_all(self, indices: NDArray[np.intp], values: NDArray[np.float64]) -> None:
         self.write(int(indices.max()), float(values[indices.argmax()]))  # makes room
@@ -55,6 +58,20 @@ class Column:
         return out
 
 
+@dataclass(slots=True)
+class _Run:
+    """A derivation over frames without a gap."""
+
+    derivation: Derivation
+    start: int
+    stop: int
+    waiting: int  # the next frame it waits for
+
+    def is_needed(self, now: int) -> bool:
+        """Whether it waits for figures, or may yet go on, since nothing was fed since it ended."""
+        return self.waiting < self.stop or self.start < self.waiting == now
+
+
 class Collector:
     """Columns that several threads write and read.
 
@@ -64,22 +81,40 @@ class Collector:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._columns: dict[str, Column] = {}
-        self._derivations: list[tuple[Derivation, int]] = []  # with the next frame each waits for
+        self._runs: list[_Run] = []
 
     def declare(self, keys: Iterable[str]) -> None:
-        """Make columns, in report order."""
+        """Make columns that aren't there yet."""
         with self._lock:
             for key in keys:
                 self._columns.setdefault(key, Column())
 
-    def derive(self, derivation: Derivation) -> None:
-        """Write what this derives from now on."""
-        self._derivations.append((derivation, 0))
+    def replan(self, now: int, keys: Iterable[str], runs: Iterable[tuple[Extractor, int, int]]) -> None:
+        """From frame `now` on these columns are written, and derived what these extractors derive.
 
-    @property
-    def keys(self) -> list[str]:
+        Each extractor comes with the start and stop of its run. A run that was there before goes on, also
+        beyond the stop it had; others end with the frame before. Columns that nobody wrote to are let go.
+        """
         with self._lock:
-            return list(self._columns)
+            wanted = dict.fromkeys(keys)
+            self._columns = {k: c for k, c in self._columns.items() if k in wanted or c.used}
+            for key in wanted:
+                self._columns.setdefault(key, Column())
+            known = {(run.derivation.source, run.start): run for run in self._runs}
+            going_on = set()
+            for extractor, start, stop in runs:
+                derivation = extractor.derivation(start)
+                if derivation is None:
+                    continue
+                place = (derivation.source, start)
+                if place not in known:
+                    known[place] = _Run(derivation, start, stop, start)
+                known[place].stop = stop
+                going_on.add(place)
+            for place, run in known.items():
+                if place not in going_on:
+                    run.stop = min(run.stop, now)
+            self._runs = [run for run in known.values() if run.is_needed(now)]
 
     def write(self, index: int, figures: Mapping[str, float]) -> None:
         """Take a frame's figures and derive what they make known."""
@@ -97,14 +132,16 @@ class Collector:
     def finish(self) -> None:
         """No more frames come."""
         with self._lock:
-            for derivation, _ in self._derivations:
-                self._store(derivation.finish())
-            self._derivations = []
+            for run in self._runs:
+                if run.waiting < run.stop:
+                    self._store(run.derivation.finish())
+            self._runs = []
 
     def get(self, key: str, index: int) -> float | None:
-        """The figure, or None if it isn't there; KeyError for an unknown key."""
+        """The figure, or None if it isn't there."""
         with self._lock:
-            return self._columns[key].get(index)
+            column = self._columns.get(key)
+            return None if column is None else column.get(index)
 
     def row(self, keys: Iterable[str], index: int) -> list[float] | None:
         """One frame's figures, or None unless all are there."""
@@ -113,24 +150,28 @@ class Collector:
         present = [value for value in values if value is not None]
         return present if len(present) == len(values) else None
 
+    def column(self, key: str, length: int) -> NDArray[np.float64]:
+        """The first figures of a column; NaN where there is none."""
+        with self._lock:
+            return self._columns[key].snapshot(length)
+
     def table(self, keys: Iterable[str], length: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The first figures of several columns (frames x keys), and in which rows all are there."""
-        with self._lock:
-            columns = [self._columns[key] for key in keys]
-            values = np.empty((length, len(columns)))
-            complete = np.ones(length, bool)
-            for position, column in enumerate(columns):
-                values[:, position] = column.snapshot(length)
-                complete &= column.written(length)
+        names = list(keys)
+        values = np.empty((length, len(names)))
+        complete = np.ones(length, bool)
+        for position, key in enumerate(names):
+            with self._lock:  # not for all of them at once: writers wait
+                values[:, position] = self._columns[key].snapshot(length)
+                complete &= self._columns[key].written(length)
         return values, complete
 
     def _advance(self) -> None:
-        for position, (derivation, waiting) in enumerate(self._derivations):
-            source = self._columns[derivation.source]
-            while (value := source.get(waiting)) is not None:
-                self._store(derivation.push(value))
-                waiting += 1
-            self._derivations[position] = (derivation, waiting)
+        for run in self._runs:
+            source = self._columns[run.derivation.source]
+            while run.waiting < run.stop and (value := source.get(run.waiting)) is not None:
+                self._store(run.derivation.push(value))
+                run.waiting += 1
 
     def _store(self, figures: Iterable[tuple[str, int, float]]) -> None:
         for key, index, value in figures:

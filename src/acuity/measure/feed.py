@@ -24,7 +24,9 @@ def feed(
     running_mean: bool = True,
     every: float = 0.0,
 ) -> None:
-    """Feed every pair, then flush.
+    """Feed every pair, or those until the frame to stop after, then flush.
+
+    While the measurement is paused nothing is fed.
 
     The running mean has each frame predicted by itself, on the feeding thread: about a tenth of a millisecond
     for a model, twenty times that for a bootstrap collection. Without it all frames are predicted at once.
@@ -35,9 +37,13 @@ def feed(
     if progress is not None:
         tell = _Teller(measurement, total, progress, running_mean=running_mean, every=every)
         measurement.boundary.on_frame(tell)
+    measurement.wait_while_paused()
     for ref, dis in pairs:
         measurement.add(ref, dis)
         del ref, dis  # large, and this may wait long for the next
+        measurement.wait_while_paused()
+        if measurement.finished:
+            break
     measurement.flush()
     if tell is not None:
         tell.now(measurement.snapshot())
@@ -60,16 +66,15 @@ class _Teller:
         self._callback = callback
         self._running_mean = running_mean and bool(measurement.models)
         self._every = every
-        self._next = 0.0  # when to tell again
-        self._sum = 0.0
-        self._count = 0
+        self._when = 0.0  # to tell again
+        self._restart()
 
     def __call__(self, snapshot: BoundarySnapshot) -> None:
         if self._every:
             now = time.monotonic()
-            if now < self._next:
+            if now < self._when:
                 return
-            self._next = now + self._every
+            self._when = now + self._every
         self.now(snapshot)
 
     def now(self, snapshot: BoundarySnapshot) -> None:
@@ -79,13 +84,28 @@ class _Teller:
                 self._measurement.predict_known()
             self._add_known_scores(snapshot.frames_done)
         mean = self._sum / self._count if self._count else None
-        self._callback(snapshot.frames_done, self._total, mean)
+        self._callback(snapshot.frames_done, self._end(), mean)
+
+    def _end(self) -> int | None:
+        """How many pairs there will be."""
+        last = self._measurement.last_frame
+        if last is None:
+            return self._total
+        return last + 1 if self._total is None else min(last + 1, self._total)
+
+    def _restart(self) -> None:
+        self._repredictions = self._measurement.repredictions
+        self._sum = 0.0
+        self._count = 0
+        self._frame = 0  # the next to be added
 
     def _add_known_scores(self, done: int) -> None:
-        step = self._measurement.subsample
-        while self._count * step < done:
+        if self._repredictions != self._measurement.repredictions:
+            self._restart()
+        while (frame := self._measurement.next_counted(self._frame)) < done:
             try:
-                self._sum += self._measurement.score_at(self._count * step)
+                self._sum += self._measurement.score_at(frame)
             except NotReady:
                 return
             self._count += 1
+            self._frame = frame + 1

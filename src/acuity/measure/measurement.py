@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import weakref
-from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
-from acuity.errors import ClosedError, FeatureError, InputError, NoFramesError, NotReady, PairingError
+from acuity.errors import ClosedError, FeatureError, NoFramesError
 from acuity.features import get_extractor, parse_feature
-from acuity.features.extractor import Frame, Geometry
 from acuity.features.options import OptionValue
+from acuity.measure.agenda import Agenda
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
 from acuity.measure.collector import Collector
-from acuity.measure.pictures import PictureLike, as_picture, geometry_of
-from acuity.measure.plan import ExtractorSet, worker_factory
+from acuity.measure.epochs import Epochs
+from acuity.measure.gate import Gate
+from acuity.measure.intake import Intake
+from acuity.measure.pictures import PictureLike
 from acuity.measure.pooling import Method
-from acuity.measure.prediction import Prediction
+from acuity.measure.reading import Reading
 from acuity.measure.results import Results
-from acuity.measure.scheduler import Scheduler
-from acuity.video.picture import Picture
+from acuity.measure.sampling import check_step, is_counted, last_counted, next_counted, sampling
+from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
+from acuity.measure.scheduler import Scheduler, check_threads
+from acuity.measure.segments import Segment, Slot
+from acuity.measure.steering import Candidates, Swap, check_names, check_pictures, swap_model
+from acuity.measure.worker import Job, worker_factory
 
 if TYPE_CHECKING:
+    from acuity.features.extractor import Extractor
     from acuity.models import Model, ModelCollection
-
-
-# Each has pictures and scratch memory of its own; more than this is a typing error.
-MAX_THREADS: Final = 1024
-
-
-def available_threads() -> int:
-    """How many threads this process may run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Measurement:
     """Models and features over pairs of pictures, computed on several threads.
 
     Add models and features, then pictures; ask for figures of a frame as soon as they are known, flush, and
-    take the results. The output does not depend on the number of threads. All methods are for one feeding
-    thread, except score_at() and feature_at(), which any thread may call.
+    take the results. The output does not depend on the number of threads. Adding, feeding and steering are
+    for one thread, between two frames; whatever only reads, any thread may call at any time.
     """
 
     def __init__(
@@ -52,23 +47,17 @@ class Measurement:
     ) -> None:
         from acuity import _native
 
-        if subsample < 1:
-            raise InputError(f"subsample {subsample} must be at least 1: every Nth frame is measured")
-        if threads is not None and not 0 <= threads <= MAX_THREADS:
-            raise InputError(f"threads {threads} must be 1 to {MAX_THREADS}, or 0 for all there are")
-        self.threads = threads or available_threads()
-        self.subsample = subsample
+        steps = sampling(subsample)
+        self.threads = check_threads(threads)
         self.instruction_set = _native.select_instruction_set(instruction_set or "")
         self.boundary = FrameBoundary()
-        self._extractors = ExtractorSet()
-        self._predictions: list[Prediction] = []
-        self._outputs: dict[str, Prediction] = {}  # the prediction behind each score column
         self._collector = Collector()
-        self._scheduler: Scheduler[Frame] | None = None
-        self._geometry: Geometry | None = None
-        self._before: deque[Picture] = deque(maxlen=0)  # earlier references, the nearest first
+        self._candidates = Candidates(self._collector)
+        self._agenda = Agenda(steps)
+        self._intake = Intake()
+        self._gate = Gate()
+        self._scheduler: Scheduler[Job] | None = None
         self._frames = 0
-        self._every_frame = False  # whether frames that subsampling leaves out need work too
         self._unscheduled = 0  # frames that needed no work
         self._state = "open"
         self._started = self._stopped = math.nan
@@ -78,32 +67,16 @@ class Measurement:
     def add_model(self, model: Model | ModelCollection | str) -> Model | ModelCollection:
         """Add a model, by itself or by name, with the features it needs."""
         self._check_unstarted("a model")
-        if isinstance(model, str):
-            from acuity.models import load_model
-
-            model = load_model(model)
-        taken = [name for name in model.output_names() if name in self._outputs]
-        if taken:
-            raise FeatureError(
-                f"two models would both be reported as '{taken[0]}': tell them apart by adding :name=LABEL "
-                f"to '{model.label}'"
-            )
-        for name, options in model.extractors():
-            try:
-                extractor = get_extractor(name)(options)
-            except FeatureError as error:
-                raise FeatureError(f"the model '{model.label}' cannot be measured: {error}") from None
-            self._extractors.add(extractor)
-        prediction = Prediction(model, self._collector)
-        self._predictions.append(prediction)
-        self._outputs.update(dict.fromkeys(prediction.outputs, prediction))
-        return model
+        prediction = self._candidates.get(model)
+        check_names(self._agenda, prediction)
+        self._agenda = self._agenda.ask(Slot(prediction.model.name, Epochs(prediction)))
+        return prediction.model
 
     def add_feature(self, name: str, options: Mapping[str, OptionValue] | None = None) -> None:
         """Add an extractor: add_feature('vif', {'debug': True}) or add_feature('vif=debug=true')."""
         self._check_unstarted("a feature")
         extractor, written = parse_feature(name)
-        self._extractors.add(get_extractor(extractor)({**written, **(options or {})}))
+        self._agenda = self._agenda.ask(get_extractor(extractor)({**written, **(options or {})}))
 
     def _check_unstarted(self, what: str) -> None:
         self._check_open()
@@ -119,56 +92,37 @@ class Measurement:
         a tuple of planes) are copied. Arrays of uint16 need a bitdepth.
         """
         self._check_open()
-        frame = self._frame(as_picture(ref, bitdepth), as_picture(dis, bitdepth))
+        self._gate.check(self._frames)
+        index = self._frames
+        pictures = self._intake.take(index, ref, dis, bitdepth)
         scheduler = self._scheduler or self._start()
-        if self._every_frame or self._is_counted(frame.index):
-            scheduler.submit(frame)
+        plan = self._agenda.plans.at(index)
+        counted = is_counted(self._agenda.steps, index)
+        if counted or plan.every_frame:
+            scheduler.submit(Job(self._intake.frame(index, pictures, plan.lookback), plan, counted))
         else:
             self._unscheduled += 1
-        self._before.appendleft(frame.ref)
+        self._intake.keep(pictures[0])
         self._frames += 1
         if self.boundary:
             self.boundary.notify(self.snapshot())
-        return frame.index
+        return index
 
     def snapshot(self) -> BoundarySnapshot:
         """Where the measurement stands."""
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _frame(self, ref: Picture, dis: Picture) -> Frame:
-        ours, theirs = geometry_of(ref), geometry_of(dis)
-        if ours != theirs:
-            raise PairingError(
-                f"the reference is {_describe(ours)} and the distorted picture {_describe(theirs)}"
-            )
-        if self._geometry is None:
-            self._geometry = ours
-        elif ours != self._geometry:
-            raise InputError(
-                f"frame {self._frames} is {_describe(ours)}, but the video was {_describe(self._geometry)}"
-            )
-        return Frame(self._frames, ref, dis, tuple(self._before))
-
-    def _start(self) -> Scheduler[Frame]:
-        if not self._extractors:
+    def _start(self) -> Scheduler[Job]:
+        if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
-        assert self._geometry is not None
-        groups = self._extractors.prepare(self._collector, self._geometry)
-        for prediction in self._predictions:
-            self._collector.declare(prediction.outputs)
-        self._before = deque(maxlen=self._extractors.lookback)
-        self._every_frame = any(group.every_frame for group in groups)
+        assert self._intake.geometry is not None
+        self._agenda.measured.check_size(self._intake.geometry)
+        self._agenda = self._agenda.planned(0)
+        self._agenda.prepare(self._collector)
         self._started = time.monotonic()
         self._scheduler = Scheduler(
-            self.threads,
-            worker_factory(
-                groups,
-                self._geometry,
-                self._collector,
-                subsample=self.subsample,
-                instruction_set=self.instruction_set,
-            ),
+            self.threads, worker_factory(self._intake.geometry, self._collector, self.instruction_set)
         )
         # Joins the threads also when the measurement is forgotten or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
@@ -180,28 +134,28 @@ class Measurement:
         if self._scheduler is not None:
             self._scheduler.drain()
             self._collector.finish()
-        self._state = "flushed"
-        self._stopped = time.monotonic()
-        self._before.clear()
-        self._stop()
+        self._end("flushed")
 
     def close(self) -> None:
         """Stop and join the threads; figures that are known stay readable. May be called again."""
-        if self._state == "open":
-            self._state = "closed"
-            self._stopped = time.monotonic()
-        self._before.clear()
-        self._stop()
+        self._end("closed")
 
-    def _stop(self) -> None:
+    def _end(self, state: str) -> None:
+        begins = self._state == "open"
+        if begins:
+            self._state = state
+            self._stopped = time.monotonic()
+        self._gate.resume()
+        self._intake.clear()
         if self._scheduler is not None:
             self._scheduler.close()
+        if begins:
+            self.boundary.end(self.snapshot())
 
     def _check_open(self) -> None:
         if self._state != "open":
-            raise ClosedError(
-                f"the measurement was {self._state}, so it takes no more frames: make a new one"
-            )
+            text = f"the measurement was {self._state}, so it takes no more frames: make a new one"
+            raise ClosedError(text)
 
     def __enter__(self) -> Self:
         return self
@@ -209,7 +163,64 @@ class Measurement:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- figures ----------------------------------------------------------------------------
+    # ---- steering, between two frames -------------------------------------------------------
+
+    def swap_model(self, name: str, model: Model | ModelCollection | str, *, repredict: bool = False) -> Swap:
+        """Report another model as `name`, from the next frame on or as soon as its features are exact.
+
+        With `repredict` also for the frames before that have all its features; others keep their score.
+        """
+        self._check_open()
+        self._agenda.slot(name)
+        prediction = self._candidates.get(model, name)
+        check_names(self._agenda, prediction, besides=name)
+        if self._intake.geometry is not None:
+            check_pictures(prediction.extractors, self._intake.geometry, self._intake.planes)
+        agenda, found = swap_model(self._agenda, name, prediction, self._frames, repredict=repredict)
+        if self._scheduler is not None:
+            agenda.prepare(self._collector)
+        self._agenda = agenda
+        return found
+
+    def set_subsample(self, subsample: int) -> None:
+        """From the next frame on, count those whose number can be divided by this."""
+        self._check_open()
+        steps = self._agenda.steps.assign(check_step(subsample), self._frames)
+        self._agenda = replace(self._agenda, steps=steps)
+
+    def stop_after(self, frame: int | None) -> None:
+        """Take no more frames after this one, which may be the last one fed; None: take all that come."""
+        self._check_open()
+        self._gate.stop_after(frame, self._frames)
+
+    def pause(self) -> None:
+        """Ask whoever feeds to wait at the next frame boundary; any thread may call this."""
+        self._check_open()
+        self._gate.pause()
+
+    def resume(self) -> None:
+        """Go on; any thread may call this."""
+        self._gate.resume()
+
+    def wait_while_paused(self) -> None:
+        """For whoever feeds, between two frames: returns when it may go on, or need not any more."""
+        self._gate.wait(self.boundary, self._frames)
+
+    @property
+    def paused(self) -> bool:
+        return self._gate.paused
+
+    @property
+    def last_frame(self) -> int | None:
+        """The frame to stop after, where somebody named one."""
+        return self._gate.last
+
+    @property
+    def finished(self) -> bool:
+        """Whether the frame to stop after was fed."""
+        return self._gate.is_last(self._frames)
+
+    # ---- figures, for any thread ------------------------------------------------------------
 
     @property
     def frames(self) -> int:
@@ -217,56 +228,71 @@ class Measurement:
         return self._frames
 
     @property
+    def subsample(self) -> int:
+        """One frame in so many is counted, from the next one on."""
+        return self._agenda.steps.at(self._frames)
+
+    @property
+    def over(self) -> bool:
+        """Whether it was flushed or closed, so that no more frames come."""
+        return self._state != "open"
+
+    @property
+    def features(self) -> list[str]:
+        """The keys of all features that are or were measured, in report order."""
+        return self._agenda.measured.keys()
+
+    @property
+    def extractors(self) -> list[Extractor]:
+        """Those that are computed for the next frame; at the end, those that were for the last."""
+        if self._scheduler is None:
+            return list(self._agenda.measured)
+        return list(self._agenda.plans.at(max(self._frames - self.over, 0)))
+
+    @property
     def needs_chroma(self) -> bool:
         """Whether pictures must have chroma planes for what was added."""
-        return self._extractors.needs_chroma
+        return self._agenda.measured.needs_chroma
 
     @property
     def models(self) -> list[Model | ModelCollection]:
-        return [prediction.model for prediction in self._predictions]
+        """Those that hold at the next frame; at the end, those that held at the last."""
+        index = max(self._frames - self.over, 0)
+        return [slot.holders.at(index).model for slot in self._agenda.slots]
+
+    @property
+    def segments(self) -> list[Segment]:
+        """Which model holds where, of the frames fed so far."""
+        return self._reading().segments()
+
+    @property
+    def repredictions(self) -> int:
+        """How often frames that may have been read already were given to another model."""
+        return self._agenda.claims
+
+    def next_counted(self, index: int) -> int:
+        """The first frame from `index` on that subsampling counts."""
+        return next_counted(self._agenda.steps, index)
+
+    def last_counted(self, index: int) -> int:
+        """The last frame up to `index` that subsampling counts; -1 if there is none."""
+        return last_counted(self._agenda.steps, index)
 
     def score_at(self, index: int, name: str | None = None) -> float:
         """A frame's score, of the first model unless named; NotReady until its features exist."""
-        if name is None:
-            if not self._outputs:
-                raise FeatureError(
-                    "no model was added, so there are no scores: ask feature_at() for features"
-                )
-            name = next(iter(self._outputs))
-        if name not in self._outputs:
-            raise FeatureError(
-                f"no model is reported as '{name}': there are {', '.join(self._outputs) or 'none'}"
-            )
-        score = self._outputs[name].at(index, name) if self._scheduler and self._is_counted(index) else None
-        return self._answer(score, index, name)
+        return self._reading().score_at(index, name)
 
     def feature_at(self, index: int, key: str) -> float:
         """A frame's figure by its key; NotReady until it exists."""
-        if key in self._outputs:
-            return self.score_at(index, key)
-        known = self._extractors.all_keys()
-        if key not in known:
-            raise FeatureError(f"nothing named '{key}' is measured: there are {', '.join(known) or 'none'}")
-        value = self._collector.get(key, index) if self._scheduler else None
-        return self._answer(value, index, key)
+        return self._reading().feature_at(index, key)
 
     def predict_known(self) -> None:
         """Predict every frame whose features are known at once; score_at() then only looks them up."""
-        if self._scheduler is not None:
-            for prediction in self._predictions:
-                prediction.fill(self._frames, self.subsample)
+        self._reading().predict()
 
-    def _is_counted(self, index: int) -> bool:
-        return index >= 0 and index % self.subsample == 0
-
-    def _answer(self, value: float | None, index: int, name: str) -> float:
-        if value is not None:
-            return value
-        if 0 <= index < self._frames and index % self.subsample:
-            raise NotReady(f"frame {index} has no {name}, because one frame in {self.subsample} is measured")
-        if self._state != "open":
-            raise NotReady(f"frame {index} has no {name}: {self._frames} frames were measured")
-        raise NotReady(f"frame {index} has no {name} yet: feed more frames or flush")
+    def _reading(self) -> Reading:
+        # Arguments are evaluated from left to right, which Reading relies on.
+        return Reading(self._frames, self._agenda, self._collector, over=self.over)
 
     def pool(
         self,
@@ -278,24 +304,15 @@ class Measurement:
         """One figure for many frames: see Results.pool()."""
         return self.results().pool(name, method, first, last)
 
-    def results(self) -> Results:
-        """Everything known so far; all of it after flush()."""
-        if self._scheduler is None or self._geometry is None:
+    def results(self, *, partial: bool = False) -> Results:
+        """Everything known so far; all of it after flush(). `partial` pools what is there in any case."""
+        reading = self._reading()
+        if self._scheduler is None or self._intake.geometry is None:
             raise NoFramesError("no frame was measured, so there are no results")
-        self.predict_known()
-        keys = self._collector.keys
-        values, _ = self._collector.table(keys, self._frames)
         end = time.monotonic() if math.isnan(self._stopped) else self._stopped
-        return Results(
-            frames=list(range(0, self._frames, self.subsample)),
-            columns={key: np.ascontiguousarray(values[:: self.subsample, i]) for i, key in enumerate(keys)},
-            models=list(self._outputs),
-            model_labels={name: prediction.model.label for name, prediction in self._outputs.items()},
-            width=self._geometry.width,
-            height=self._geometry.height,
-            fps=self._frames / max(end - self._started, 1e-9),
+        return reading.results(
+            self._intake.geometry,
+            reading.frames / max(end - self._started, 1e-9),
+            partial=partial,
+            stopped_after=self._gate.last if self.finished else None,
         )
-
-
-def _describe(geometry: Geometry) -> str:
-    return f"{geometry.width}x{geometry.height} at {geometry.depth} bits"

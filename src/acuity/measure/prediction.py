@@ -1,11 +1,14 @@
-"""Scores of one model over a measurement: on demand for one frame, at once for all."""
+"""Scores of one model over a measurement: on demand for one frame, at once for many."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from acuity.errors import FeatureError
+from acuity.features import get_extractor
 from acuity.measure.collector import Collector
 
 if TYPE_CHECKING:
@@ -13,32 +16,49 @@ if TYPE_CHECKING:
 
 
 class Prediction:
-    """A model's score columns in a collector, predicted when asked for and then kept there."""
+    """A model and its scores, predicted when asked for and then kept.
 
-    def __init__(self, model: Model | ModelCollection, collector: Collector) -> None:
+    The scores are the model's own whichever frames it is reported for, so a model that comes back, or is
+    given earlier frames, finds them here; and no thread can overwrite another model's.
+    """
+
+    def __init__(
+        self, model: Model | ModelCollection, features: Collector, origin: object | None = None
+    ) -> None:
         self.model = model
+        self.origin = model if origin is None else origin  # what was asked for
         self.outputs = model.output_names()
-        self._inputs = model.feature_keys()
-        self._collector = collector
+        needed = model.extractors()
+        try:
+            self.extractors = tuple(get_extractor(name)(options) for name, options in needed)
+        except FeatureError as error:
+            raise FeatureError(f"the model '{model.label}' cannot be measured: {error}") from None
+        self.inputs = model.feature_keys()
+        self._features = features
+        self._scores = Collector()
+        self._scores.declare(self.outputs)
 
     def at(self, index: int, output: str) -> float | None:
         """One frame's score, or None while a feature it needs is missing."""
-        known = self._collector.get(output, index)
+        known = self._scores.get(output, index)
         if known is not None:
             return known
-        row = self._collector.row(self._inputs, index)
+        row = self._features.row(self.inputs, index)
         if row is None:
             return None
         scores = self.model.outputs(np.array([row]))
-        self._collector.write(index, {name: float(values[0]) for name, values in scores.items()})
+        self._scores.write(index, {name: float(values[0]) for name, values in scores.items()})
         return float(scores[output][0])
 
-    def fill(self, length: int, subsample: int) -> None:
-        """Predict every frame that has its features and no score yet, in one go."""
-        features, ready = self._collector.table(self._inputs, length)
-        _, scored = self._collector.table(self.outputs, length)
-        counted = np.zeros(length, bool)
-        counted[::subsample] = True
-        missing = np.flatnonzero(ready & counted & ~scored)
+    def fill(self, wanted: NDArray[np.bool_]) -> None:
+        """Predict all of these frames that have their features and no score yet, in one go."""
+        length = len(wanted)
+        features, ready = self._features.table(self.inputs, length)
+        _, scored = self._scores.table(self.outputs, length)
+        missing = np.flatnonzero(ready & wanted & ~scored)
         if len(missing):
-            self._collector.write_all(missing, self.model.outputs(features[missing]))
+            self._scores.write_all(missing, self.model.outputs(features[missing]))
+
+    def column(self, output: str, length: int) -> NDArray[np.float64]:
+        """The first scores; NaN where there is none."""
+        return self._scores.column(output, length)

@@ -6,6 +6,7 @@ submit() or drain() raises its error in the caller.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +19,20 @@ JobT = TypeVar("JobT")
 # One job waits for every so many being worked on, and at least one: enough to hide the feeder's own work,
 # for little memory.
 _THREADS_PER_WAITING: Final = 2
+# Each has pictures and scratch memory of its own; more than this is a typing error.
+MAX_THREADS: Final = 1024
+
+
+def available_threads() -> int:
+    """How many threads this process may run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> int:
+    """How many to run where so many were asked for; None and 0: all there are."""
+    if threads is not None and not 0 <= threads <= MAX_THREADS:
+        raise InputError(f"threads {threads} must be 1 to {MAX_THREADS}, or 0 for all there are")
+    return threads or available_threads()
 
 
 class Scheduler(Generic[JobT]):

@@ -1,8 +1,9 @@
 """Bootstrap collections: many models trained on resampled data, whose spread says how sure the score is."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,11 @@ Array = NDArray[np.float64]
 _STATISTICS = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 # Half the step over which the slope of the transform is taken, to carry the deviation through it.
 _DELTA = 0.01
+
+
+def member_name(name: str, number: int) -> str:
+    """The column of a member's scores; the base model is number 0 and goes by the collection's name."""
+    return f"{name}_{number:04d}" if number else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +69,13 @@ class ModelCollection(ReadsFeatures):
     def output_names(self) -> list[str]:
         statistics = (f"{self.name}_{statistic}" for statistic in _STATISTICS)
         return [*(model.name for model in self.models), *statistics]
+
+    def renamed(self, name: str) -> Self:
+        """The same under another name."""
+        base, *members = (
+            model.renamed(member_name(name, number)) for number, model in enumerate(self.models)
+        )
+        return replace(self, name=name, base=base, members=tuple(members))
 
     def _statistics(self, raw: Array) -> tuple[Array, Array, Array, Array]:
         """Statistics of the members' raw scores, brought through the first member's transform and clip."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from acuity.errors import ModelError
-from acuity.models.bootstrap import ModelCollection
+from acuity.models.bootstrap import ModelCollection, member_name
 from acuity.models.document import Section, read_document
 from acuity.models.inputs import ModelFeature, OptionValue, apply_overrides
 from acuity.models.model import Model
@@ -56,8 +56,7 @@ def _build_collection(document: Section, request: _Request) -> ModelCollection:
         )
     name = request.spec.name
     base, *members = (
-        _build_model(document.section(key), request, name if key == "0" else f"{name}_{int(key):04d}")
-        for key in numbered
+        _build_model(document.section(key), request, member_name(name, int(key))) for key in numbered
     )
     for key, member in zip(numbered[1:], members, strict=True):
         if member.kind != members[0].kind or member.kind not in _BOOTSTRAP_KINDS:

@@ -1,8 +1,9 @@
 """One model: from feature values to scores, in libvmaf's order of arithmetic."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,10 @@ class Model(ReadsFeatures):
 
     def output_names(self) -> list[str]:
         return [self.name]
+
+    def renamed(self, name: str) -> Self:
+        """The same under another name."""
+        return replace(self, name=name)
 
 
 def as_matrix(columns: Columns, features: int) -> Array:

@@ -1,0 +1,74 @@
+"""Epochs: a value for every frame, which changes at some of them.
+
+Which model holds, what is computed and which frames are counted are all such values. Epochs never change
+themselves: steering makes new ones, so whoever reads the old ones on another thread isn't disturbed.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar
+
+ValueT = TypeVar("ValueT")
+
+FOREVER: Final = sys.maxsize
+
+
+class Epochs(Generic[ValueT]):
+    """Values of all frames from 0 on; equal neighbours are one epoch."""
+
+    __slots__ = ("_starts", "_values")
+
+    def __init__(self, value: ValueT) -> None:
+        self._starts = [0]
+        self._values = [value]
+
+    def __len__(self) -> int:
+        """How many epochs there are."""
+        return len(self._starts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Epochs):
+            return NotImplemented
+        return self._starts == other._starts and self._values == other._values
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Epochs({dict(zip(self._starts, self._values, strict=True))})"
+
+    def at(self, index: int) -> ValueT:
+        return self._values[bisect_right(self._starts, index) - 1]
+
+    def spans(self, first: int = 0, stop: int = FOREVER) -> Iterator[tuple[int, int, ValueT]]:
+        """The epochs that have frames from `first` until `stop`, as (first, stop, value), not cut off."""
+        position = max(bisect_right(self._starts, first) - 1, 0)
+        while position < len(self._starts) and self._starts[position] < stop:
+            following = position + 1
+            end = self._starts[following] if following < len(self._starts) else FOREVER
+            yield self._starts[position], end, self._values[position]
+            position = following
+
+    def assign(self, value: ValueT, first: int, stop: int = FOREVER) -> Epochs[ValueT]:
+        """The same, but with this value for the frames from `first` until `stop`."""
+        if first >= stop:
+            return self
+        head = bisect_left(self._starts, first)
+        tail = bisect_right(self._starts, stop) - 1  # the epoch that goes on at `stop`
+        starts, values = self._starts[:head], self._values[:head]
+        _append(starts, values, first, value)
+        if stop < FOREVER:
+            _append(starts, values, stop, self._values[tail])
+            starts += self._starts[tail + 1 :]
+            values += self._values[tail + 1 :]
+        found = Epochs(value)
+        found._starts, found._values = starts, values
+        return found
+
+
+def _append(starts: list[int], values: list[ValueT], start: int, value: ValueT) -> None:
+    if not values or values[-1] != value:
+        starts.append(start)
+        values.append(value)

@@ -1,0 +1,139 @@
+"""Reading a measurement, also from other threads and while frames are fed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import FeatureError, NotReady
+from acuity.features.extractor import Geometry
+from acuity.measure.agenda import Agenda
+from acuity.measure.collector import Collector
+from acuity.measure.plan import ExtractorSet
+from acuity.measure.prediction import Prediction
+from acuity.measure.results import Results
+from acuity.measure.sampling import counted, is_counted
+from acuity.measure.segments import Segment, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A measurement as it stands at one moment; figures that come later may be there too.
+
+    The number of frames must be read before the agenda: it then holds whatever was decided for them.
+    """
+
+    frames: int
+    agenda: Agenda
+    collector: Collector
+    over: bool  # no more frames come
+
+    def score_at(self, index: int, name: str | None) -> float:
+        slots = self.agenda.slots
+        if name is None:
+            if not slots:
+                raise FeatureError(
+                    "no model was added, so there are no scores: ask feature_at() for features"
+                )
+            name = slots[0].name
+        slot = next((slot for slot in slots if slot.name == name), None) or self.agenda.outputs().get(name)
+        if slot is None:
+            there = ", ".join(self.agenda.outputs()) or "none"
+            raise FeatureError(f"no model is reported as '{name}': there are {there}")
+        if 0 <= index < self.frames and is_counted(self.agenda.steps, index):
+            holder = slot.holders.at(index)
+            if name not in holder.outputs:
+                raise NotReady(
+                    f"frame {index} has no {name}, because '{holder.model.label}' holds there, which has none"
+                )
+            score = holder.at(index, name)
+            if score is not None:
+                return score
+        raise self._missing(index, name)
+
+    def feature_at(self, index: int, key: str) -> float:
+        if key in self.agenda.outputs():
+            return self.score_at(index, key)
+        known = self.agenda.measured.keys()
+        if key not in known:
+            raise FeatureError(f"nothing named '{key}' is measured: there are {', '.join(known) or 'none'}")
+        if 0 <= index < self.frames:
+            value = self.collector.get(key, index)
+            if value is not None:
+                return value
+            if is_counted(self.agenda.steps, index) and not self.agenda.gives(key, index):
+                raise NotReady(f"frame {index} has no {key}, because it was not measured there")
+        raise self._missing(index, key)
+
+    def _missing(self, index: int, name: str) -> NotReady:
+        if 0 <= index < self.frames and not is_counted(self.agenda.steps, index):
+            step = self.agenda.steps.at(index)
+            return NotReady(f"frame {index} has no {name}, because one frame in {step} is measured")
+        if self.over:
+            return NotReady(f"frame {index} has no {name}: {self.frames} frames were measured")
+        return NotReady(f"frame {index} has no {name} yet: feed more frames or flush")
+
+    def segments(self) -> list[Segment]:
+        return [segment for slot in self.agenda.slots for segment in slot.segments(self.frames)]
+
+    def predict(self) -> None:
+        """Predict every frame whose features are known."""
+        if not self.frames:
+            return
+        wanted = np.zeros(self.frames, bool)
+        wanted[counted(self.agenda.steps, self.frames)] = True
+        for slot in self.agenda.slots:
+            spans = list(slot.holders.spans(0, self.frames))
+            for holder in dict.fromkeys(holder for _, _, holder in spans):
+                own = wanted
+                if len(spans) > 1:
+                    own = np.zeros(self.frames, bool)
+                    for first, stop, other in spans:
+                        if other is holder:
+                            own[first:stop] = wanted[first:stop]
+                holder.fill(own)
+
+    def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
+        """All figures known so far."""
+        self.predict()
+        rows = counted(self.agenda.steps, self.frames)
+        plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
+        keys = ExtractorSet(extractor for plan in plans for extractor in plan).keys()
+        columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
+        labels: dict[str, str] = {}
+        for slot in self.agenda.slots:
+            for output in slot.outputs(max(self.frames, 1)):
+                columns[output], labels[output] = self._scores(slot, output, rows)
+        segments = self.segments()
+        if len(self.agenda.plans) > 1 or len(segments) > len(self.agenda.slots):
+            partial = True
+            # What started, and was neither settled nor counted before the frames or its time ended.
+            columns = {key: c for key, c in columns.items() if key in labels or not np.isnan(c).all()}
+        return Results(
+            frames=rows.tolist(),
+            columns=columns,
+            models=list(labels),
+            model_labels=labels,
+            width=geometry.width,
+            height=geometry.height,
+            fps=fps,
+            partial=partial,
+            segments=segments,
+            steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
+            stopped_after=stopped_after,
+        )
+
+    def _scores(self, slot: Slot, output: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
+        """A score column over all who hold, and the label of the last of them."""
+        values = np.full(self.frames, np.nan)
+        label = ""
+        known: dict[Prediction, NDArray[np.float64]] = {}
+        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+            if output in holder.outputs:
+                if holder not in known:
+                    known[holder] = holder.column(output, self.frames)
+                values[first:stop] = known[holder][first:stop]
+                label = holder.model.label
+        return values[rows], label

@@ -1,0 +1,111 @@
+"""Steering: another model in the middle of a clip, and no figure that it would not give from the start.
+
+A model holds from the first frame whose features are all exact. Where it needs extractors that were not
+running they start with the next frame; those that look at neighbours may need a frame or two until what they
+say doesn't depend on when they started, and the model before holds until then. Extractors run on for as long
+as frames that were fed wait for them, and stop when nobody needs them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from acuity.errors import FeatureError
+from acuity.features.extractor import Extractor, Geometry
+from acuity.measure.agenda import Agenda
+from acuity.measure.collector import Collector
+from acuity.measure.epochs import Epochs
+from acuity.measure.prediction import Prediction
+
+if TYPE_CHECKING:
+    from acuity.models import Model, ModelCollection
+
+# Models that were swapped in lately; one of them that comes back isn't loaded again.
+_REMEMBERED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """What a change of model comes to."""
+
+    first: int  # the frame from which the new model holds
+    waits_for: list[str]  # its features that aren't exact before; empty if it holds from the next frame on
+    starts: list[str]  # its features that were not measured and are from the next frame on, or from `first`
+
+
+class Candidates:
+    """Models as predictions under the name they are reported as."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._made: OrderedDict[tuple[str, Hashable], Prediction] = OrderedDict()
+
+    def get(self, model: Model | ModelCollection | str, name: str | None = None) -> Prediction:
+        """The prediction by this model, under a name of its own choice unless one is given."""
+        if name is not None and (name, model) in self._made:
+            self._made.move_to_end((name, model))
+            return self._made[name, model]
+        loaded = model
+        if isinstance(loaded, str):
+            from acuity.models import load_model
+
+            loaded = load_model(loaded)
+        if name is not None and loaded.name != name:
+            loaded = loaded.renamed(name)
+        prediction = Prediction(loaded, self._collector)
+        self._made[loaded.name, model] = prediction
+        if len(self._made) > _REMEMBERED:
+            self._made.popitem(last=False)
+        return prediction
+
+
+def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:
+    """Refuse a model whose scores would go by the names of another's; those of one slot may."""
+    taken = {output for slot in agenda.slots if slot.name != besides for output in slot.outputs()}
+    for name in prediction.outputs:
+        if name in taken:
+            raise FeatureError(
+                f"two models would both be reported as '{name}': tell them apart by adding :name=LABEL "
+                f"to '{prediction.model.label}'"
+            )
+
+
+def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: int) -> None:
+    """Refuse what cannot be computed from the pictures that are being fed."""
+    for extractor in extractors:
+        extractor.check_size(geometry)
+        if extractor.needs_chroma and planes == 1:
+            raise FeatureError(
+                f"{extractor.name} needs chroma, and the pictures come without: ask for it at the start"
+            )
+
+
+def swap_model(
+    agenda: Agenda, name: str, prediction: Prediction, now: int, *, repredict: bool
+) -> tuple[Agenda, Swap]:
+    """The agenda in which the model reported as `name` is another as soon as can be; `now` is the next frame.
+
+    With `repredict` it is also given the frames before that have all its features.
+    """
+    if now == 0:
+        slot = replace(agenda.slot(name), holders=Epochs(prediction))
+        return agenda.put(slot).restarted(), Swap(0, [], [])
+    ready = {extractor: agenda.ready(extractor, now) for extractor in prediction.extractors}
+    first = max([now, *ready.values()])
+    running = agenda.plans.at(now - 1).extractors
+    found = agenda.put(agenda.slot(name).hand_over(prediction, now, first)).planned(now)
+    if repredict:
+        earlier = found.kept(prediction.extractors, first)
+        given = found.slot(name).give(prediction, earlier)
+        found = replace(found.put(given), claims=found.claims + 1)
+    late = [extractor for extractor, settled in ready.items() if settled > now]
+    missing = [extractor for extractor in ready if extractor.identity not in running]
+    return found, Swap(first, _inputs_from(prediction, late), _inputs_from(prediction, missing))
+
+
+def _inputs_from(prediction: Prediction, extractors: list[Extractor]) -> list[str]:
+    provided = {key for e in extractors for late in (False, True) for key in e.keys(late=late)}
+    return [key for key in prediction.inputs if key in provided]

@@ -1,0 +1,115 @@
+"""Steering at its edges: what is refused, what is said of frames without figures, what it must not cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from acuity.errors import ClosedError, FeatureError, InputError, ModelError, NotReady
+from acuity.features.vif import Vif
+from acuity.measure import Measurement
+from acuity.measure.agenda import Agenda
+from acuity.models import load_model
+from steered import model, pictures, unsteered
+
+
+def test_models_are_those_in_force() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(model("still"))
+        assert measurement.models == [model("still")]
+        for index in range(5):
+            measurement.add(*pictures(index))
+        assert measurement.swap_model("vmaf", model("average")).first == 6
+        assert measurement.models == [model("still")]
+        measurement.add(*pictures(5))
+        assert measurement.models == [model("average")]
+        measurement.flush()
+        assert measurement.models == [model("still")]  # it never came to hold
+
+
+def test_by_name_and_under_the_slots_name() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_model("version=vmaf_v0.6.1:name=first")
+        measurement.add(*pictures(0))
+        measurement.swap_model("first", "vmaf_v0.6.1neg")
+        measurement.add(*pictures(1))
+        measurement.flush()
+        assert [(s.name, s.label) for s in measurement.segments] == [
+            ("first", "vmaf_v0.6.1"),
+            ("first", "vmaf_v0.6.1neg"),
+        ]
+        assert measurement.models[0].name == "first"
+        assert measurement.score_at(1, "first") == unsteered("neg", 2).columns["vmaf"][1]
+
+
+def test_wrong_swaps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(model("v0.6.1"))
+        measurement.add_model(model("still").renamed("vmaf_0001"))
+        for index in range(3):
+            measurement.add(*pictures(index))
+        agenda: Agenda = measurement._agenda
+        with pytest.raises(FeatureError, match="no model is reported as 'neg': there are vmaf, vmaf_0001"):
+            measurement.swap_model("neg", model("neg"))
+        with pytest.raises(ModelError, match="vmaf_v9"):
+            measurement.swap_model("vmaf", "vmaf_v9")
+        with pytest.raises(FeatureError, match="both be reported as 'vmaf_0001'"):
+            measurement.swap_model("vmaf", model("bag"))
+        with pytest.raises(InputError, match="subsample -1"):
+            measurement.set_subsample(-1)
+        monkeypatch.setattr(Vif, "min_size", 1000)
+        with pytest.raises(FeatureError, match="vif needs pictures of at least 1000x1000"):
+            measurement.swap_model("vmaf", model("neg"))
+        monkeypatch.undo()
+        monkeypatch.setattr(Vif, "needs_chroma", True)
+        with pytest.raises(FeatureError, match="vif needs chroma, and the pictures come without"):
+            measurement.swap_model("vmaf", model("neg"))
+        assert measurement._agenda is agenda
+        measurement.flush()
+        with pytest.raises(ClosedError, match="was flushed"):
+            measurement.swap_model("vmaf", model("neg"))
+        with pytest.raises(ClosedError, match="was flushed"):
+            measurement.set_subsample(2)
+
+
+def test_frames_without_a_figure_say_why() -> None:
+    late = "integer_motion3_mffw_mma"
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(model("still"))
+        for index in range(10):
+            if index == 4:
+                measurement.swap_model("vmaf", model("bag"))
+            if index == 6:
+                assert measurement.swap_model("vmaf", model("wide average")).first == 8
+            measurement.add(*pictures(index))
+        with pytest.raises(
+            NotReady, match=r"frame 1 has no vmaf_bagging, because '.*still.json' holds there"
+        ):
+            measurement.score_at(1, "vmaf_bagging")
+        with pytest.raises(
+            NotReady, match="frame 8 has no integer_vif_scale0_egl_1, because it was not meas"
+        ):
+            measurement.feature_at(8, "integer_vif_scale0_egl_1")
+        with pytest.raises(NotReady, match=f"frame 7 has no {late}, because it was not measured there"):
+            measurement.feature_at(7, late)
+        with pytest.raises(NotReady, match=f"frame 9 has no {late} yet: feed more"):
+            measurement.feature_at(9, late)
+        measurement.flush()
+        assert measurement.feature_at(9, late) >= 0
+
+
+def test_many_swaps_cost_no_memory() -> None:
+    """Also those to ever new models, as long as no frame is measured for them."""
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(model("v0.6.1"))
+        measurement.add(*pictures(0))
+        for number in range(200):
+            spec = f"vmaf_v0.6.1:vif.vif_enhn_gain_limit={1 + number / 10}"
+            made = model("bag") if number % 5 == 0 else load_model(spec)
+            measurement.swap_model("vmaf", made, repredict=number % 2 == 0)
+        measurement.swap_model("vmaf", model("wide average"))
+        assert len(measurement._candidates._made) <= 8
+        assert len(measurement._collector._runs) <= 3
+        assert len(measurement._agenda.plans) <= 4
+        assert len(measurement._collector._columns) < 40
+        assert len(measurement.features) < 40
+        measurement.flush()

@@ -1,0 +1,109 @@
+"""Reports of a steered measurement: marks where each model holds, and figures only where they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from acuity.measure import Measurement, Results
+from acuity.report import render_report
+from acuity.score_report import ScoreReport
+from acuity.video.timeline import Timeline
+from moving_pictures import pair
+
+MARKS = {
+    "segments": [
+        {"name": "vmaf", "label": "vmaf_v0.6.1", "first": 0, "last": 3},
+        {"name": "vmaf", "label": "vmaf_v0.6.1neg", "first": 4, "last": 8},
+    ],
+    "subsample": [{"first": 0, "every": 1}, {"first": 6, "every": 2}],
+    "stopped_after": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def report() -> ScoreReport:
+    return measure(steered=True)
+
+
+def measure(*, steered: bool) -> ScoreReport:
+    with Measurement(2) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        for index in range(9):
+            if steered and index == 4:
+                measurement.swap_model("vmaf", "vmaf_v0.6.1neg")
+            if steered and index == 6:
+                measurement.set_subsample(2)
+                measurement.stop_after(8)
+            measurement.add(*pair(index))
+        measurement.flush()
+        return ScoreReport(
+            results=measurement.results(),
+            models=measurement.models,
+            chosen="vmaf_v0.6.1",
+            notes=[],
+            input={},
+            timeline=Timeline(None, None, variable=False),
+            threads=measurement.threads,
+            instruction_set=measurement.instruction_set,
+            seconds=1.0,
+        )
+
+
+def text(results: Results, format: str, **extra: Any) -> str:
+    return "".join(render_report(results, format, "max", extra=extra))
+
+
+def test_the_document_says_who_holds_where(report: ScoreReport) -> None:
+    document = json.loads(json.dumps(report.to_dict(per_frame=True), allow_nan=False))
+    assert document["model"] == "vmaf_v0.6.1neg"
+    assert document["model_chosen_by"] == "caller"  # not by resolution any more
+    assert document["frames"] == 8
+    assert document["per_frame"]["frame"] == [0, 1, 2, 3, 4, 5, 6, 8]
+    assert document["per_frame"]["integer_adm2"][4:] == [None] * 4
+    marks = document["steering"]
+    for segment, plain in zip(marks["segments"], MARKS["segments"], strict=True):  # type: ignore[arg-type]
+        assert {key: segment[key] for key in plain} == plain
+        for method in ("min", "max", "mean", "harmonic_mean"):
+            assert segment[method] == report.pool("vmaf", method, segment["first"], segment["last"])
+    assert [segment["frames"] for segment in marks["segments"]] == [4, 4]
+    assert marks["subsample"] == MARKS["subsample"]
+    assert marks["stopped_after"] == 8
+    assert document["features"]["integer_adm2"]["mean"] == report.pool("integer_adm2")
+    assert document["models"][0]["mean"] == report.score == report.pool("vmaf")
+
+
+def test_json_reports_carry_marks_and_leave_out_what_is_missing(report: ScoreReport) -> None:
+    written = json.loads(text(report.results, "json", acuity=report.about()))
+    assert written["acuity"]["steering"] == MARKS
+    metrics = {frame["frameNum"]: frame["metrics"] for frame in written["frames"]}
+    assert "integer_adm2" in metrics[3]
+    assert "integer_adm2_egl_1" not in metrics[3]
+    assert "integer_adm2" not in metrics[4]
+    assert metrics[4]["vmaf"] == report.results.columns["vmaf"][4]
+    assert written["pooled_metrics"]["integer_adm2"]["mean"] == pytest.approx(
+        sum(metrics[index]["integer_adm2"] for index in range(4)) / 4
+    )
+
+
+def test_other_formats_keep_columns_apart(report: ScoreReport) -> None:
+    rows = list(csv.DictReader(io.StringIO(text(report.results, "csv"))))
+    assert [row["Frame"] for row in rows] == ["0", "1", "2", "3", "4", "5", "6", "8"]
+    assert [bool(row["integer_adm2"]) for row in rows] == [True] * 4 + [False] * 4
+    assert [bool(row["integer_adm2_egl_1"]) for row in rows] == [False] * 4 + [True] * 4
+    frames = ElementTree.fromstring(text(report.results, "xml")).findall("frames/frame")
+    assert ["integer_adm2" in frame.attrib for frame in frames] == [True] * 4 + [False] * 4
+    assert "frame: 4|" in text(report.results, "sub")
+
+
+def test_nothing_is_marked_where_nobody_steered() -> None:
+    report = measure(steered=False)
+    assert report.marks() == {}
+    assert "steering" not in report.to_dict()
+    assert "steering" not in report.about()
+    assert report.to_dict()["model_chosen_by"] == "resolution"
