@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
         AcuityError,
         BackendError,
         ClosedError,
+        EmbeddedError,
         FeatureError,
         FormatError,
         InputError,
@@ -26,6 +27,7 @@ if _typing.TYPE_CHECKING:
         PairingError,
         TruncatedError,
     )
+    from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
     from acuity.report import write_report
@@ -47,6 +49,7 @@ _HOMES: _typing.Final = {
         "AcuityError",
         "BackendError",
         "ClosedError",
+        "EmbeddedError",
         "FeatureError",
         "FormatError",
         "InputError",
@@ -57,6 +60,7 @@ _HOMES: _typing.Final = {
         "PairingError",
         "TruncatedError",
     ),
+    "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
     "acuity.report": ("write_report",),
@@ -76,6 +80,9 @@ __all__ = [
     "BackendError",
     "BoundarySnapshot",
     "ClosedError",
+    "EmbeddedConfig",
+    "EmbeddedError",
+    "EmbeddedServer",
     "FeatureError",
     "FormatError",
     "FrameBoundary",

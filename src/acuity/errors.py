@@ -17,11 +17,15 @@
     │   ├── JobTimeout               it took longer than it may
     │   ├── JobCancelled             somebody asked for it to stop
     │   └── QueueFull                too much work is waiting already
+    ├── EmbeddedError (RuntimeError) a server inside a measuring process that can't do what it is asked
+    │   └── CommandQueueFull         too many commands wait for a frame boundary already
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
 
 Messages are one sentence for people: they name the file, the value and what to do next.
 """
+
+from typing import Final
 
 
 class AcuityError(Exception):
@@ -86,6 +90,16 @@ class JobCancelled(JobError):
 
 class QueueFull(JobError):
     """Too much work is waiting already."""
+
+
+class EmbeddedError(AcuityError, RuntimeError):
+    """A server inside a measuring process can't be started so, or the measurement can't be steered so."""
+
+
+class CommandQueueFull(EmbeddedError):
+    """Too many commands wait for a frame boundary already; none was sent."""
+
+    code: Final = "VMAF_ERR_MCP_QUEUE_FULL"  # as clients are told
 
 
 class OutputError(AcuityError, OSError):

@@ -25,6 +25,8 @@ _MODEL_BY_SIZE: Final = ((3840, 2160, "vmaf_4k_v0.6.1"), (0, 0, "vmaf_v0.6.1"))
 
 # Told before the first frame: what is going to be compared, the models, and which one 'auto' stands for.
 StartCallback = Callable[[Pairing, list[AnyModel], str | None], None]
+# Given the measurement before its first frame, and how many frames there are if known.
+AttachCallback = Callable[[Measurement, int | None], None]
 
 
 def model_for_size(width: int, height: int) -> str:
@@ -56,14 +58,16 @@ def run_request(
     running_mean: bool = True,
     every: float = 0.0,
     started: StartCallback | None = None,
+    attach: AttachCallback | None = None,
 ) -> ScoreReport:
     """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
 
-    `progress` is called after every frame, or at most once in `every` seconds.
+    `progress` is called after every frame, or at most once in `every` seconds. What `attach` does with the
+    measurement is its own business; it can still be read when this has returned.
     """
     try:
         with Measurement(request.threads, request.subsample, request.instruction_set) as measurement:
-            return _run(request, measurement, _Telling(progress, running_mean, every, started))
+            return _run(request, measurement, _Telling(progress, running_mean, every, started, attach))
     finally:
         for video in (request.reference, request.distorted):
             if not isinstance(video, str | os.PathLike):
@@ -78,6 +82,7 @@ class _Telling:
     running_mean: bool
     every: float
     started: StartCallback | None
+    attach: AttachCallback | None
 
 
 def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
@@ -93,6 +98,8 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             _add_models(measurement, request, [chosen])
         if telling.started is not None:
             telling.started(pairing, measurement.models, chosen)
+        if telling.attach is not None:
+            telling.attach(measurement, pairing.length)
         begin = time.monotonic()
         feed(
             measurement,

@@ -19,8 +19,9 @@ import json
 import os
 import sys
 
+from acuity.cli.embedded import embedded
 from acuity.cli.progress import for_people
-from acuity.cli.score_options import check_pools, configure, report_format, request
+from acuity.cli.score_options import check_pools, configure, embedding, report_format, request
 from acuity.cli.scoring import check_target, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
@@ -37,10 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_target(arguments.output, (arguments.reference, arguments.distorted))
     quiet = arguments.quiet or arguments.json
-    report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce)
-    if arguments.output is not None:
-        _write(report, arguments.output, format, arguments.precision)
-    print("\n".join(_answer(report, arguments)))
+    with embedded("acuity", embedding(arguments)) as attach:
+        report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach)
+        if arguments.output is not None:
+            _write(report, arguments.output, format, arguments.precision)
+        print("\n".join(_answer(report, arguments)))
+        sys.stdout.flush()
     return 0
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from acuity.backends import start_backend
+from acuity.cli.embedded import OPTIONS, Wanted, port
 from acuity.cli.getopt import UsageError
 from acuity.cli.vmaf_options import DAMAGED, PAIRING
 from acuity.scoring import AUTO, Request
@@ -45,6 +46,16 @@ def rate(text: str) -> Fraction:
     if not 0 < number <= 1000:
         raise argparse.ArgumentTypeError(f"'{text}' is no frame rate: write it as 25 or 30000/1001")
     return number
+
+
+def _port(text: str) -> int:
+    try:
+        return port(text)
+    except ValueError as why:
+        raise argparse.ArgumentTypeError(f"'{text}' {why}") from None
+
+
+_SWITCH: Final[dict[str, Any]] = {"action": "store_true"}
 
 
 def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -104,6 +115,14 @@ GROUPS: Final = {
         _entry("--cpu", help="instruction set, as 'acuity backends' lists them", metavar="SET"),
         _entry("--backend", help="auto or cpu", default="auto", metavar="NAME"),
     ),
+    "for agents, while it runs": tuple(
+        _entry(
+            f"--{name.replace('_', '-')}",
+            help=text,
+            **({"metavar": value, "type": _port if value == "PORT" else str} if value else _SWITCH),
+        )
+        for name, value, text in OPTIONS
+    ),
 }
 
 
@@ -139,6 +158,11 @@ def request(arguments: argparse.Namespace) -> Request:
         subsample=arguments.subsample,
         instruction_set=arguments.cpu,
     )
+
+
+def embedding(arguments: argparse.Namespace) -> Wanted:
+    """Where agents may connect while it runs."""
+    return Wanted(arguments.enable_mcp_sse, arguments.enable_mcp_uds, arguments.enable_mcp_stdio)
 
 
 def report_format(arguments: argparse.Namespace) -> str:

@@ -11,20 +11,27 @@ from acuity.errors import OutputError
 if TYPE_CHECKING:
     from acuity.cli.progress import Progress
     from acuity.score_report import ScoreReport
-    from acuity.scoring import Request, StartCallback
+    from acuity.scoring import AttachCallback, Request, StartCallback
 
 
 def score_with(
-    progress: Progress | None, request: Request, started: StartCallback | None = None
+    progress: Progress | None,
+    request: Request,
+    started: StartCallback | None = None,
+    attach: AttachCallback | None = None,
 ) -> ScoreReport:
     """Score, and show progress if there is any to be shown."""
     from acuity.scoring import run_request
 
     if progress is None:
-        return run_request(request, started=started)
+        return run_request(request, started=started, attach=attach)
     try:
         return run_request(
-            request, progress=progress.frame, running_mean=progress.wants_mean, started=started
+            request,
+            progress=progress.frame,
+            running_mean=progress.wants_mean,
+            started=started,
+            attach=attach,
         )
     finally:
         progress.done()

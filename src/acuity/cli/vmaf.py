@@ -6,12 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from acuity.cli.embedded import embedded
 from acuity.cli.exits import guarded
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
     from acuity.score_report import ScoreReport
-    from acuity.scoring import Request
+    from acuity.scoring import AttachCallback, Request
     from acuity.video.notes import Note
 
 
@@ -48,6 +49,11 @@ def _list_backends(_: Settings) -> int:
 
 
 def _score(settings: Settings) -> int:
+    with embedded("vmaf", settings.embedded) as attach:
+        return _score_with(settings, attach)
+
+
+def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     from acuity.cli.presets import check_preset
     from acuity.cli.progress import Meter
     from acuity.cli.scoring import check_target, score_with
@@ -59,14 +65,16 @@ def _score(settings: Settings) -> int:
     if settings.output is not None:
         check_target(settings.output, (settings.reference, settings.distorted))
     meter = sys.stderr.isatty() and not settings.quiet
-    report = score_with(Meter(sys.stderr) if meter else None, request)
+    report = score_with(Meter(sys.stderr) if meter else None, request, attach=attach)
     if not settings.quiet:
         _say_notes(report.notes)
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):
             print(line, file=sys.stderr)
     if settings.output is not None:
-        write_report(report.results, settings.output, settings.format, settings.precision)
+        marks = report.marks()  # libvmaf's layout, unless somebody steered
+        extra = {"acuity": marks} if marks else None
+        write_report(report.results, settings.output, settings.format, settings.precision, extra=extra)
     return 0
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from acuity.backends import BACKENDS
+from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
 from acuity.cli.presets import Preset, find_preset
 
@@ -52,6 +53,7 @@ class Settings:
     quiet: bool = False
     backend: str = "auto"
     excluded: set[str] = field(default_factory=set)
+    embedded: embedded.Wanted = field(default_factory=embedded.Wanted)
     action: str = "score"  # or "help", "version", "list_backends"
 
     @property
@@ -121,6 +123,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("cpumask", "forbid instruction sets; the scores are the same. x86: 1 SSE2, 2 SSSE3, 4 SSE4.1, "
          "8 AVX2, 16 AVX-512; ARM: 1 NEON", "c", "BITS", unsigned, section=_WORK),
     Flag("gpumask", "anything but 0 keeps 'auto' off GPUs", "", "BITS", unsigned, section=_WORK),
+    *(Flag(name, text, "", value, embedded.port if value == "PORT" else str, section=_WORK)
+      for name, value, text in embedded.OPTIONS),
     Flag("quiet", "no frame meter; with -o, no score on stderr either", "q", section=_WORK),
     Flag("list_backends", "print the backends as JSON and stop", section=_MORE),
     Flag("version", "print the version and stop", "v", section=_MORE),
@@ -149,6 +153,10 @@ def _pair(option: str) -> _Setter:
     return lambda s, v: s.pairing.__setitem__(option, v)
 
 
+def _embed(attribute: str) -> _Setter:
+    return lambda s, v: setattr(s.embedded, attribute, v)
+
+
 def _exclude(name: str) -> _Setter:
     return lambda s, v: s.excluded.add(name)
 
@@ -164,6 +172,7 @@ _SETTERS: Final[dict[str, _Setter]] = {
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
     **{name: _pair(name) for name in PAIRING},
+    **{name: _embed(name.removeprefix("enable_mcp_")) for name, _, _ in embedded.OPTIONS},
     "aom_ctc": _preset("aom_ctc"),
     "nflx_ctc": _preset("nflx_ctc"),
 }

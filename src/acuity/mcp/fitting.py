@@ -30,10 +30,15 @@ def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]
     frames = document.get("frames")
     if not frames or include_frames or (include_frames is None and _size(frames) <= _MOST):
         return document
+    return without_frames(document, len(frames))
+
+
+def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
+    """The document where the figures of so many frames are left out, and how to read them."""
     report = document.get("report")
     where = f"read {report}.csv or {report}?frames=0-499" if report else "ask with include_frames: true"
-    remedy = f"the figures of {len(frames)} frames are left out: {where}"
-    return {**document, "frames": [], "frames_omitted": {"count": len(frames), "remedy": remedy}}
+    remedy = f"the figures of {count} frames are left out: {where}"
+    return {**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}}
 
 
 def _size(frames: list[Any]) -> float:

@@ -51,8 +51,10 @@ class Listen:
         *,
         most_streams: int = 256,
         most_names: int = 256,  # tasks and resources that one stream may name
+        along: Callable[[], dict[str, Any]] | None = None,  # for the `_meta` of every change, as it is sent
     ) -> None:
         self._bus = bus
+        self._along = along or dict
         self._tasks = tasks
         self._most_streams = most_streams
         self._most_names = most_names
@@ -125,7 +127,7 @@ class Listen:
 
     async def _notification(self, event: Event, meta: dict[str, Any]) -> types.ServerNotification | None:
         if not isinstance(event, TaskChanged):
-            return event_to_notification(event, meta)
+            return event_to_notification(event, {**self._along(), **meta})
         assert self._tasks is not None
         task = await self._tasks.get(event.task_id)
         if task is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import mcp_types as types
 
@@ -16,7 +16,6 @@ from acuity.models.shelf import FORMATS
 
 if TYPE_CHECKING:
     from acuity.mcp.paths import AllowedPaths
-    from acuity.mcp.services import Services
 
 _LIST: Final = """\
 The model files of this server, by name, with their path, format and size, and whether this version can \
@@ -37,7 +36,14 @@ _NAME: Final = (
 )
 
 
-def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
+class HasPaths(Protocol):
+    """What a server has to have for these tools."""
+
+    @property
+    def paths(self) -> AllowedPaths: ...
+
+
+def tools(services: HasPaths, models: ModelList | None = None) -> list[Tool]:
     """list_models and describe_model; the list may be shared with whoever else shows models."""
     models = models or ModelList()
 

@@ -42,6 +42,11 @@ class Framing(Protocol):
 
     def wrap(self, payload: bytes) -> bytes: ...
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a message has begun whose end has not come yet."""
+        ...
+
 
 class Lines:
     """A message for each line. One that is too long is skipped up to its end."""
@@ -73,6 +78,10 @@ class Lines:
 
     def wrap(self, payload: bytes) -> bytes:
         return payload + b"\n"
+
+    @property
+    def waiting(self) -> bool:
+        return self._skipping or bool(self._buffer)
 
     def _finish(self, line: bytes, frames: list[Frame]) -> None:
         line = line.strip()
@@ -117,6 +126,10 @@ class ContentLength:
 
     def wrap(self, payload: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%b" % (len(payload), payload)
+
+    @property
+    def waiting(self) -> bool:
+        return not self._lost and bool(self._length is not None or self._skip or self._buffer)
 
     def _step(self, frames: list[Frame]) -> bool:
         """Take one thing off the buffer; whether there may be more to take."""
@@ -176,6 +189,10 @@ class Auto:
 
     def wrap(self, payload: bytes) -> bytes:
         return (self._chosen or Lines(self._limit)).wrap(payload)
+
+    @property
+    def waiting(self) -> bool:
+        return self._chosen is not None and self._chosen.waiting
 
 
 FRAMINGS: Final[dict[str, Callable[[int], Framing]]] = {

@@ -49,14 +49,18 @@ async def serve_http(
     *,
     write_timeout: float = 30.0,
     request_timeout: float = REQUEST_TIMEOUT,
+    protocol: type[asyncio.Protocol] | None = None,
     connections: int = 256,
 ) -> AsyncIterator[HttpEndpoint]:
-    """Serve an application until the block ends; raises SettingsError where the address can't be used."""
+    """Serve an application until the block ends; raises SettingsError where the address can't be used.
+
+    `protocol` is a class of connections in place of the usual one.
+    """
     listener = bind(Address(host, port))
     stoppable = _Stoppable(app)
     config = uvicorn.Config(
         stoppable,
-        http=protocol_with(write_timeout, request_timeout),
+        http=protocol or protocol_with(write_timeout, request_timeout),
         ws="none",
         loop="none",
         lifespan="on",

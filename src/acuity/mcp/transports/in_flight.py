@@ -27,6 +27,13 @@ class InFlight:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def __contains__(self, request_id: object) -> bool:
+        return (
+            bool(self._ids)
+            and isinstance(request_id, int | str)
+            and coerce_request_id(request_id) in self._ids
+        )
+
     def begin(self, request_id: RequestId) -> None:
         """Note a request; Refused if one with its id is still unanswered.
 

@@ -56,6 +56,11 @@ class Sessions(StreamableHTTPSessionManager):
         if not _is_stateless(scope) or not await serve_exchange(self.app, state, scope, receive, send):
             await self._handle_request(scope, receive, send)
 
+    def find(self, session_id: str) -> Session | None:
+        """The session of that id, if there is one."""
+        found = self._server_instances.get(session_id)
+        return found if isinstance(found, Session) else None
+
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         """As the SDK does it, except for the transport's class and log, and that idle sessions make room."""
         if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:

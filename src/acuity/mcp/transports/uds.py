@@ -47,12 +47,13 @@ def listening(path: Path) -> Iterator[socket.socket]:
     with _alone_in(path.parent):
         _make_room(path)
         listener = _bound(path)
-    ours = os.stat(path)
+    ours, owner = os.stat(path), os.getpid()
     try:
         yield listener
     finally:
         listener.close()
-        _remove(path, ours)
+        if os.getpid() == owner:  # a forked child has a copy of this block, not of the server
+            _remove(path, ours)
 
 
 class UdsEndpoint:
@@ -201,16 +202,15 @@ def _make_room(path: Path) -> None:
 
 def _bound(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o077)
     try:
+        # Its file is made with this mode. The umask would do as well, but belongs to the whole process.
+        os.fchmod(listener.fileno(), 0o700)
         listener.bind(str(path))
         listener.listen(_BACKLOG)
         listener.setblocking(False)
     except OSError as error:
         listener.close()
         raise SettingsError(f"can't make the socket '{path}': {error.strerror}") from None
-    finally:
-        os.umask(before)
     return listener
 
 

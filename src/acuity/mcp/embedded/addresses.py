@@ -1,0 +1,86 @@
+"""The addresses of a measurement's resources, and what may follow them.
+
+    acuity://measurement/status
+    acuity://measurement/scores?frames=0-499
+    acuity://measurement/report?frames=0-499
+    acuity://measurement/report.csv
+
+With ?rate=N an address that is subscribed to is told of at most N times a second; reading it is the same
+with and without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from acuity.text import one_line
+
+MEASUREMENT: Final = "acuity://measurement"
+STATUS: Final = f"{MEASUREMENT}/status"
+SCORES: Final = f"{MEASUREMENT}/scores"
+REPORT: Final = f"{MEASUREMENT}/report"
+TABLE: Final = f"{REPORT}.csv"
+
+SLOWEST: Final = 0.1
+FASTEST: Final = 100.0
+# Times a second, unless the client says otherwise. A report is long, and nobody reads it as it changes.
+RATES: Final[Mapping[str, float]] = {STATUS: 5.0, SCORES: 5.0, REPORT: 1.0, TABLE: 1.0}
+
+_LONGEST: Final = 256  # characters
+_RANGE: Final = re.compile(r"(\d{1,12})-(\d{1,12})")
+_FRAMED: Final = (SCORES, REPORT, TABLE)  # those that can be had in part
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A resource, and how it is asked for."""
+
+    resource: str  # one of RATES
+    rate: float  # times a second
+    frames: range | None = None  # by number; None: whatever it shows by itself
+
+
+def parse(uri: str) -> Address | None:
+    """What a URI asks for; None where it is of another family, MCPError where it makes no sense."""
+    resource, _, query = uri.partition("?")
+    if resource not in RATES:
+        return None
+    if len(uri) > _LONGEST:
+        raise _refused(resource, f"the address has {len(uri)} characters, {_LONGEST} are the most")
+    rate, frames = RATES[resource], None
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        if key == "rate":
+            rate = _rate(uri, value)
+        elif key == "frames" and resource in _FRAMED:
+            frames = _frames(uri, value)
+        else:
+            raise _refused(uri, f"'{key}' is not understood in '{uri}': write ?rate=5 or ?frames=0-499")
+    return Address(resource, rate, frames)
+
+
+def _rate(uri: str, value: str) -> float:
+    try:
+        rate = float(value)
+    except ValueError:
+        rate = 0.0
+    if not SLOWEST <= rate <= FASTEST:
+        raise _refused(uri, f"rate '{value}' must be a number of times a second, {SLOWEST:g} to {FASTEST:g}")
+    return rate
+
+
+def _frames(uri: str, value: str) -> range:
+    found = _RANGE.fullmatch(value)
+    if found is None or int(found[1]) > int(found[2]):
+        raise _refused(uri, f"frames '{value}' must be FIRST-LAST: 0-499 stands for the first 500")
+    return range(int(found[1]), int(found[2]) + 1)
+
+
+def _refused(uri: str, sentence: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, one_line(sentence), {"uri": uri})

@@ -1,0 +1,94 @@
+"""What a server inside a measuring process offers, as one catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.caching import CacheHint
+
+from acuity.mcp.catalog import Catalog
+from acuity.mcp.embedded.addresses import STATUS
+from acuity.mcp.embedded.pulse import Pulse
+from acuity.mcp.embedded.resources import MeasurementResources
+from acuity.mcp.embedded.scores import Scores
+from acuity.mcp.embedded.subscriptions import Subscriptions
+from acuity.mcp.embedded.tools import computing, listing, steering, watching
+
+if TYPE_CHECKING:
+    from mcp.server.subscriptions import SubscriptionBus
+
+    from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.compute import Compute
+    from acuity.mcp.embedded.state import Live
+
+INSTRUCTIONS: Final = """\
+A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
+vmaf.worst_frames and vmaf.report; steer it with vmaf.request_model_swap, vmaf.pause, vmaf.resume, \
+vmaf.set_subsample and vmaf.stop_after, which are carried out between two frames. Neither changes a \
+figure: every frame has the score that its model gives it. To follow along, subscribe to \
+acuity://measurement/scores (?rate=10: told at most ten times a second) or acuity://measurement/status. \
+compute_vmaf scores another pair of files in a process of its own."""
+
+# What a server offers is fixed while it runs; what its resources show is not.
+_FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
+_LISTS: Final = ("tools/list", "resources/list", "resources/templates/list")
+
+
+def embedded_catalog(
+    live: Live, steer: McpSide, bus: SubscriptionBus, compute: Compute, scores: Scores | None = None
+) -> Catalog:
+    """Everything the server offers; `scores` where somebody shares them."""
+    scores = scores or Scores(live)
+    watched = Subscriptions(bus, Pulse(bus, _versions(live)), _headline(live))
+    return Catalog(
+        tools=[
+            *watching.tools(live, scores),
+            *steering.tools(steer),
+            *listing.tools(compute),
+            *computing.tools(compute),
+        ],
+        resources=[MeasurementResources(live, scores)],
+        methods=watched.methods(),
+        listen=watched.listen,
+        cache=dict.fromkeys(_LISTS, _FIXED),
+        instructions=INSTRUCTIONS,
+    )
+
+
+def quick_documents(live: Live, scores: Scores) -> Mapping[str, Callable[[], dict[str, Any]]]:
+    """What tools that are asked all the time say when they are called without arguments."""
+    return {watching.STATUS: live.status, watching.SCORE: scores.newest}
+
+
+def _versions(live: Live) -> Callable[[str], Hashable]:
+    measurement = live.measurement
+
+    def version(resource: str) -> Hashable:
+        at = measurement.snapshot()
+        figures = at.frames_done, measurement.repredictions, measurement.over
+        if resource != STATUS:
+            return figures
+        models = tuple(model.label for model in measurement.models)
+        steered = measurement.paused, measurement.subsample, measurement.last_frame, measurement.finished
+        return *figures, at.frames_fed, models, *steered
+
+    return version
+
+
+def _headline(live: Live) -> Callable[[], dict[str, Any]]:
+    measurement = live.measurement
+
+    def headline() -> dict[str, Any]:
+        at = measurement.snapshot()
+        latest = live.latest()
+        return {
+            "frames_read": at.frames_fed,
+            "frames_scored": at.frames_done,
+            "frame": latest[0] if latest else None,
+            "score": latest[1] if latest else None,
+            "paused": measurement.paused,
+            "over": measurement.over,
+        }
+
+    return headline

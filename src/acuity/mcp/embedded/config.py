@@ -1,0 +1,83 @@
+"""What a host can set for the server inside its process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from acuity.errors import EmbeddedError
+from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.settings import Settings
+
+NAME: Final = "acuity-embedded"
+_DEEPEST: Final = 65536  # as the native ring has it
+_MOST_DRAINED: Final = 64
+_SHORTEST_LINE: Final = 256  # bytes; less holds no request worth the name
+_LONGEST_LINE: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedConfig:
+    """Sizes and limits; raises EmbeddedError for what can't work."""
+
+    queue_depth: int = 64  # commands under way: a power of two
+    max_drain_per_frame: int = 4  # commands carried out at one frame boundary
+    user_agent: str | None = None  # what the server calls itself
+    line_limit: int = 65536  # bytes of one message
+    connections: int = 64  # clients of one transport at once
+    calls: int = 1024  # requests in flight, all clients together
+    calls_each: int = 256  # requests in flight of one client
+    write_timeout: float = 30.0  # seconds that a client may leave its answers unread
+
+    def __post_init__(self) -> None:
+        for name in (
+            "queue_depth",
+            "max_drain_per_frame",
+            "line_limit",
+            "connections",
+            "calls",
+            "calls_each",
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise EmbeddedError(f"{name} {value!r} is no whole number: pass one")
+        depth = self.queue_depth
+        if not 2 <= depth <= _DEEPEST or depth & (depth - 1):
+            raise EmbeddedError(f"queue_depth {depth} must be a power of two from 2 to {_DEEPEST}")
+        _check_range("max_drain_per_frame", self.max_drain_per_frame, 1, _MOST_DRAINED)
+        _check_range("line_limit", self.line_limit, _SHORTEST_LINE, _LONGEST_LINE)
+        for name in ("connections", "calls", "calls_each"):
+            _check_range(name, getattr(self, name), 1, 1 << 20)
+        if not 0 < self.write_timeout < float("inf"):
+            raise EmbeddedError(f"write_timeout {self.write_timeout} must be a number of seconds above 0")
+        if self.user_agent is not None and not (self.user_agent.strip() and self.user_agent.isprintable()):
+            raise EmbeddedError(f"user_agent {self.user_agent!r} must be a word or two that can be printed")
+
+    @property
+    def name(self) -> str:
+        """What the server calls itself."""
+        return self.user_agent or NAME
+
+    def front_limits(self) -> FrontLimits:
+        """What one client may take."""
+        return FrontLimits(
+            line=self.line_limit,
+            connections=self.connections,
+            requests=self.calls_each,
+            write_timeout=self.write_timeout,
+        )
+
+    def settings(self) -> Settings:
+        """The same limits, as the transports of the standalone server take them."""
+        return Settings(
+            body=self.line_limit,
+            connections=self.connections,
+            calls=self.calls,
+            calls_each=self.calls_each,
+            write_timeout=self.write_timeout,
+        )
+
+
+def _check_range(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise EmbeddedError(f"{name} {value} must be {least} to {most}")

@@ -1,0 +1,75 @@
+"""How clients reach an embedded server: every transport it has, in the event loop of its own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mcp.server.lowlevel import Server
+
+from acuity.mcp.embedded.fast import FastAnswers
+from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.http_endpoints import HttpFront, http_endpoint, sse_endpoint
+from acuity.mcp.embedded.line_endpoints import NewConnection, UdsFront, pair_endpoint, uds_endpoint
+from acuity.mcp.embedded.lines import LineConnection
+from acuity.mcp.transports.connection import shared_lifespan
+from acuity.mcp.transports.framing import FRAMINGS, Framing, FramingName
+
+
+class Front:
+    """One server for any number of endpoints, each of which is served while its block is entered.
+
+    On each a client may shake hands, send envelopes, or ask without either.
+    """
+
+    def __init__(self, server: Server[Any], fast: FastAnswers | None, limits: FrontLimits) -> None:
+        self._server = server
+        self._fast = fast
+        self._limits = limits
+        self._lifespan = shared_lifespan(server)
+        self._state: Any = None
+
+    async def __aenter__(self) -> Front:
+        self._state = await self._lifespan.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._lifespan.__aexit__(kind, error, trace)
+
+    def uds(self, path: Path) -> AbstractAsyncContextManager[UdsFront]:
+        """A Unix socket, a message for each line. Raises SettingsError."""
+        return uds_endpoint(path, self._connections("lines"), self._limits.connections)
+
+    def pair(
+        self, read: int, write: int, framing: FramingName, on_end: Callable[[], None]
+    ) -> AbstractAsyncContextManager[LineConnection]:
+        """Two descriptors, which stay the caller's to close; `on_end` is told when the client has left."""
+        return pair_endpoint(read, write, "stdio", self._connections(framing), on_end)
+
+    def sse(self, port: int, path: str) -> AbstractAsyncContextManager[HttpFront]:
+        """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one. Raises SettingsError."""
+        return sse_endpoint(self._server, self._fast, self._limits, self._state, port=port, path=path)
+
+    def http(self, port: int) -> AbstractAsyncContextManager[HttpFront]:
+        """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any that is free. Raises SettingsError."""
+        return http_endpoint(self._server, self._fast, self._limits, self._state, port=port)
+
+    def _connections(self, framing: FramingName) -> NewConnection:
+        def new(name: str, on_end: Callable[[LineConnection], None]) -> LineConnection:
+            made: Framing = FRAMINGS[framing](self._limits.line)
+            return LineConnection(
+                self._server,
+                self._fast,
+                made,
+                self._limits,
+                name=name,
+                lifespan_state=self._state,
+                on_end=on_end,
+            )
+
+        return new

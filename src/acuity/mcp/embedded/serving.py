@@ -1,0 +1,47 @@
+"""What an embedded server is made of, put together on its own thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from mcp.server.subscriptions import InMemorySubscriptionBus
+
+from acuity import __version__
+from acuity.mcp.app import build_server
+from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
+from acuity.mcp.embedded.compute import Compute
+from acuity.mcp.embedded.config import EmbeddedConfig
+from acuity.mcp.embedded.fast import FastAnswers
+from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.scores import Scores
+from acuity.mcp.limits import CallLimits
+from acuity.mcp.paths import AllowedPaths
+from acuity.mcp.tracing import drop_unused
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.state import Live
+
+
+@asynccontextmanager
+async def serving(
+    live: Live, steer: McpSide, paths: AllowedPaths, config: EmbeddedConfig
+) -> AsyncIterator[Front]:
+    """What every transport serves, for as long as the block lasts."""
+    compute = Compute(paths)
+    scores = Scores(live)
+    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores)
+    limits = CallLimits(config.settings())
+    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits])
+    drop_unused(server)
+    fast = FastAnswers(server, quick_documents(live, scores))
+    steer.attach(asyncio.get_running_loop())
+    try:
+        async with Front(server, fast, config.front_limits()) as front:
+            yield front
+    finally:
+        steer.detach()
+        await compute.close()

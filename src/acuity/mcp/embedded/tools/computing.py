@@ -1,0 +1,100 @@
+"""compute_vmaf: a pair of files, beside the measurement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.embedded.compute import TOOL
+from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, LARGEST, count, name
+from acuity.mcp.fitting import OMITTED_SCHEMA, fit
+from acuity.mcp.schemas import array, flag, record, text, whole
+from acuity.mcp.tools.notices import Notices
+from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
+from acuity.video.picture import DEPTHS, LAYOUTS
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.compute import Compute
+
+_TEXT: Final = """\
+Score a pair of files of their own, in another process: the measurement that runs here is neither asked \
+nor disturbed. Raw YUV needs width and height, and pixel_format and bitdepth unless it is 8-bit 4:2:0; \
+MP4, MKV, Y4M and other files that say these themselves need none of it. `score` is the mean over all \
+frames: 100 looks like the reference, above 93 differences are hard to see. Files are read from allowed \
+folders only."""
+
+
+def tools(compute: Compute) -> list[Tool]:
+    """compute_vmaf."""
+
+    async def run(call: Call) -> dict[str, Any]:
+        notices = Notices(call.progress)
+        document = await compute.score(call.arguments, client=call.client, progress=notices.tell)
+        await notices.finish()
+        if call.arguments["include_frames"]:
+            return fit(document, None)
+        return {key: value for key, value in document.items() if key != "frames"}
+
+    return [
+        Tool(
+            name=TOOL,
+            title="Score a pair of files",
+            description=_TEXT,
+            input_schema=_INPUT,
+            output_schema=_OUTPUT,
+            run=run,
+        )
+    ]
+
+
+_INPUT: Final = record(
+    {
+        "reference_path": name("The original, in a folder that this server may read."),
+        "distorted_path": name("The version to judge."),
+        "width": count(1, LARGEST, "Width of a raw frame in pixels."),
+        "height": count(1, LARGEST, "Height of a raw frame in pixels."),
+        "pixel_format": {
+            **text("Chroma layout of raw video; 420 unless given, 400 has luma only."),
+            "enum": list(LAYOUTS),
+        },
+        "bitdepth": {
+            **whole("Bits of a raw sample; 8 unless given. More than 8 means two bytes, little-endian."),
+            "enum": list(DEPTHS),
+        },
+        "model": {
+            **name(
+                "version=NAME (list_models has the names) or path=FILE, with libvmaf's options behind it; "
+                "'auto' chooses by the size of the reference."
+            ),
+            "default": DEFAULT_MODEL,
+        },
+        "include_frames": {
+            **flag("Whether the answer has the figures of every frame, if they fit in one message."),
+            "default": False,
+        },
+    },
+    optional=("width", "height", "pixel_format", "bitdepth", "model", "include_frames"),
+)
+
+_OUTPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "score": {**FIGURE, "description": "The pooled score."},
+        "pool_method": {**text(), "const": "mean"},
+        "frames_scored": whole(),
+        "model": text("Version or path."),
+        "width": whole(),
+        "height": whole(),
+        "frames": array(record({"frameNum": whole(), "metrics": FIGURES})),
+        "frames_omitted": OMITTED_SCHEMA,
+        "pooled_metrics": {
+            "type": "object",
+            "description": "For every figure min, max, mean and harmonic_mean.",
+            "additionalProperties": FIGURES,
+        },
+        "aggregate_metrics": FIGURES,
+        "acuity": {"type": "object", "description": "What was compared and how; read its notes."},
+        "mismatched_model_warning": text("Only where the model is made for another resolution."),
+    },
+    "required": ["score", "pool_method", "frames_scored", "model", "width", "height", "pooled_metrics"],
+}

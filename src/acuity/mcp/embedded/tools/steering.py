@@ -1,0 +1,185 @@
+"""Steering: each of these is carried out by the measuring thread, between two frames, and answered then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.shared.exceptions import MCPError
+
+from acuity.errors import CommandQueueFull, FeatureError, ModelError
+from acuity.jobs.remedies import as_arguments
+from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, count, frame, name
+from acuity.mcp.limits import BUSY
+from acuity.mcp.schemas import array, flag, or_null, record, text, whole
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.bridge import McpSide
+
+SWAPPED: Final = "MODEL_SWAPPED"
+ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"
+
+_SWAP_TEXT: Final = f"""\
+Have another model score the frames from the next one on. The answer comes when that is so, with the first \
+frame it holds for. If it needs features that were not measured so far these start at once, and the answer \
+is {ENQUEUED}: until frame `first` the present model holds, and vmaf.status shows the new one when its \
+turn has come. No figure depends on the change: each frame has the score that the model holding there \
+gives it. The report says which model holds where. repredict: also give the new model the frames before, \
+as far as their features are known."""
+
+_PAUSE_TEXT: Final = """\
+Stop reading frames after the next one; those under way are scored. Nothing is lost, and everything else \
+can be asked and done meanwhile. vmaf.resume goes on."""
+
+_RESUME_TEXT: Final = "Go on after vmaf.pause; does nothing where the measurement isn't paused."
+
+_STOP_TEXT: Final = """\
+End the measurement after this frame, as if the videos ended there: the report is written as usual. null \
+takes it back as long as that frame was not read."""
+
+_SUBSAMPLE_TEXT: Final = """\
+From the next frame on measure only those whose number can be divided by n: faster, and short flaws may be \
+missed. 1 is every frame."""
+
+
+def tools(steer: McpSide) -> list[Tool]:
+    """Those that change what happens."""
+    family = _Steering(steer)
+    return [
+        Tool(
+            name="vmaf.request_model_swap",
+            title="Swap the model",
+            description=_SWAP_TEXT,
+            input_schema=_SWAP_INPUT,
+            output_schema=_SWAP,
+            run=family.swap,
+            read_only=False,
+        ),
+        Tool(
+            name="vmaf.pause",
+            title="Pause",
+            description=_PAUSE_TEXT,
+            input_schema=record({}),
+            output_schema=_PAUSED,
+            run=family.plain("pause"),
+            read_only=False,
+        ),
+        Tool(
+            name="vmaf.resume",
+            title="Resume",
+            description=_RESUME_TEXT,
+            input_schema=record({}),
+            output_schema=_PAUSED,
+            run=family.plain("resume"),
+            read_only=False,
+        ),
+        Tool(
+            name="vmaf.stop_after",
+            title="Stop after a frame",
+            description=_STOP_TEXT,
+            input_schema=record({"frame": or_null(frame("The last frame to read, 0 is the first."))}),
+            output_schema=_STOPPED,
+            run=family.plain("stop_after"),
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            name="vmaf.set_subsample",
+            title="Measure fewer frames",
+            description=_SUBSAMPLE_TEXT,
+            input_schema=record({"n": count(1, LARGEST, "Every nth frame is measured.")}),
+            output_schema=_SUBSAMPLED,
+            run=family.plain("set_subsample"),
+            read_only=False,
+        ),
+    ]
+
+
+class _Steering:
+    def __init__(self, steer: McpSide) -> None:
+        self._steer = steer
+
+    def plain(self, command: str) -> Any:
+        """A tool whose arguments and answer are the command's own."""
+
+        async def run(call: Call) -> dict[str, Any]:
+            return await self._submit(command, _whole(call.arguments))
+
+        return run
+
+    async def swap(self, call: Call) -> dict[str, Any]:
+        asked = call.arguments
+        done = await self._submit(
+            "swap_model",
+            {"model": asked["name"], "slot": asked.get("reported_as"), "repredict": asked["repredict"]},
+        )
+        return {
+            "status": ENQUEUED if done["first"] > done["next_frame"] else SWAPPED,
+            "first": done["first"],
+            "next_frame": done["next_frame"],
+            "model": done["model"],
+            "before": done["before"],
+            "reported_as": done["slot"],
+            "waits_for": done["waits_for"],
+            "starts": done["starts"],
+        }
+
+    async def _submit(self, command: str, argument: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return await self._steer.submit(command, dict(argument))
+        except CommandQueueFull as error:
+            raise MCPError(BUSY, f"{error.code}: {error}", {"code": error.code}) from error
+        except (ModelError, FeatureError) as error:
+            raise type(error)(as_arguments(str(error), geometry=False)) from error
+
+
+def _whole(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has one kind of number: 5.0 is a whole one to a schema, and an int to us."""
+    return {key: int(value) if isinstance(value, float) else value for key, value in arguments.items()}
+
+
+_SWAP_INPUT: Final = record(
+    {
+        "name": name(
+            "The model to take over: a name of list_models, or version=NAME or path=FILE with libvmaf's "
+            "options behind it; files in allowed folders only."
+        ),
+        "repredict": {
+            **flag("Whether it is given earlier frames too, where their features are known."),
+            "default": False,
+        },
+        "reported_as": name(
+            "Whose place it takes, by the name in the report (vmaf, where nobody chose another). Left out: "
+            "the first model's."
+        ),
+    },
+    optional=("repredict", "reported_as"),
+)
+
+_SWAP: Final = record(
+    {
+        "status": {
+            **text(f"{SWAPPED}: it holds. {ENQUEUED}: it holds from frame `first` on."),
+            "enum": [SWAPPED, ENQUEUED],
+        },
+        "first": whole(
+            "The first frame that the new model holds for, earlier ones it was given not counted."
+        ),
+        "next_frame": whole("The next frame to be read when this was decided."),
+        "model": text("The new model, by its version or path."),
+        "before": text("The one it replaces."),
+        "reported_as": text("The column of its scores, which stays the same."),
+        "waits_for": array(text(), "Features that aren't exact before `first`."),
+        "starts": array(text(), "Features that were not measured so far."),
+    }
+)
+_PAUSED: Final = record({"paused": flag(), "next_frame": NEXT_FRAME})
+_STOPPED: Final = record(
+    {
+        "stop_after": or_null(whole("The last frame to be read; null: all that come.")),
+        "next_frame": NEXT_FRAME,
+        "finished": flag("Whether it was read already."),
+    }
+)
+_SUBSAMPLED: Final = record({"subsample": whole(), "next_frame": NEXT_FRAME})

@@ -1,0 +1,178 @@
+"""Schemas of the tools that look at a measurement."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from acuity.mcp.embedded.reporting import MOST_FRAMES
+from acuity.mcp.embedded.scores import ALL
+from acuity.mcp.embedded.tools.figure_schemas import (
+    AGGREGATE,
+    FIGURE,
+    FIGURES,
+    count,
+    frame,
+    name,
+)
+from acuity.mcp.fitting import OMITTED_SCHEMA
+from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
+from acuity.mcp.tools.scoring_schema import PRECISIONS
+
+_MODEL: Final = record({"name": text("The column of its scores."), "label": text("Its version or path.")})
+
+STATUS: Final = record(
+    {
+        "state": {
+            **text("waiting: for the first frame; finishing: the frame to stop after was read."),
+            "enum": ["waiting", "measuring", "paused", "finishing", "over"],
+        },
+        "model": or_null(text("The first model, which counts, as it holds for the next frame.")),
+        "models": array(_MODEL, "All models that hold for the next frame."),
+        "features": array(text(), "The figures that are or were measured."),
+        "frames_read": whole(),
+        "frames_scored": whole("Those whose own figures are there; a score may need the frame after it."),
+        "frames_pending": whole("Read and not scored yet."),
+        "frames_total": or_null(whole("How many there will be, where that is known.")),
+        "fps": number("Frames in a second, pauses not counted."),
+        "last_frame": or_null(whole("The newest frame that has a score.")),
+        "last_score": or_null(number("Its score.")),
+        "paused": flag(),
+        "subsample": whole("One frame in so many is measured from now on."),
+        "stop_after": or_null(whole("The frame after which it stops, where one was named.")),
+        "queue": record(
+            {
+                "depth": whole("Commands that may be under way."),
+                "waiting": whole("Commands that wait for the next frame boundary."),
+                "outstanding": whole("Commands that were not answered yet."),
+                "refused": whole("Commands turned away because the queue was full."),
+            },
+            description="How hard others steer.",
+        ),
+    }
+)
+
+FEATURES: Final = record(
+    {
+        "extractors": array(
+            record(
+                {
+                    "name": text(),
+                    "options": {"type": "object", "additionalProperties": {"type": ["number", "boolean"]}},
+                    "keys": array(text(), "The figures it gives for every frame."),
+                }
+            ),
+            "Those that are computed for the next frame.",
+        ),
+        "figures": array(text(), "All figures that are or were measured, in the order of the report."),
+        "models": array(
+            record(
+                {
+                    "name": text("The column of its scores."),
+                    "label": text("Its version or path."),
+                    "reads": array(text(), "The figures it makes a score of."),
+                }
+            )
+        ),
+    }
+)
+
+_COLUMN: Final = "A column of the report: a model's name or a feature. Left out: the first model's score."
+
+SCORE_INPUT: Final = record(
+    {
+        "index": frame("One frame by its number, 0 is the first. Left out: the newest that has a score."),
+        "first": frame("A range instead: its first frame. Left out where there is a last: 0."),
+        "last": frame("Its last frame. Left out where there is a first: the newest."),
+        "name": name(_COLUMN),
+        "features": {
+            **array(name("")),
+            "maxItems": 64,
+            "description": f'Figures to add for every frame, by name; ["{ALL}"] stands for all.',
+        },
+        "percentiles": {
+            **array({"type": "number", "minimum": 0, "maximum": 100}),
+            "maxItems": 32,
+            "description": "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
+        },
+    },
+    optional=("index", "first", "last", "name", "features", "percentiles"),
+)
+
+_KNOWN: Final = {**FIGURES, "description": "Those of the wanted figures that the frame has."}
+
+SCORE: Final = record(
+    {
+        "name": text("The column."),
+        "model": or_null(text("The model that holds at `frame`; null for a feature.")),
+        "frame": whole("The frame asked for; of a range the last that is known."),
+        "score": {**FIGURE, "description": "Its figure."},
+        "aggregate": AGGREGATE,
+        "features": _KNOWN,
+        "frames": array(
+            record({"frame": whole(), "score": FIGURE, "features": _KNOWN}, optional=("features",)),
+            "The frames of a range whose figures are known.",
+        ),
+        "next_first": or_null(whole("Where `frames` had no room for all: `first` of the next call.")),
+    },
+    optional=("features", "frames", "next_first"),
+)
+
+WORST_INPUT: Final = record(
+    {"n": count(1, 500, "How many.", default=5), "name": name(_COLUMN)}, optional=("n", "name")
+)
+WORST: Final = record(
+    {
+        "name": text("The column."),
+        "frames": array(record({"frame": whole(), "score": FIGURE}), "The worst first."),
+        "frames_compared": whole("How many are known so far."),
+    }
+)
+
+REPORT_INPUT: Final = record(
+    {
+        "include_frames": flag(
+            "Whether the answer has the figures of every frame. Left out: if they fit in one message (about "
+            f"800 frames); otherwise frames_omitted says how to read them. true: of {MOST_FRAMES} at most."
+        ),
+        "first": frame("Only the figures of the frames from this one on; the pools are of all frames."),
+        "last": frame("Only those up to this one."),
+        "precision": {
+            **text(
+                "Digits: legacy is six decimals as libvmaf prints them, max brings back the exact double."
+            ),
+            "enum": list(PRECISIONS),
+            "default": "legacy",
+        },
+    },
+    optional=("include_frames", "first", "last", "precision"),
+)
+REPORT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "version": text("Of what measures."),
+        "fps": FIGURE,
+        "frames": array(record({"frameNum": whole(), "metrics": FIGURES}), "Every frame that is measured."),
+        "frames_omitted": OMITTED_SCHEMA,
+        "pooled_metrics": {
+            "type": "object",
+            "description": "For every figure min, max, mean and harmonic_mean of the frames that have it.",
+            "additionalProperties": FIGURES,
+        },
+        "aggregate_metrics": FIGURES,
+        "acuity": {
+            "type": "object",
+            "description": "How far it is (partial, frames_read, frames_scored), the model, and where "
+            "somebody steered which model holds from which frame on (steering.segments).",
+            "properties": {
+                "partial": flag("More is to come."),
+                "frames_read": whole(),
+                "frames_scored": whole(),
+                "model": or_null(text()),
+                "steering": {"type": "object"},
+            },
+            "required": ["partial", "frames_read", "frames_scored"],
+        },
+        "report": text("The resource with this report."),
+    },
+    "required": ["version", "frames", "pooled_metrics", "acuity", "report"],
+}
