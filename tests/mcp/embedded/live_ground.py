@@ -1,0 +1,139 @@
+"""A measurement that is fed by hand, with a server beside it and the official client in front."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from jsonschema import Draft202012Validator
+from mcp import Client
+from mcp.server.subscriptions import InMemorySubscriptionBus
+
+from acuity._native import Bridge
+from acuity.mcp.app import build_server
+from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.catalog import embedded_catalog
+from acuity.mcp.embedded.commands import Luggage
+from acuity.mcp.embedded.compute import Compute
+from acuity.mcp.embedded.models import ModelLoader
+from acuity.mcp.embedded.scores import Scores
+from acuity.mcp.embedded.state import Live
+from acuity.mcp.paths import AllowedPaths
+from acuity.measure import Measurement
+from moving_pictures import pair
+
+ERAS = ["legacy", "2026-07-28"]
+MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
+SECONDS = 60.0  # for what should take an instant
+
+
+class Ground:
+    """Whatever a test needs to look at."""
+
+    def __init__(self, measurement: Measurement, folder: Path, *, depth: int = 8) -> None:
+        self.measurement = measurement
+        self.native = Bridge(depth)
+        luggage = Luggage()
+        paths = AllowedPaths([folder])
+        self.steer = McpSide(self.native, luggage, ModelLoader(paths))
+        self.side = MeasuringSide(measurement, self.native, luggage, most=4, on_end=self.steer.ended)
+        self.live = Live(measurement, self.native, self.side)
+        self.scores = Scores(self.live)
+        self.compute = Compute(paths)
+        self.bus = InMemorySubscriptionBus()
+        self.catalog = embedded_catalog(self.live, self.steer, self.bus, self.compute, self.scores)
+        self.server = build_server(self.catalog, name="test", version="1")
+        self._schemas = {tool.name: tool.output_schema for tool in self.catalog.tools}
+        self._thread = ThreadPoolExecutor(1)  # the one that measures
+
+    async def measuring(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def feed(self, count: int = 1) -> None:
+        """Feed some frames, and wait until they are done."""
+
+        def work() -> None:
+            for _ in range(count):
+                self.measurement.add(*pair(self.measurement.frames))
+            scheduler = self.measurement._scheduler
+            assert scheduler is not None
+            scheduler.drain()
+
+        await self.measuring(work)
+
+    async def flush(self) -> None:
+        await self.measuring(self.measurement.flush)
+
+    async def steered(self, client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that is answered at the next boundary, and feed the frame that ends there."""
+        before = self.native.outstanding
+        answered = asyncio.ensure_future(self.ask(client, tool, **arguments))
+        with anyio.fail_after(SECONDS):
+            while self.native.outstanding == before and not answered.done():
+                await anyio.lowlevel.checkpoint()
+        await self.feed()
+        return await answered
+
+    async def ask(self, client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The answer of a tool, which has to be as its schema says."""
+        with anyio.fail_after(SECONDS):
+            result = await client.call_tool(tool, arguments)
+        document: dict[str, Any] = result.structured_content
+        assert not result.is_error, document
+        Draft202012Validator(self._schemas[tool]).validate(document)
+        return document
+
+    async def refused(self, client: Client, tool: str, **arguments: Any) -> str:
+        """The sentence that a tool fails with."""
+        with anyio.fail_after(SECONDS):
+            result = await client.call_tool(tool, arguments)
+        assert result.is_error, result.structured_content
+        sentence: str = result.structured_content["error"]
+        assert list(result.structured_content) == ["error"]
+        assert "\n" not in sentence
+        return sentence
+
+    @asynccontextmanager
+    async def client(self, era: str, **options: Any) -> AsyncIterator[Client]:
+        async with Client(self.server, mode=era, **options) as client:
+            yield client
+
+    async def close(self) -> None:
+        await self.measuring(self.measurement.close)
+        self._thread.shutdown()
+        self.side.detach()
+        self.steer.detach()
+        self.native.close()
+        await self.compute.close()
+
+
+def play(
+    scene: Callable[[Ground], Awaitable[None]],
+    folder: Path,
+    *models: str,
+    features: tuple[str, ...] = (),
+    depth: int = 8,
+    **options: Any,
+) -> None:
+    """Run a scene with a measurement of these models."""
+
+    async def main() -> None:
+        measurement = Measurement(**{"threads": 1, **options})
+        for model in models:
+            measurement.add_model(model)
+        for feature in features:
+            measurement.add_feature(feature)
+        ground = Ground(measurement, folder, depth=depth)
+        ground.steer.attach(asyncio.get_running_loop())
+        try:
+            with anyio.fail_after(2 * SECONDS):
+                await scene(ground)
+        finally:
+            await ground.close()
+
+    anyio.run(main)

@@ -1,0 +1,201 @@
+"""`vmaf` and `acuity score` with a server inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.cli.embedded import Wanted
+from acuity.cli.main import main as acuity
+from acuity.cli.vmaf import main as vmaf
+from acuity.cli.vmaf_options import parse
+from embedded_client import PATIENCE, LineClient, connected
+from scoring_clips import y4m
+
+FRAMES = 1500  # enough that a command which waits in the pipe comes before the end
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("clips")
+    return str(y4m(folder / "ref.y4m", FRAMES)), str(y4m(folder / "dis.y4m", FRAMES, worse=True))
+
+
+@dataclass
+class Command:
+    process: subprocess.Popen[str]
+    client: LineClient  # at its descriptors 3 and 4
+
+    def line(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.readline().rstrip()
+
+
+@contextmanager
+def running(program: str, clips: tuple[str, str], *options: str) -> Iterator[Command]:
+    """A command with a client at descriptors 3 and 4, which has sent a wish to pause before it starts."""
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    client = LineClient(ours_in, ours_out)
+    client.send("tools/call", name="vmaf.pause", arguments={})
+    module = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}[program]
+    videos = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
+    # The shell puts the pipes where the command looks for them.
+    script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&-'
+    line = ["bash", "-c", script, "run", sys.executable, "-m", module, *videos, "--threads", "1", *options]
+    process = subprocess.Popen(
+        line,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(theirs_in, theirs_out),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    os.close(theirs_in)
+    os.close(theirs_out)
+    end = threading.Timer(2 * PATIENCE, process.kill)
+    end.start()
+    try:
+        yield Command(process, client)
+    finally:
+        end.cancel()
+        end.join()
+        process.kill()
+        process.communicate()
+        os.close(ours_in)
+        os.close(ours_out)
+
+
+def paused(command: Command) -> Any:
+    """The answer to the wish that it was started with."""
+    answer = command.client.receive()
+    assert answer is not None, command.process.communicate()
+    return answer["result"]["structuredContent"]
+
+
+# ---- options ----------------------------------------------------------------------------------
+
+
+def test_options_of_vmaf() -> None:
+    settings = parse(["-r", "a", "-d", "b"])
+    assert not settings.embedded
+    line = ["-r", "a", "-d", "b", "--enable-mcp-sse=0", "--enable_mcp_uds", "/run/s", "--enable-mcp-stdio"]
+    assert parse(line).embedded == Wanted(0, "/run/s", True)
+    assert parse(["-r", "a", "-d", "b", "--enable-mcp-sse", "8723"]).embedded
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http", ""])
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+def test_ports_that_are_none(capsys: pytest.CaptureFixture[str], program: str, port: str) -> None:
+    option = f"--enable-mcp-sse={port}"
+    code = vmaf(["-r", "a", "-d", "b", option]) if program == "vmaf" else acuity(["score", "a", "b", option])
+    assert code == 1
+    assert f"'{port}'" in (err := capsys.readouterr().err)
+    assert "should be a port from 0 to 65535" in err
+
+
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+def test_descriptors_that_nobody_opened(program: str, clips: tuple[str, str]) -> None:
+    module = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}[program]
+    videos = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
+    done = subprocess.run(
+        [sys.executable, "-m", module, *videos, "--enable-mcp-stdio"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"{program}: descriptor 3 is not open: start the command with it, as in 3< and 4>\n"
+
+
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+def test_addresses_that_are_taken(
+    capsys: pytest.CaptureFixture[str], clips: tuple[str, str], program: str, tmp_path: Path
+) -> None:
+    def run(*options: str) -> str:
+        line = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else [*clips]
+        code = vmaf([*line, *options]) if program == "vmaf" else acuity(["score", *line, *options])
+        assert code == 1
+        return capsys.readouterr().err.splitlines()[-1]
+
+    (tmp_path / "s").write_text("mine")
+    assert "is no socket" in run("--enable-mcp-uds", str(tmp_path / "s"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        # What was opened before goes, too.
+        assert "is in use already" in run("--enable-mcp-uds", str(tmp_path / "t"), "--enable-mcp-sse", port)
+    assert [file.name for file in tmp_path.iterdir()] == ["s"]
+
+
+# ---- running ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp_path: Path) -> None:
+    report, path = tmp_path / "report.json", tmp_path / "s"
+    format = ["--json"] if program == "vmaf" else []
+    options = ["--enable-mcp-stdio", "--enable-mcp-uds", str(path), "--enable-mcp-sse=0", "-q"]
+    with running(program, clips, *options, "-o", str(report), *format) as command:
+        assert command.line() == f"{program}: agents may connect to {path}"
+        assert command.line().startswith(f"{program}: agents may connect to http://127.0.0.1:")
+        assert paused(command)["paused"]
+        first = command.client.call("vmaf.status")["frames_read"]
+        assert command.client.call("vmaf.status")["frames_total"] == FRAMES
+        with connected(path) as other:
+            swapped = other.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")
+            assert swapped["first"] == first
+            other.call("vmaf.stop_after", frame=first + 9)
+        command.client.call("vmaf.resume")
+        out, err = command.process.communicate(timeout=PATIENCE)
+    assert command.process.returncode == 0, err
+    assert not path.exists()
+    steering = json.loads(report.read_text())["acuity"]["steering"]
+    assert [(s["label"], s["first"], s["last"]) for s in steering["segments"]] == [
+        ("vmaf_v0.6.1", 0, first - 1),
+        ("vmaf_v0.6.1neg", first, first + 9),
+    ]
+    assert steering["stopped_after"] == first + 9
+    assert bool(out) is (program == "acuity")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+def test_signals_leave_no_file(
+    program: str, number: signal.Signals, code: int, clips: tuple[str, str], tmp_path: Path
+) -> None:
+    path, report = tmp_path / "s", tmp_path / "report.json"
+    options = ["--enable-mcp-stdio", "--enable-mcp-uds", str(path), "-o", str(report)]
+    with running(program, clips, *options) as command:
+        assert paused(command)["paused"]
+        assert path.exists()
+        command.process.send_signal(number)
+        command.process.communicate(timeout=PATIENCE)
+        assert command.process.returncode == code
+        assert command.client.receive() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unsteered_report_is_the_same_with_a_server(clips: tuple[str, str], tmp_path: Path) -> None:
+    short = ["-r", clips[0], "-d", clips[1], "--frame_cnt", "20", "-q", "--json"]
+    assert vmaf([*short, "-o", str(tmp_path / "alone.json")]) == 0
+    assert vmaf([*short, "-o", str(tmp_path / "served.json"), "--enable-mcp-uds", str(tmp_path / "s")]) == 0
+    alone, served = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("alone", "served"))
+    del alone["fps"], served["fps"]
+    assert alone == served
+    assert not (tmp_path / "s").exists()

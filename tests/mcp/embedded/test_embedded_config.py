@@ -1,0 +1,61 @@
+"""What a host may set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acuity.errors import AcuityError, CommandQueueFull, EmbeddedError
+from acuity.mcp.embedded import EmbeddedConfig
+
+
+def test_defaults() -> None:
+    config = EmbeddedConfig()
+    assert (config.queue_depth, config.max_drain_per_frame, config.line_limit) == (64, 4, 65536)
+    assert config.user_agent is None
+    assert config.name == "acuity-embedded"
+    assert EmbeddedConfig(user_agent="grader/2").name == "grader/2"
+
+
+@pytest.mark.parametrize("depth", [2, 4, 64, 1024, 65536])
+def test_depths_that_work(depth: int) -> None:
+    assert EmbeddedConfig(queue_depth=depth).queue_depth == depth
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "reason"),
+    [
+        *(("queue_depth", n, "power of two from 2 to 65536") for n in (-64, 0, 1, 3, 63, 65, 131072)),
+        *(("max_drain_per_frame", n, "must be 1 to 64") for n in (-1, 0, 65)),
+        *(("line_limit", n, "must be 256 to") for n in (0, 255, 1 << 30)),
+        ("queue_depth", 64.0, "no whole number"),
+        ("queue_depth", True, "no whole number"),
+        ("max_drain_per_frame", "4", "no whole number"),
+        ("connections", 0, "must be 1 to"),
+        ("calls", 0, "must be 1 to"),
+        ("calls_each", -1, "must be 1 to"),
+        ("write_timeout", 0.0, "seconds above 0"),
+        ("write_timeout", float("nan"), "seconds above 0"),
+        ("user_agent", " ", "can be printed"),
+        ("user_agent", "two\nlines", "can be printed"),
+    ],
+)
+def test_values_that_do_not(setting: str, value: Any, reason: str) -> None:
+    with pytest.raises(EmbeddedError, match=reason) as caught:
+        EmbeddedConfig(**{setting: value})
+    assert setting in str(caught.value)
+    assert repr(value) in str(caught.value)
+
+
+def test_limits_are_handed_on() -> None:
+    config = EmbeddedConfig(line_limit=1024, connections=3, calls=5, calls_each=2, write_timeout=7.0)
+    settings, limits = config.settings(), config.front_limits()
+    assert (settings.body, settings.connections, settings.calls, settings.calls_each) == (1024, 3, 5, 2)
+    assert (limits.line, limits.connections, limits.requests, limits.write_timeout) == (1024, 3, 2, 7.0)
+
+
+def test_errors_have_their_place() -> None:
+    assert issubclass(CommandQueueFull, EmbeddedError)
+    assert issubclass(EmbeddedError, AcuityError)
+    assert CommandQueueFull.code == "VMAF_ERR_MCP_QUEUE_FULL"

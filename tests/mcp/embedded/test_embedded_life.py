@@ -1,0 +1,158 @@
+"""The life of a server beside its measurement: what it outlives, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from acuity import EmbeddedConfig, EmbeddedError, EmbeddedServer
+from bridge_room import measuring
+from embedded_client import PATIENCE, LineClient, connected, descriptors, feeding, start
+from moving_pictures import pair
+
+
+def test_stopping_again_does_nothing(tmp_path: Path) -> None:
+    with measuring() as measurement:
+        server = EmbeddedServer(measurement)
+        server.stop()
+        server.stop()
+        other = EmbeddedServer(measurement)
+        other.start_uds(tmp_path / "s")
+        other.stop()
+        other.close()
+        other.stop()
+        measurement.add(*pair(0))
+        measurement.flush()
+
+
+def test_the_measurement_goes_on_without_the_server_and_without_clients(tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with feeding(measurement):
+            with connected(tmp_path / "s") as client:
+                assert client.call("vmaf.pause")["paused"]
+            with connected(tmp_path / "s") as client:  # another one finds the state
+                assert client.call("vmaf.status")["state"] == "paused"
+                client.send("tools/call", name="vmaf.resume", arguments={})  # and leaves without its answer
+            with connected(tmp_path / "s") as client:
+                while client.call("vmaf.status")["paused"]:
+                    pass
+            with connected(tmp_path / "s") as client:
+                assert client.call("vmaf.pause")["paused"]
+            went_on = threading.Event()
+            measurement.boundary.on_frame(lambda _: went_on.set())
+            server.stop()
+            assert went_on.wait(PATIENCE)
+
+
+def test_it_outlives_the_last_frame(tmp_path: Path) -> None:
+    with measuring(("vmaf_v0.6.1",)) as measurement, EmbeddedServer(measurement, total=5) as server:
+        server.start_uds(tmp_path / "s")
+        for index in range(5):
+            measurement.add(*pair(index))
+        measurement.flush()
+        with connected(tmp_path / "s") as client:
+            status = client.call("vmaf.status")
+            assert (status["state"], status["frames_read"], status["frames_total"]) == ("over", 5, 5)
+            assert (status["last_frame"], status["frames_pending"]) == (4, 0)
+            assert status["last_score"] == measurement.score_at(4)
+            assert status["fps"] > 0
+            report = client.call("vmaf.report")
+            assert len(report["frames"]) == 5
+            answer = client.ask("tools/call", name="vmaf.pause", arguments={})["result"]
+            assert answer["isError"]
+            assert "is over" in answer["structuredContent"]["error"]
+        measurement.close()
+        with connected(tmp_path / "s") as client:
+            assert client.call("vmaf.status")["state"] == "over"
+
+
+def test_a_command_that_waits_is_answered_when_the_server_stops(tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with connected(tmp_path / "s") as client:
+            client.send("tools/call", name="vmaf.pause", arguments={})
+            while not client.call("vmaf.status")["queue"]["waiting"]:
+                pass
+            server.stop()
+            answer = client.receive()
+            assert answer is not None
+            assert "the server is stopping" in answer["result"]["structuredContent"]["error"]
+            assert client.receive() is None
+        measurement.add(*pair(0))
+        assert not measurement.paused
+
+
+def test_one_server_at_a_time_steers_a_measurement(tmp_path: Path) -> None:
+    with measuring() as measurement:
+        with EmbeddedServer(measurement) as first, EmbeddedServer(measurement) as second:
+            first.start_uds(tmp_path / "s")
+            with pytest.raises(EmbeddedError, match="another server steers this measurement already"):
+                second.start_uds(tmp_path / "t")
+        with EmbeddedServer(measurement) as third:
+            third.start_uds(tmp_path / "t")
+
+
+def test_a_full_queue_is_an_error_of_the_protocol(tmp_path: Path) -> None:
+    config = EmbeddedConfig(queue_depth=2)
+    with measuring() as measurement, EmbeddedServer(measurement, config) as server:
+        server.start_uds(tmp_path / "s")
+        with connected(tmp_path / "s") as client:
+            for _ in range(3):
+                client.send("tools/call", name="vmaf.pause", arguments={})
+            refused = client.receive()
+            assert refused is not None
+            assert refused["id"] == 3
+            assert refused["error"]["data"] == {"code": "VMAF_ERR_MCP_QUEUE_FULL"}
+            assert client.call("vmaf.status")["queue"] == {
+                "depth": 2, "waiting": 2, "outstanding": 2, "refused": 1
+            }  # fmt: skip
+            measurement.add(*pair(0))
+            found = [client.receive(), client.receive()]
+            assert sorted(message["id"] for message in found if message) == [1, 2]
+
+
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    def once() -> None:
+        with measuring() as measurement, EmbeddedServer(measurement) as server:
+            for transport in ("uds", "stdio", "sse", "http"):
+                start(server, transport, tmp_path)
+            with connected(tmp_path / "s") as client, connected(tmp_path / "s"):
+                client.call("vmaf.status")
+                client.send("tools/call", name="vmaf.pause", arguments={})
+                measurement.add(*pair(0))
+
+    once()  # what is opened once and for all
+    threads, open_before = threading.active_count(), descriptors()
+    for _ in range(3):
+        once()
+    assert threading.active_count() == threads
+    assert descriptors() == open_before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_never_started_costs_nothing() -> None:
+    threads = threading.active_count()
+    with measuring() as measurement:
+        server = EmbeddedServer(measurement)
+        assert not measurement.boundary
+        assert threading.active_count() == threads
+        measurement.add(*pair(0))
+        server.close()
+
+
+def test_stdio_speaks_with_whoever_has_the_other_ends(tmp_path: Path) -> None:
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_stdio(ours_in, ours_out)
+        os.close(ours_in)  # copies are served
+        os.close(ours_out)
+        client = LineClient(theirs_in, theirs_out)
+        assert client.call("vmaf.status")["state"] == "waiting"
+        os.close(theirs_out)
+        measurement.add(*pair(0))
+    os.close(theirs_in)

@@ -1,0 +1,175 @@
+"""Starting the server inside a process: when it does, when it doesn't, and where it listens."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity import EmbeddedError, EmbeddedServer
+from acuity.mcp.embedded import transport_available
+from bridge_room import measuring
+from embedded_client import PATIENCE, connected, start
+from moving_pictures import pair
+
+TRANSPORTS = pytest.mark.parametrize("transport", ["uds", "stdio", "sse", "http"])
+
+
+@TRANSPORTS
+def test_a_measurement_that_has_begun_is_left_alone(transport: str, tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        measurement.add(*pair(0))
+        with pytest.raises(EmbeddedError, match="has begun already: start the server before its first frame"):
+            start(server, transport, tmp_path)
+        with pytest.raises(EmbeddedError, match="has begun already"):
+            EmbeddedServer(measurement)
+        measurement.flush()
+        with pytest.raises(EmbeddedError, match="is over"):
+            EmbeddedServer(measurement)
+    assert list(tmp_path.iterdir()) == []
+
+
+@TRANSPORTS
+def test_each_transport_starts_once(transport: str, tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        start(server, transport, tmp_path)
+        with pytest.raises(EmbeddedError, match=f"'{transport}' was already started, at "):
+            start(server, transport, tmp_path)
+        assert list(server.started) == [transport]
+        server.stop()
+        with pytest.raises(EmbeddedError, match="stopped already: make another"):
+            start(server, transport, tmp_path)
+
+
+def test_all_transports_at_once_have_one_thread(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        for transport in ("uds", "stdio", "sse", "http"):
+            start(server, transport, tmp_path)
+        assert threading.active_count() == before + 1
+        assert sorted(server.started) == ["http", "sse", "stdio", "uds"]
+    assert threading.active_count() == before
+
+
+def test_what_is_available() -> None:
+    for name in ("sse", "uds", "stdio", "http"):
+        assert transport_available(name)
+        assert EmbeddedServer.transport_available(name)
+    assert not transport_available("carrier pigeon")
+
+
+@pytest.mark.parametrize("port", [-1, 65536, "80", True])
+def test_ports_that_are_none(port: Any) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        for starting in (server.start_sse, server.start_http):
+            with pytest.raises(EmbeddedError, match="is no port: pass 0 to 65535"):
+                starting(port)
+        assert server.started == {}
+
+
+@pytest.mark.parametrize("path", ["", "mcp", "/mcp sse", "/mcp?x", "/ü", "/a\n", "/{x}"])
+def test_paths_that_are_none(path: str) -> None:
+    with (
+        measuring() as measurement,
+        EmbeddedServer(measurement) as server,
+        pytest.raises(EmbeddedError, match="is no path of a URL"),
+    ):
+        server.start_sse(path=path)
+
+
+@pytest.mark.parametrize("transport", ["sse", "http"])
+def test_ports_listen_on_this_machine_only(transport: str, tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        address = start(server, transport, tmp_path)
+        assert address.host == "127.0.0.1"
+        assert address.port > 0
+        assert server.started[transport] == address.url  # type: ignore[index]  # parametrized
+        socket.create_connection((address.host, address.port), PATIENCE).close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address.host, address.port), PATIENCE)
+
+
+@pytest.mark.parametrize("transport", ["sse", "http"])
+def test_a_port_in_use(transport: str) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        measuring() as measurement,
+        EmbeddedServer(measurement) as server,
+    ):
+        starting = {"sse": server.start_sse, "http": server.start_http}[transport]
+        with pytest.raises(EmbeddedError, match="is in use already"):
+            starting(taken.getsockname()[1])
+        assert starting().port > 0  # another one will do
+
+
+@pytest.mark.parametrize(
+    ("fds", "reason"),
+    [
+        ((0, 4), "descriptor 0 is the host's own"),
+        ((3, 1), "descriptor 1 is the host's own"),
+        ((2, 2), "descriptor 2 is the host's own"),
+        ((-1, 4), "-1 is no file descriptor"),
+        ((9999, 9999), "descriptor 9999 is not open"),
+        ((1 << 40, 9999), "is not open"),
+    ],
+)
+def test_descriptors_that_do_not_work(fds: tuple[int, int], reason: str) -> None:
+    read, write = os.pipe()
+    ours = tuple({3: read, 4: write}.get(number, number) for number in fds)
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        with pytest.raises(EmbeddedError, match=reason):
+            server.start_stdio(*ours)
+        with pytest.raises(EmbeddedError, match="can't be read from"):
+            server.start_stdio(write, write)
+        with pytest.raises(EmbeddedError, match="can't be written to"):
+            server.start_stdio(read, read)
+        with pytest.raises(EmbeddedError, match="framing 'morse' is unknown"):
+            server.start_stdio(read, write, framing="morse")  # type: ignore[arg-type]
+    os.close(read)
+    os.close(write)
+
+
+# ---- the socket's file ------------------------------------------------------------------------
+
+
+def test_the_file_is_its_owners_alone_and_goes_with_the_server(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with measuring() as measurement, EmbeddedServer(measurement) as server:
+            server.start_uds(tmp_path / "s")
+            assert stat.S_IMODE(os.stat(tmp_path / "s").st_mode) == 0o700
+    finally:
+        os.umask(before)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_long_path(tmp_path: Path) -> None:
+    with (
+        measuring() as measurement,
+        EmbeddedServer(measurement) as server,
+        pytest.raises(EmbeddedError, match="107 are the most: shorten it"),
+    ):
+        server.start_uds(tmp_path / ("s" * 108))
+
+
+def test_what_is_no_socket_stays(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("mine")
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        with pytest.raises(EmbeddedError, match="is no socket"):
+            server.start_uds(tmp_path / "s")
+        server.start_uds(tmp_path / "t")
+    assert (tmp_path / "s").read_text() == "mine"
+
+
+def test_a_live_ones_is_not(tmp_path: Path) -> None:
+    with measuring() as first, EmbeddedServer(first) as there, measuring() as second:
+        there.start_uds(tmp_path / "s")
+        with EmbeddedServer(second) as server, pytest.raises(EmbeddedError, match="in use by another server"):
+            server.start_uds(tmp_path / "s")
+        with connected(tmp_path / "s") as client:
+            assert client.call("vmaf.status")["frames_read"] == 0

@@ -1,0 +1,208 @@
+"""The official client on every transport, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from acuity.mcp.embedded.front import Front
+from acuity.mcp.transports.descriptors import ByteStream, Descriptors
+from acuity.mcp.transports.framing import FRAMINGS, Fault, FramingName
+from front_bench import STATUS, Measured, fronted, lines_to, run
+
+ERAS = ["legacy", "2026-07-28", "auto"]
+
+
+@asynccontextmanager
+async def framed(stream: ByteStream, framing: FramingName) -> AsyncIterator[Any]:
+    """Message streams for the client, over bytes."""
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    frames = FRAMINGS[framing](1 << 20)
+
+    async def receive() -> None:
+        async with incoming:
+            while data := await stream.receive():
+                for frame in frames.feed(data):
+                    assert not isinstance(frame, Fault)
+                    await incoming.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(frame)))
+
+    async def send() -> None:
+        async for item in outgoing:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+            await stream.send(frames.wrap(text))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(receive)
+        tasks.start_soon(send)
+        yield read, write
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def over_uds(front: Front, folder: Path) -> AsyncIterator[Any]:
+    path = folder / "s"
+    async with (
+        front.uds(path),
+        lines_to(path) as client,
+        framed(_Receiving(client.socket), "lines") as streams,
+    ):
+        yield streams
+
+
+class _Receiving:
+    """A socket whose end is an empty read."""
+
+    def __init__(self, socket: anyio.abc.SocketStream) -> None:
+        self._socket = socket
+
+    async def receive(self) -> bytes:
+        try:
+            return await self._socket.receive()
+        except anyio.EndOfStream:
+            return b""
+
+    async def send(self, data: bytes) -> None:
+        await self._socket.send(data)
+
+
+def over_pipes(framing: FramingName) -> Callable[[Front, Path], AbstractAsyncContextManager[Any]]:
+    @asynccontextmanager
+    async def connected(front: Front, _: Path) -> AsyncIterator[Any]:
+        (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
+        try:
+            async with (
+                front.pair(theirs_read, theirs_write, framing, lambda: None),
+                framed(Descriptors(read, write), framing) as streams,
+            ):
+                yield streams
+        finally:
+            for descriptor in (theirs_read, write, read, theirs_write):
+                os.close(descriptor)
+
+    return connected
+
+
+@asynccontextmanager
+async def over_sse(front: Front, _: Path) -> AsyncIterator[Any]:
+    async with front.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint.url) as streams:
+        yield streams
+
+
+@asynccontextmanager
+async def over_http(front: Front, _: Path) -> AsyncIterator[Any]:
+    async with front.http(0) as endpoint, streamable_http_client(endpoint.url) as streams:
+        yield streams
+
+
+TRANSPORTS: dict[str, Callable[[Front, Path], AbstractAsyncContextManager[Any]]] = {
+    "uds": over_uds,
+    "lines": over_pipes("lines"),
+    "content-length": over_pipes("content-length"),
+    "sse": over_sse,
+    "http": over_http,
+}
+EACH = pytest.mark.parametrize("transport", list(TRANSPORTS))
+ERA = pytest.mark.parametrize("era", ERAS)
+
+
+@asynccontextmanager
+async def client_of(
+    transport: str, era: str, folder: Path, *, fast: bool = True
+) -> AsyncIterator[tuple[Measured, Client]]:
+    bench = Measured()
+    async with (
+        fronted(bench, fast=fast) as front,
+        Client(TRANSPORTS[transport](front, folder), mode=era) as client,
+    ):
+        yield bench, client
+
+
+@EACH
+@ERA
+def test_tools_and_progress(transport: str, era: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        heard = []
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            heard.append((done, total, message))
+
+        async with client_of(transport, era, tmp_path) as (bench, client):
+            assert "vmaf.status" in {tool.name for tool in (await client.list_tools()).tools}
+            for _ in range(3):
+                status = await client.call_tool("vmaf.status", {})
+                assert status.structured_content is not None
+                assert status.structured_content["frames"] == STATUS["frames"]
+                assert status.is_error is False
+            assert (bench.quick, bench.slow) == (3, 0)
+            said = await client.call_tool("echo", {"text": "hä\n\u2028" + "x" * 20_000})
+            assert said.structured_content is not None
+            assert said.structured_content["text"] == "hä\n\u2028" + "x" * 20_000
+            done = await client.call_tool("steps", progress_callback=progress)
+            assert done.structured_content == {"steps": 3}
+        assert heard == [(step, 3, f"step {step}") for step in (1, 2, 3)]
+
+    run(main)
+
+
+@EACH
+@ERA
+def test_quick_and_slow_results_are_the_same(transport: str, era: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        results = []
+        for fast in (True, False):
+            async with client_of(transport, era, tmp_path, fast=fast) as (_, client):
+                results.append((await client.call_tool("vmaf.status", {})).model_dump())
+        assert results[0] == results[1]
+
+    run(main)
+
+
+@EACH
+@pytest.mark.parametrize("era", ERAS[:2])
+def test_cancelling_a_call_stops_its_work(transport: str, era: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with client_of(transport, era, tmp_path) as (bench, client):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "wait")
+                await bench.started.reaches()
+                tasks.cancel_scope.cancel()
+            await bench.cancelled.reaches()
+            assert (await client.call_tool("echo", {"text": "still there"})).is_error is False
+
+    run(main)
+
+
+@EACH
+@pytest.mark.parametrize("era", ERAS[:2])
+def test_calls_at_once(transport: str, era: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with client_of(transport, era, tmp_path) as (bench, client):
+            answers = {}
+
+            async def ask(number: int) -> None:
+                tool = ["wait", "vmaf.status", "echo"][number % 3]
+                arguments = {} if tool == "vmaf.status" else {"text": str(number)}
+                answers[number] = (await client.call_tool(tool, arguments)).structured_content
+
+            async with anyio.create_task_group() as tasks:
+                for number in range(30):
+                    tasks.start_soon(ask, number)
+                await bench.started.reaches(10)
+                bench.release.set()
+            assert answers[3] == {"waited": "3"}
+            assert answers[5] is not None
+            assert answers[5]["text"] == "5"
+
+    run(main)

@@ -1,0 +1,235 @@
+"""Bytes of HTTP that no proper client sends, who may send any, and POSTs that are answered on the spot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.quick_posts import QuickPosts
+from acuity.mcp.transports.security import HttpSecurity
+from front_bench import Measured, call, fronted, request, run
+from front_http import PATH, at_sse, http_client, post, stream_at
+
+BODY = json.dumps(call(1, "vmaf.status")).encode()
+
+
+def raw(body: bytes = BODY, *, head: str = "", host: str = "127.0.0.1", length: int | None = None) -> bytes:
+    size = len(body) if length is None else length
+    return (
+        f"POST {PATH} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {size}\r\n{head}\r\n".encode("latin-1")
+        + body
+    )
+
+
+class Wire:
+    """A connection, raw."""
+
+    def __init__(self, stream: anyio.abc.SocketStream) -> None:
+        self.stream = stream
+        self._buffer = b""
+
+    async def status(self) -> int:
+        """Read one answer, head and body."""
+        while b"\r\n\r\n" not in self._buffer:
+            self._buffer += await self.stream.receive()
+        head, self._buffer = self._buffer.split(b"\r\n\r\n", 1)
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        length = int(fields.get(b"content-length", b"0"))
+        while len(self._buffer) < length:
+            self._buffer += await self.stream.receive()
+        self.body, self._buffer = self._buffer[:length], self._buffer[length:]
+        return int(head.split()[1])
+
+    async def closed(self) -> bool:
+        try:
+            while True:
+                await self.stream.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return True
+
+
+@asynccontextmanager
+async def wired(limits: FrontLimits | None = None) -> AsyncIterator[tuple[Measured, Wire]]:
+    async with at_sse(limits) as (bench, _, url):
+        port = int(url.split(":")[2].split("/")[0])
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            yield bench, Wire(stream)
+
+
+@settings(max_examples=10)
+@given(cuts=st.lists(st.integers(1, 400), max_size=6), number=st.integers(1, 4))
+def test_posts_are_answered_however_their_bytes_are_cut(cuts: list[int], number: int) -> None:
+    async def main() -> None:
+        async with wired() as (bench, wire):
+            data = raw() * number
+            for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)], strict=True):
+                if start < min(end, len(data)):
+                    await wire.stream.send(data[start:end])
+                    await anyio.lowlevel.checkpoint()
+            for _ in range(number):
+                assert await wire.status() == 200
+                assert json.loads(wire.body)["id"] == 1
+            assert bench.quick + bench.slow == number
+
+    run(main)
+
+
+def test_quick_and_usual_posts_take_turns_on_one_connection() -> None:
+    async def main() -> None:
+        async with wired() as (bench, wire):
+            usual = json.dumps(call(2)).encode()
+            await wire.stream.send(raw() + raw(usual) + raw() + raw(usual) + raw())
+            seen = []
+            for _ in range(5):
+                assert await wire.status() == 200
+                seen.append(json.loads(wire.body)["id"])
+            assert seen == [1, 2, 1, 2, 1]  # in order: HTTP has no other way to tell them apart
+            assert bench.quick >= 1
+            await wire.stream.send(raw())
+            assert await wire.status() == 200
+
+    run(main)
+
+
+def test_a_length_that_lies() -> None:
+    async def main() -> None:
+        async with wired() as (_, wire):
+            # Too short: the rest is taken for a request, which it isn't.
+            await wire.stream.send(raw(length=len(BODY) - 2) + b"\r\n\r\n")
+            assert await wire.status() == 400
+            assert json.loads(wire.body)["error"]["code"] == -32700
+            assert await wire.status() == 400
+            assert await wire.closed()
+        for head in ("Content-Length: 3\r\n", "Transfer-Encoding: x\r\n"):
+            async with wired() as (bench, wire):
+                await wire.stream.send(raw(head=head))
+                assert await wire.status() in (400, 501)
+                assert await wire.closed()
+                assert bench.quick == 0
+
+    run(main)
+
+
+def test_who_takes_too_long_to_send_is_dropped() -> None:
+    async def main() -> None:
+        async with wired(FrontLimits(read_timeout=0.05)) as (_, wire):
+            usual = raw(json.dumps(call(2)).encode(), length=5000)
+            await wire.stream.send(usual)
+            assert await wire.closed()
+        for cut in (10, len(raw()) - 5):  # in the head, and in the body of a quick one
+            async with wired(FrontLimits(read_timeout=0.05)) as (_, wire):
+                await wire.stream.send(raw()[:cut])
+                assert await wire.closed()
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("head", "host", "status"),
+    [
+        ("", "127.0.0.1:1234", 200),
+        ("", "localhost", 200),
+        ("", "evil.example", 421),
+        ("", "127.0.0.1.evil.example", 421),
+        ("Origin: http://localhost:3000\r\n", "127.0.0.1", 200),
+        ("Origin: http://127.0.0.1:8000\r\n", "127.0.0.1", 200),
+        ("Origin: http://evil.example\r\n", "127.0.0.1", 403),
+        ("Origin: null\r\n", "127.0.0.1", 403),
+    ],
+)
+def test_only_this_machines_pages_may_ask(head: str, host: str, status: int) -> None:
+    async def main() -> None:
+        async with wired() as (bench, wire):
+            for body in (BODY, json.dumps(request(1, "tools/list")).encode()):
+                await wire.stream.send(raw(body, head=head, host=host))
+                assert await wire.status() == status
+            assert bench.quick == (status == 200)
+
+    run(main)
+
+
+@pytest.mark.parametrize("tool", ["vmaf.status", "echo"])
+def test_a_page_may_read_its_answer(tool: str) -> None:
+    async def main() -> None:
+        async with at_sse() as (_, http, url):
+            origin = "http://127.0.0.1:8000"
+            reply = await post(http, url, call(1, tool), Origin=origin)
+            assert reply.headers["access-control-allow-origin"] == origin
+            assert "Origin" in reply.headers["vary"]
+            assert "access-control-allow-origin" not in (await post(http, url, call(1, tool))).headers
+            asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+            allowed = await http.options(url, headers=asked)
+            assert allowed.status_code == 204
+            assert "Content-Type" in allowed.headers["access-control-allow-headers"]
+            refused = await http.options(url, headers={**asked, "Origin": "http://evil.example"})
+            assert refused.status_code == 403
+            image = await http.get(url, headers={"Sec-Fetch-Site": "cross-site"})
+            assert image.status_code == 403
+            async with stream_at(http, url, Origin=origin) as stream:
+                assert stream.headers["access-control-allow-origin"] == origin
+
+    run(main)
+
+
+@pytest.mark.parametrize("head", ["Connection: close\r\n", "Expect: 100-continue\r\n", "Connection: x\r\n"])
+def test_unusual_heads_take_the_usual_way(head: str) -> None:
+    async def main() -> None:
+        async with wired() as (bench, wire):
+            await wire.stream.send(raw(head=head))
+            status = await wire.status()
+            assert (status if status != 100 else await wire.status()) == 200
+            assert (bench.quick, bench.slow) == (0, 1)
+
+    run(main)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_are_taken_for_a_head_that_are_none(noise: bytes) -> None:
+    posts = QuickPosts(lambda _, __: lambda body, agreed: b"", HttpSecurity(), 1000)
+    found = posts.head(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n" + noise)
+    assert found is not None
+    assert found.length == 2
+    assert posts.head(noise) is None
+    broken = posts.head(b"POST / HTTP/1.1\r\nHost: localhost\r\n" + noise + b"\r\nContent-Length: 2\r\n\r\n")
+    assert broken is None or broken.length == 2
+
+
+def test_heads_are_not_remembered_without_end() -> None:
+    posts = QuickPosts(lambda _, __: lambda body, agreed: b"", HttpSecurity(), 1000)
+    for number in range(1000):
+        assert posts.head(raw(head=f"X-Number: {number}\r\n")) is not None
+    assert len(posts._heads) <= 256
+
+
+def test_streamable_http_takes_all_ways() -> None:
+    async def main() -> None:
+        async with fronted(Measured()) as front, front.http(0) as endpoint, http_client() as http:
+            assert endpoint.url.endswith("/mcp")
+            bare = await post(http, endpoint.url, call(1, "vmaf.status"))
+            assert bare.json()["result"]["structuredContent"]["paused"] is False
+            none = await post(http, endpoint.url, call(1), **{"Mcp-Session-Id": "0" * 32})
+            assert none.status_code == 404
+
+    run(main)
+
+
+def test_a_connection_is_kept_while_it_is_used_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acuity.mcp.transports.http._KEEP_ALIVE", 0.2)
+
+    async def main() -> None:
+        async with wired() as (bench, wire):
+            until = anyio.current_time() + 1.0
+            while anyio.current_time() < until:
+                await wire.stream.send(raw())
+                assert await wire.status() == 200
+            assert bench.slow == 0
+            assert await wire.closed()  # soon after the last
+
+    run(main)

@@ -1,0 +1,111 @@
+"""compute_vmaf: a pair of files, scored in a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import acuity
+from live_ground import ERAS, MODEL, NEG, Ground, play
+from moving_pictures import HEIGHT, WIDTH, luma, measure
+
+FRAMES = 3
+CHROMA = {"420": (2, 2), "422": (2, 1), "444": (1, 1), "400": None}
+
+
+def clip(folder: Path, layout: str, depth: int, *, worse: bool) -> str:
+    """A raw video whose chroma is grey."""
+    path = folder / f"{layout}_{depth}_{worse}.yuv"
+    with path.open("wb") as file:
+        for index in range(FRAMES):
+            file.write(luma(index, worse=worse, depth=depth).tobytes())
+            if (step := CHROMA[layout]) is not None:
+                shape = (2, HEIGHT // step[1], WIDTH // step[0])
+                kind = np.uint8 if depth == 8 else np.uint16
+                file.write(np.full(shape, 1 << (depth - 1), kind).tobytes())
+    return str(path)
+
+
+def raw(folder: Path, layout: str = "420", depth: int = 8) -> dict[str, Any]:
+    return {
+        "reference_path": clip(folder, layout, depth, worse=False),
+        "distorted_path": clip(folder, layout, depth, worse=True),
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_layout_and_depth_off_the_measuring_thread(era: str, tmp_path: Path) -> None:
+    expected = measure(FRAMES, MODEL)
+
+    async def scene(ground: Ground) -> None:
+        async with ground.client(era) as client:
+            assert not ground.compute.started
+            plain = await ground.ask(client, "compute_vmaf", **raw(tmp_path))
+            assert (plain["score"], plain["frames_scored"]) == (expected.pool(), FRAMES)
+            assert (plain["model"], plain["pool_method"]) == (MODEL, "mean")
+            assert plain["pooled_metrics"]["vmaf"]["min"] == expected.pool(method="min")
+            assert "frames" not in plain
+            for layout in CHROMA:
+                for depth in (8, 10, 12, 16) if layout == "420" else (8, 10):
+                    given = raw(tmp_path, layout, depth)
+                    found = await ground.ask(
+                        client, "compute_vmaf", **given, pixel_format=layout, bitdepth=depth
+                    )
+                    score = acuity.score(
+                        given["reference_path"],
+                        given["distorted_path"],
+                        model=MODEL,
+                        width=WIDTH,
+                        height=HEIGHT,
+                        pixel_format=layout,
+                        bitdepth=depth,
+                    ).score
+                    assert found["score"] == score
+            full = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model=NEG, include_frames=True)
+            assert [row["frameNum"] for row in full["frames"]] == list(range(FRAMES))
+            assert full["score"] == measure(FRAMES, NEG).pool()
+            assert ground.measurement.frames == 0  # nobody asked the measurement
+            workers = psutil.Process().children()
+            assert len(workers) == 1
+            await ground.compute.close()
+            assert not psutil.wait_procs(workers, 30)[1]
+
+    play(scene, tmp_path, MODEL)
+
+
+def test_what_cannot_be_scored_is_said_in_a_sentence(tmp_path: Path) -> None:
+    outside = tmp_path.parent / "elsewhere.yuv"
+    outside.write_bytes(b"")
+    inside = tmp_path / "allowed"
+    inside.mkdir()
+
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            good = raw(inside)
+
+            async def refused(**changes: Any) -> str:
+                given = {key: value for key, value in (good | changes).items() if value is not None}
+                return await ground.refused(client, "compute_vmaf", **given)
+
+            assert "not under an allowlisted root" in await refused(reference_path=str(outside))
+            assert "not under an allowlisted root" in await refused(model=f"path={outside}")
+            assert "missing required argument: 'distorted_path'" in await refused(distorted_path=None)
+            assert "use one of '400', '420'" in await refused(pixel_format="411")
+            assert "use one of 8, 10" in await refused(bitdepth=9)
+            assert not ground.compute.started  # none of this needed a worker
+            sentence = await refused(model="vmaf_v9")
+            assert "there is no model named 'vmaf_v9'" in sentence
+            assert "call list_models" in sentence
+            assert "height" in await refused(height=None)
+            assert "vmaf_score" not in await refused(width=None, height=None)
+            assert "frame" in await refused(width=WIDTH - 2)
+            found = await ground.ask(client, "compute_vmaf", **good)  # the worker is as good as before
+            assert found["frames_scored"] == FRAMES
+
+    play(scene, inside, MODEL)

@@ -1,0 +1,68 @@
+"""Scores as they come: whoever asks late, or after frames were given to another model, gets the same."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from acuity.mcp.embedded.running import RunningScores
+from acuity.measure import Measurement
+from acuity.measure.pooling import POOLS
+from live_ground import MODEL, NEG
+from moving_pictures import measure, pair
+
+FRAMES = 90  # more than are looked at one by one
+
+
+@pytest.mark.parametrize("ask_at", [[FRAMES], [1, 2, 3, FRAMES], [5, FRAMES - 1], list(range(1, FRAMES + 1))])
+@pytest.mark.parametrize("subsample", [1, 3])
+def test_it_does_not_matter_when_one_asks(ask_at: list[int], subsample: int) -> None:
+    whole = measure(FRAMES, MODEL, threads=3, subsample=subsample)
+    with Measurement(threads=3, subsample=subsample) as measurement:
+        measurement.add_model(MODEL)
+        running = RunningScores(measurement, "vmaf")
+        running.advance()
+        assert (len(running), running.aggregate, running.last) == (0, None, None)
+        for index in range(FRAMES):
+            measurement.add(*pair(index))
+            if index + 1 in ask_at:
+                running.advance()
+                known = len(running)
+                frames, scores = running.column()
+                assert frames.tolist() == whole.frames[:known]
+                assert scores.tolist() == whole.columns["vmaf"][:known].tolist()
+        measurement.flush()
+        running.advance()
+        assert running.aggregate == whole.pooled()["vmaf"]
+        assert (running.first, running.last) == (0, whole.frames[-1])
+
+
+def test_frames_given_to_another_model_are_taken_again() -> None:
+    neg = measure(FRAMES, NEG)
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(MODEL)
+        measurement.add_model(f"version={NEG}:name=other")
+        running = RunningScores(measurement, "vmaf")
+        for index in range(FRAMES):
+            measurement.add(*pair(index))
+            if index == 70:
+                running.advance()
+                measurement.swap_model("vmaf", NEG, repredict=True)
+        measurement.flush()
+        running.advance()
+        assert np.array_equal(running.column()[1], neg.columns["vmaf"])
+        assert running.aggregate == neg.pooled()["vmaf"]
+
+
+def test_a_score_of_minus_one_pools_as_in_the_report() -> None:
+    """Unclipped scores may be anything; one of exactly -1 makes the harmonic mean's sum infinite."""
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(MODEL)
+        running = RunningScores(measurement, "vmaf")
+        for frame, score in enumerate((50.0, -1.0, 20.0)):
+            running._take(frame, score)
+        expected = {name: function(running.column()[1]) for name, function in POOLS.items()}
+        assert running.aggregate == expected
+        assert math.isclose(expected["harmonic_mean"], -1.0)
