@@ -156,7 +156,7 @@ def test_jobs_outlive_their_client(ask: Callable[[Question], Any], folder: Path)
             found = (await client.call_tool("get_job", {"job_id": job_id})).structured_content
             if found["status"] not in ("queued", "running"):
                 return found
-            await anyio.sleep(0.01)  # as an agent polls
+            await anyio.sleep(0)
 
     found = ask(finished)
     # A server of one client ends with it; a job that it began is marked, never lost.

@@ -266,6 +266,11 @@ class Measurement:
         return self._reading().segments()
 
     @property
+    def agenda(self) -> Agenda:
+        """What is measured when; a command that changes it puts another one in its place."""
+        return self._agenda
+
+    @property
     def repredictions(self) -> int:
         """How often frames that may have been read already were given to another model."""
         return self._agenda.claims

@@ -142,11 +142,17 @@ class _Shape:
         # Early versions know no structured content.
         self._between, self._structured, self._after = after.partition(_MARK_DOCUMENT)
 
+        self._last: tuple[dict[str, Any] | None, bytes] = (None, b"")  # a document, and what follows the id
+
     def filled(self, number: Any, document: dict[str, Any]) -> bytes:
-        structured = pydantic_core.to_json(document, inf_nan_mode="null") if self._structured else b""
-        text = pydantic_core.to_json(readable(document))
-        number = pydantic_core.to_json(number)
-        return b"".join((self._head, number, self._before, text, self._between, structured, self._after))
+        """The answer; documents are never changed, so the same one makes the same bytes."""
+        known, rest = self._last
+        if known is not document:
+            structured = pydantic_core.to_json(document, inf_nan_mode="null") if self._structured else b""
+            text = pydantic_core.to_json(readable(document))
+            rest = b"".join((self._before, text, self._between, structured, self._after))
+            self._last = document, rest
+        return b"".join((self._head, pydantic_core.to_json(number), rest))
 
 
 def readable(document: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ asks for them, on the asking thread, and kept: the report at the end has that mu
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import NotReady
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
     from acuity.features.extractor import Extractor
     from acuity.mcp.embedded.bridge import MeasuringSide
     from acuity.measure import Measurement, Results
+    from acuity.measure.agenda import Agenda
 
 Document: TypeAlias = dict[str, Any]
 # Changes whenever there may be something new to read.
 Version: TypeAlias = tuple[int, int, int, bool]
+
+# Predicting one frame takes as long as all the rest of a status, and holds the lock that the measuring thread
+# needs: somebody who asks a thousand times a second gets a new score fifty times.
+_FRESH: Final = 0.02  # seconds
 
 _LOOK_BACK: Final = 64  # counted frames: more than can be under way on most machines
 
@@ -36,6 +42,8 @@ class Live:
         self._native = native
         self._side = side
         self._latest: tuple[Version, tuple[int, float] | None] | None = None
+        self._looked = 0.0  # when, for the latest score
+        self._status: tuple[Agenda, tuple[object, ...], Document] | None = None
         self._results: tuple[Version, Results] | None = None
         self._keys: tuple[list[Extractor], list[str]] = ([], [])
 
@@ -51,10 +59,19 @@ class Live:
         return self.measurement.over
 
     def status(self) -> Document:
-        """Where the measurement stands, in a few microseconds."""
+        """Where the measurement stands, in a few microseconds: the same document while nothing changes."""
         measurement, native = self.measurement, self._native
         at = measurement.snapshot()
-        fed, done = at.frames_fed, at.frames_done
+        agenda = measurement.agenda  # never changes: after a command it is another one
+        queue = (native.waiting, native.outstanding, native.refused)
+        key = (at, queue, self.latest(), measurement.paused, measurement.over, measurement.last_frame)
+        known = self._status
+        if known is None or known[0] is not agenda or known[1] != key:
+            known = self._status = agenda, key, self._describe(at.frames_fed, at.frames_done)
+        return known[2]
+
+    def _describe(self, fed: int, done: int) -> Document:
+        measurement, native = self.measurement, self._native
         models = measurement.models
         latest = self.latest()
         last_frame = measurement.last_frame
@@ -82,11 +99,21 @@ class Live:
         }
 
     def latest(self) -> tuple[int, float] | None:
-        """The last frame that has a score of the first model, and that score; None before the first."""
-        version = self.version
-        if self._latest is None or self._latest[0] != version:
-            self._latest = version, self._find_latest(version[0])
+        """The last frame that has a score of the first model, and that score; None before the first.
+
+        While frames are fed it may be a few frames old.
+        """
+        version, now = self.version, time.monotonic()
+        known = self._latest
+        if known is not None and (known[0] == version or (self._is_fresh(now) and known[1] is not None)):
+            return known[1]
+        self._latest = version, self._find_latest(version[0])
+        self._looked = now
         return self._latest[1]
+
+    def _is_fresh(self, now: float) -> bool:
+        """Whether the latest score is new enough; while nothing moves, only the last one is."""
+        return now < self._looked + _FRESH and not self.measurement.paused and not self.measurement.over
 
     def features(self) -> list[Document]:
         """The extractors that are computed now, each with its options and the keys of what it gives."""

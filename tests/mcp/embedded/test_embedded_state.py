@@ -1,0 +1,83 @@
+"""What is said about a running measurement is cheap to say again, and never old where that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from acuity._native import Bridge
+from acuity.mcp.embedded import state
+from acuity.mcp.embedded.bridge import MeasuringSide
+from acuity.mcp.embedded.commands import Luggage
+from acuity.mcp.embedded.state import Live
+from acuity.measure import Measurement
+from bridge_room import measuring
+from moving_pictures import pair
+
+
+@contextmanager
+def looking(fresh: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Measurement, Bridge, Live]]:
+    """A measurement with a model, whose scores stay fresh for so many seconds."""
+    monkeypatch.setattr(state, "_FRESH", fresh)
+    native = Bridge(4)
+    with measuring(("vmaf_v0.6.1",)) as measurement:
+        side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
+        yield measurement, native, Live(measurement, native, side)
+        side.detach()
+    native.close()
+
+
+def test_the_same_document_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with looking(0.0, monkeypatch) as (measurement, _, live):
+        for index in range(4):
+            measurement.add(*pair(index))
+        measurement.flush()
+        assert live.status() is live.status()
+
+
+def test_every_change_shows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with looking(1000.0, monkeypatch) as (measurement, native, live):
+        assert live.status()["state"] == "waiting"
+        measurement.add(*pair(0))
+        assert live.status()["frames_read"] == 1
+        measurement.pause()
+        assert (live.status()["state"], live.status()["paused"]) == ("paused", True)
+        measurement.resume()
+        assert live.status()["paused"] is False
+        measurement.set_subsample(3)
+        assert live.status()["subsample"] == 3
+        measurement.swap_model("vmaf", "vmaf_v0.6.1neg")
+        assert live.status()["model"] == "vmaf_v0.6.1neg"
+        measurement.stop_after(7)
+        assert live.status()["stop_after"] == 7
+        native.send(1, 1, b"")
+        assert live.status()["queue"]["waiting"] == 1
+
+
+def test_a_score_is_looked_for_again_only_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    with looking(1000.0, monkeypatch) as (measurement, _, live):
+        for index in range(8):
+            measurement.add(*pair(index))
+        while (first := live.latest()) is None:
+            pass  # it is looked for each time while there is none
+        for index in range(8, 16):
+            measurement.add(*pair(index))
+        assert live.latest() == first
+        measurement.flush()
+        assert live.latest() == (15, measurement.score_at(15))
+
+
+def test_while_it_pauses_the_last_score_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    with looking(1000.0, monkeypatch) as (measurement, _, live):
+        for index in range(8):
+            measurement.add(*pair(index))
+        while live.latest() is None:
+            pass
+        for index in range(8, 12):
+            measurement.add(*pair(index))
+        measurement.pause()
+        while (latest := live.latest()) is None or latest[0] < 10:  # the frame after it isn't there
+            pass
+        assert latest == (10, measurement.score_at(10))
