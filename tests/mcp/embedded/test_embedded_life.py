@@ -156,3 +156,14 @@ def test_stdio_speaks_with_whoever_has_the_other_ends(tmp_path: Path) -> None:
         os.close(theirs_out)
         measurement.add(*pair(0))
     os.close(theirs_in)
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this way of scheduling")
+def test_its_thread_pushes_no_other_off_its_core(tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        before = {int(task) for task in os.listdir("/proc/self/task")}
+        server.start_uds(tmp_path / "s")
+        started = {int(task) for task in os.listdir("/proc/self/task")} - before
+        assert started
+        assert {os.sched_getscheduler(task) for task in started} == {os.SCHED_BATCH}
+        assert os.sched_getscheduler(0) == os.SCHED_OTHER

@@ -24,8 +24,8 @@ Document: TypeAlias = dict[str, Any]
 Version: TypeAlias = tuple[int, int, int, bool]
 
 # Predicting one frame takes as long as all the rest of a status, and holds the lock that the measuring thread
-# needs: somebody who asks a thousand times a second gets a new score fifty times.
-_FRESH: Final = 0.02  # seconds
+# needs: somebody who asks a thousand times a second gets a new score ten times.
+_FRESH: Final = 0.1  # seconds
 
 _LOOK_BACK: Final = 64  # counted frames: more than can be under way on most machines
 
