@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ import acuity
 from acuity._native import Bridge
 from acuity.mcp.embedded.bridge import MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
+from bridge import median_ns
 from clips import Clip, make_clip
 
 CLIENT = Path(__file__).with_name("embedded_load.py")
@@ -193,24 +194,14 @@ def drain(_: Path, __: int) -> bool:
     with measurement_of() as measurement:
         side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
         at = measurement.snapshot()
-        ring = _median_ns(lambda: native.publish(1000, 998, 999, 0, 93.5))
-        whole = _median_ns(lambda: measurement.boundary.notify(at))
+        ring = median_ns(lambda: native.publish(1000, 998, 999, 0, 93.5))
+        whole = median_ns(lambda: measurement.boundary.notify(at))
         side.detach()
     native.close()
     print(
         f"drain of an empty ring: {ring:.0f} ns a frame, under {DRAIN_NS}; the whole boundary {whole:.0f} ns"
     )
     return ring < DRAIN_NS
-
-
-def _median_ns(call: Callable[[], object], batches: int = 300, calls: int = 1000) -> float:
-    costs = []
-    for _ in range(batches):
-        start = time.perf_counter_ns()
-        for _ in range(calls):
-            call()
-        costs.append((time.perf_counter_ns() - start) / calls)
-    return statistics.median(costs)
 
 
 # ---- answers ----------------------------------------------------------------------------------

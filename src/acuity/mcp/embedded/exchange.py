@@ -26,6 +26,7 @@ from mcp_types import (
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from acuity.mcp.embedded.mixed import checked_envelopes, has_envelope
+from acuity.mcp.transports.messages import progress_params
 
 # Takes what is told before the answer.
 Tell: TypeAlias = Callable[[JSONRPCNotification], Awaitable[None]]
@@ -83,9 +84,6 @@ class _Context:
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         if self.progress_token is None:
             return
-        params: dict[str, Any] = {"progressToken": self.progress_token, "progress": progress}
-        if total is not None:
-            params["total"] = total
-        if message is not None:
-            params["message"] = message
-        await self.notify("notifications/progress", params)
+        await self.notify(
+            "notifications/progress", progress_params(self.progress_token, progress, total, message)
+        )

@@ -35,7 +35,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from acuity.mcp.transports.http_body import checked_message
-from acuity.mcp.transports.messages import Message, encode
+from acuity.mcp.transports.messages import Message, encode, progress_params
 
 SOON: Final = 0.05  # seconds until it is looked after whether the client is still there
 PING: Final = 15.0  # seconds of silence that proxies bear
@@ -147,12 +147,9 @@ class _Exchange:
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         if self._progress_token is None:
             return
-        params: dict[str, Any] = {"progressToken": self._progress_token, "progress": progress}
-        if total is not None:
-            params["total"] = total
-        if message is not None:
-            params["message"] = message
-        await self.notify("notifications/progress", params)
+        await self.notify(
+            "notifications/progress", progress_params(self._progress_token, progress, total, message)
+        )
 
     async def ping(self) -> None:
         await self._tell(b": ping\r\n\r\n")

@@ -49,6 +49,15 @@ def encode(message: Message) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
+def progress_params(
+    token: types.ProgressToken, progress: float, total: float | None, message: str | None
+) -> dict[str, Any]:
+    """What a notification of progress says; what isn't known is left out."""
+    given = {"total": total, "message": message}
+    said = {name: value for name, value in given.items() if value is not None}
+    return {"progressToken": token, "progress": progress, **said}
+
+
 def _document(text: bytes) -> Any:
     try:
         return pydantic_core.from_json(text, allow_inf_nan=False)
