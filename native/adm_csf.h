@@ -2,18 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 
 #include "kernels.h"
+#include "unsupported.h"
 
 namespace acuity {
 
 enum class CsfMode { kWatson97 = 0, kBarten = 1, kBlend = 2, kBlendMae = 3 };
-
-// A combination of options that the metric can't compute.
-struct UnsupportedOptions : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct CsfOptions {
     CsfMode mode;

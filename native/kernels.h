@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "families.h"
+
 namespace acuity {
 
 constexpr int kMaxGains = 4;    // gain limits served by one pass
@@ -75,6 +77,12 @@ struct AdmLow {
     std::ptrdiff_t stride;  // in samples
 };
 
+// ---- families in folders of their own --------------------------------------------------------
+
+#define ACUITY_DECLARE(Type, name) struct Type##Kernels;
+ACUITY_FAMILIES(ACUITY_DECLARE)
+#undef ACUITY_DECLARE
+
 // ---- the table ------------------------------------------------------------------------------
 
 struct Kernels {
@@ -98,6 +106,10 @@ struct Kernels {
 
     // Sum of absolute differences of two blurred pictures.
     std::uint64_t (*motion_sad)(const Plane& before, const Plane& now, void* scratch);
+
+#define ACUITY_MEMBER(Type, name) const Type##Kernels* name;
+    ACUITY_FAMILIES(ACUITY_MEMBER)
+#undef ACUITY_MEMBER
 };
 
 // Tables compiled into this build, fastest first; `plain` is always there and always last.

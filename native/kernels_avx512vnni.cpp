@@ -1,4 +1,5 @@
 #define ACUITY_ISA avx512vnni
+#define ACUITY_FAMILY_ISA avx512  // no family multiplies bytes or words in dot products
 #include "simd/avx512.h"
 #include "simd_table.h"
 

@@ -13,6 +13,14 @@ std::size_t scratch_bytes(int width, int height) {
 
 }  // namespace
 
+namespace plain {
+
+#define ACUITY_EXTERN(Type, name) extern const Type##Kernels name##_kernels;
+ACUITY_FAMILIES(ACUITY_EXTERN)
+#undef ACUITY_EXTERN
+
+}  // namespace plain
+
 extern const Kernels kernels_plain;
 const Kernels kernels_plain = {
     .name = "plain",
@@ -21,6 +29,9 @@ const Kernels kernels_plain = {
     .vif_decimate = plain::vif_decimate,
     .adm_scale = plain::adm_scale,
     .motion_sad = plain::motion_sad,
+#define ACUITY_ENTRY(Type, name) .name = &plain::name##_kernels,
+    ACUITY_FAMILIES(ACUITY_ENTRY)
+#undef ACUITY_ENTRY
 };
 
 }  // namespace acuity

@@ -7,6 +7,19 @@
 #include "vif_halve_simd.h"
 #include "vif_simd.h"
 
+// The set whose family kernels this one uses: its own, unless the including file says otherwise.
+#ifndef ACUITY_FAMILY_ISA
+#define ACUITY_FAMILY_ISA ACUITY_ISA
+#endif
+
+namespace acuity::ACUITY_FAMILY_ISA {
+
+#define ACUITY_EXTERN(Type, name) extern const Type##Kernels name##_kernels;
+ACUITY_FAMILIES(ACUITY_EXTERN)
+#undef ACUITY_EXTERN
+
+}  // namespace acuity::ACUITY_FAMILY_ISA
+
 namespace acuity::ACUITY_ISA {
 
 inline std::size_t scratch_bytes(int width, int height) {
@@ -25,6 +38,9 @@ constexpr Kernels table(const char* name) {
         .vif_decimate = vif_decimate,
         .adm_scale = adm_scale,
         .motion_sad = motion_sad,
+#define ACUITY_ENTRY(Type, name) .name = &ACUITY_FAMILY_ISA::name##_kernels,
+        ACUITY_FAMILIES(ACUITY_ENTRY)
+#undef ACUITY_ENTRY
     };
 }
 

@@ -101,5 +101,8 @@ class OwnedGrid {
 void check_vif(Session& session);
 void check_adm(Session& session);
 void check_motion(Session& session);
+#define ACUITY_CHECK(Type, name) void check_##name(Session& session);
+ACUITY_FAMILIES(ACUITY_CHECK)
+#undef ACUITY_CHECK
 
 }  // namespace acuity::check

@@ -11,7 +11,7 @@ constexpr const char* kUsage =
     "  --bench           time instead of comparing\n"
     "  --size WxH        of the timed pictures (1920x1080)\n"
     "  --depth N         of the timed pictures (8)\n"
-    "  --kernel NAME     only vif_statistic, vif_decimate, adm_scale or motion_sad\n"
+    "  --kernel NAME     only this one: vif_statistic, adm_scale, motion_sad, squared_error, …\n"
     "  --table NAME      only this table\n"
     "  --seed N          of the random inputs (1)\n"
     "  --rounds N        of random sizes (1)\n";
@@ -56,6 +56,9 @@ int main(int argc, char** argv) {
     acuity::check::check_vif(session);
     acuity::check::check_adm(session);
     acuity::check::check_motion(session);
+#define ACUITY_CHECK(Type, name) acuity::check::check_##name(session);
+    ACUITY_FAMILIES(ACUITY_CHECK)
+#undef ACUITY_CHECK
     if (!options.bench) std::printf("%d comparisons, %d failed\n", session.compared, session.failed);
     return session.failed == 0 ? 0 : 1;
 }

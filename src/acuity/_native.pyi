@@ -38,6 +38,9 @@ class Vif:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
 
+def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
+    """The sum of squared differences of two planes."""
+
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
 

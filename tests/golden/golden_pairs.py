@@ -1,4 +1,4 @@
-"""Golden runs that integer VIF, ADM and motion can answer, and the pictures they are about."""
+"""Golden runs that can be answered, and the pictures they are about."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ def pictures(name: str) -> list[Pair]:
             height=case.height,
             pixel_format=case.pixel_format,
             bitdepth=case.bitdepth,
-            luma_only=True,
         )
         try:
             # A copy, since readers may use a buffer again once its picture is gone.
-            return [Picture((p.luma.copy(),), p.format, p.pts) for p in reader]
+            return [Picture(tuple(plane.copy() for plane in p.planes), p.format, p.pts) for p in reader]
         finally:
             reader.close()
 

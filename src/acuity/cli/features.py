@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from acuity.cli.style import columns
 
 if TYPE_CHECKING:
-    from acuity.features import Extractor, Option
+    from acuity.features import Extractor
 
 SCHEMA: Final = "acuity.features/1"
 
@@ -45,24 +45,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 def explain(extractor: type[Extractor]) -> list[str]:
     """One extractor for people."""
-    plain = [f.alias for f in extractor.features if not f.debug]
-    debug = [f.alias for f in extractor.features if f.debug]
+    from acuity.features.options import show
+
+    shown = [feature for feature in extractor.features if not feature.hidden]
+    plain = [f.alias for f in shown if not f.only_with]
+    switches = dict.fromkeys(f.only_with for f in shown if f.only_with)
     lines = [f"{extractor.name}: {extractor.summary}", "", "gives:", *_wrapped(plain)]
-    if debug:
-        lines += ["", "and with debug=true:", *_wrapped(debug)]
+    for switch in switches:
+        lines += [
+            "",
+            f"and with {switch}=true:",
+            *_wrapped([f.alias for f in shown if f.only_with == switch]),
+        ]
     rows = [
-        (o.name, o.alias if o.named else "", _range(o), _show(o.default), o.help) for o in extractor.options
+        (o.name, o.alias if o.named else "", o.values(), show(o.default), o.help) for o in extractor.options
     ]
     return [*lines, "", "options:", *columns([("name", "short", "values", "default", ""), *rows])]
 
 
 def _wrapped(names: list[str]) -> list[str]:
     return textwrap.wrap(", ".join(names), 96, initial_indent="  ", subsequent_indent="  ")
-
-
-def _range(option: Option) -> str:
-    return "true, false" if option.kind == "bool" else f"{option.minimum:g} to {option.maximum:g}"
-
-
-def _show(value: float | bool | int) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"

@@ -10,9 +10,18 @@ from acuity.features.adm import Adm
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
+from acuity.features.psnr import Psnr
 from acuity.features.vif import Vif
 
-EXTRACTORS: Final[dict[str, type[Extractor]]] = {cls.name: cls for cls in (Adm, Motion, Vif)}
+EXTRACTORS: Final[dict[str, type[Extractor]]] = {
+    cls.name: cls
+    for cls in (
+        Adm,
+        Motion,
+        Psnr,
+        Vif,
+    )
+}
 
 _PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
 

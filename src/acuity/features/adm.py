@@ -99,13 +99,11 @@ class Adm(Extractor):
             )
 
     def merge(self, other: Extractor) -> Extractor:
-        settings = dict(super().merge(other).settings)
-        settings["adm_skip_aim"] = self.flag("adm_skip_aim") and other.flag("adm_skip_aim")
-        return type(self)(settings)
-
-    def covers(self, other: Extractor) -> bool:
-        # Leaving the additive impairment out changes adm3, but not its name.
-        return super().covers(other) and self.flag("adm_skip_aim") == other.flag("adm_skip_aim")
+        if self.flag("adm_skip_aim") == other.flag("adm_skip_aim"):
+            return super().merge(other)
+        # Leaving the additive impairment out changes adm3, but not its name: who wants it whole is first.
+        whole = {"adm_skip_aim": False}
+        return type(self)({**self.settings, **whole}).merge(type(self)({**other.settings, **whole}))
 
     @property
     def sharing(self) -> Hashable:

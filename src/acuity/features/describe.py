@@ -12,7 +12,16 @@ def describe_extractor(extractor: type[Extractor]) -> dict[str, object]:
         "name": extractor.name,
         "summary": extractor.summary,
         "min_size": extractor.min_size,
-        "provides": [{"name": f.name, "key": f.alias, "debug": f.debug} for f in extractor.features],
+        "provides": [
+            {
+                "name": f.name,
+                "key": f.alias,
+                "debug": f.only_with == "debug",
+                "only_with": f.only_with or None,
+            }
+            for f in extractor.features
+            if not f.hidden
+        ],
         "options": [_describe_option(option) for option in extractor.options],
     }
 
@@ -23,8 +32,9 @@ def _describe_option(option: Option) -> dict[str, object]:
         "alias": option.alias or None,
         "type": option.kind,
         "default": option.default,
-        "min": None if option.kind == "bool" else option.minimum,
-        "max": None if option.kind == "bool" else option.maximum,
+        "min": option.minimum if option.kind in ("int", "float") else None,
+        "max": option.maximum if option.kind in ("int", "float") else None,
+        "choices": list(option.choices) or None,
         "in_name": option.named,
         "help": option.help,
     }

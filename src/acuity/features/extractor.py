@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acuity.errors import FeatureError
-from acuity.features.options import Option, OptionValue, name_suffix, parse_options
+from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
 
 if TYPE_CHECKING:
     from acuity._native import Workspace
@@ -29,8 +32,9 @@ class Feature:
 
     name: str  # the long name, as model files have it
     alias: str  # the short name, as reports have it
-    debug: bool = False  # only with the option `debug`
+    only_with: str = ""  # the option that must be on for it; empty: it is always given
     late: bool = False  # derived from the figures of several frames, so it can come after the frame's own
+    hidden: bool = False  # in no report: kept for figures of the whole clip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,25 @@ class Geometry:
     width: int
     height: int
     depth: int
+    # Columns and rows of each chroma plane; None: luma alone. Who doesn't look at chroma may be fed either.
+    chroma: tuple[int, int] | None = field(default=None, compare=False)
+
+
+class Pair(NamedTuple):
+    """A reference picture and the distorted one beside it."""
+
+    ref: Picture
+    dis: Picture
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A pair of pictures, with earlier reference pictures for extractors that look back."""
+    """A pair of pictures, with earlier pairs for extractors that look back."""
 
     index: int
     ref: Picture
     dis: Picture
-    before: tuple[Picture, ...] = ()  # the nearest first
+    before: tuple[Pair, ...] = ()  # the nearest first
 
 
 class Runner(Protocol):
@@ -86,8 +99,7 @@ class Extractor(ABC):
     features: ClassVar[tuple[Feature, ...]]
     min_size: ClassVar[int]  # smallest width and height
     min_size_reason: ClassVar[str]
-    every_frame: ClassVar[bool] = False  # computed also for frames that subsampling leaves out
-    needs_chroma: ClassVar[bool] = False
+    needs_chroma: ClassVar[bool] = False  # has no answer for luma alone
 
     def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
         self.settings = parse_options(self.name, self.options, given or {})
@@ -108,12 +120,25 @@ class Extractor(ABC):
     def merge(self, other: Extractor) -> Extractor:
         """One extractor that provides what both do; they have the same identity."""
         settings = dict(self.settings)
-        settings["debug"] = self.flag("debug") or other.flag("debug")
+        for option in self.options:
+            ours, theirs = settings[option.name], other.settings[option.name]
+            if ours != theirs and not option.widens:
+                raise FeatureError(
+                    f"{self.name} is asked for with {option.name}={show(ours)} and with "
+                    f"{option.name}={show(theirs)}, and both would have the same names: ask for one of them"
+                )
+            if option.widens:
+                settings[option.name] = bool(ours) or bool(theirs)
         return type(self)(settings)
 
     def covers(self, other: Extractor) -> bool:
         """Whether all figures of the other, digit for digit, are among this one's."""
-        return self.identity == other.identity and (self.flag("debug") or not other.flag("debug"))
+        if self.identity != other.identity:
+            return False
+        return all(
+            self.settings[o.name] == other.settings[o.name] or (o.widens and self.flag(o.name))
+            for o in self.options
+        )
 
     def flag(self, option: str) -> bool:
         return bool(self.settings[option])
@@ -121,17 +146,46 @@ class Extractor(ABC):
     def number(self, option: str) -> float:
         return float(self.settings[option])
 
+    def text(self, option: str) -> str:
+        return str(self.settings[option])
+
     def key(self, feature: Feature) -> str:
         """The name under which collectors, models and reports know the feature with these settings."""
         return feature.alias + self.suffix
 
     def keys(self, *, late: bool) -> list[str]:
         """Keys of the features these settings provide, in report order."""
-        debug = self.flag("debug")
-        return [self.key(f) for f in self.features if f.late == late and (debug or not f.debug)]
+        return [self.key(f) for f in self.features if f.late == late and not f.hidden and self.gives(f)]
+
+    def hidden_keys(self) -> list[str]:
+        """Keys of the figures that are kept only for those of the whole clip."""
+        return [self.key(f) for f in self.features if f.hidden and self.gives(f)]
+
+    def gives(self, feature: Feature) -> bool:
+        """Whether these settings ask for the feature."""
+        return not feature.only_with or self.flag(feature.only_with)
+
+    @property
+    def every_frame(self) -> bool:
+        """Whether it is computed also for frames that subsampling leaves out."""
+        return False
+
+    @property
+    def uses_chroma(self) -> bool:
+        """Whether it looks at chroma where there is some."""
+        return self.needs_chroma
+
+    def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
+        """Figures of the whole clip, from those of every frame that was computed, by key."""
+        return {}
 
     def check_size(self, geometry: Geometry) -> None:
         """Refuse pictures this extractor's arithmetic has no answer for."""
+        if self.needs_chroma and geometry.chroma is None:
+            raise FeatureError(
+                f"{self.name} needs chroma, and these pictures are luma alone (4:0:0): leave it out or give "
+                "4:2:0, 4:2:2 or 4:4:4 video"
+            )
         if min(geometry.width, geometry.height) < self.min_size:
             raise FeatureError(
                 f"{self.name} needs pictures of at least {self.min_size}x{self.min_size} samples, because "
@@ -140,7 +194,7 @@ class Extractor(ABC):
 
     @property
     def lookback(self) -> int:
-        """How many earlier reference pictures it needs; at most REACH."""
+        """How many earlier pairs of pictures it needs; at most REACH."""
         return 0
 
     @property

@@ -31,17 +31,20 @@ class Motion(Extractor):
             "motion_five_frame_window", "mffw", "bool", False, help="compare with the frame before the last"
         ),
         Option("motion_moving_average", "mma", "bool", False, help="average motion3 with the frame before"),
-        Option("debug", "", "bool", False, named=False, help="also give motion"),
+        Option("debug", "", "bool", False, named=False, widens=True, help="also give motion"),
     )
     features = (
         Feature("VMAF_integer_feature_motion_sad_score", "VMAF_integer_feature_motion_sad_score"),
-        Feature("VMAF_integer_feature_motion_score", "integer_motion", debug=True),
+        Feature("VMAF_integer_feature_motion_score", "integer_motion", only_with="debug"),
         Feature("VMAF_integer_feature_motion2_score", "integer_motion2", late=True),
         Feature("VMAF_integer_feature_motion3_score", "integer_motion3", late=True),
     )
     min_size = 3
     min_size_reason = "its blur reaches two samples past each edge"
-    every_frame = True
+
+    @property
+    def every_frame(self) -> bool:
+        return True
 
     @property
     def distance(self) -> int:
@@ -100,7 +103,7 @@ class MotionRunner:
     def run(self, frame: Frame) -> dict[str, float]:
         change = 0.0
         if self._lookback and frame.index >= self._lookback:
-            change = self._native.run(frame.before[self._lookback - 1].luma, frame.ref.luma)
+            change = self._native.run(frame.before[self._lookback - 1].ref.luma, frame.ref.luma)
         found: dict[str, float] = {}
         for member, keys in self._members:
             value = member.limited(change * member.number("motion_fps_weight"))

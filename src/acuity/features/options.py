@@ -11,7 +11,7 @@ from typing import Final, Literal
 from acuity.errors import FeatureError
 
 OptionValue = str | float | bool | int
-Setting = float | bool | int
+Setting = float | bool | int | str
 
 _SWITCHES: Final = {"true": True, "false": False}
 
@@ -22,17 +22,21 @@ class Option:
 
     name: str
     alias: str
-    kind: Literal["bool", "int", "float"]
+    kind: Literal["bool", "int", "float", "text"]
     default: Setting
     minimum: float = 0.0
     maximum: float = 0.0
     named: bool = True
     help: str = ""
+    widens: bool = False  # a switch that adds figures and changes none: on wherever anybody wants it
+    choices: tuple[str, ...] = ()  # of a text; empty: any
 
     def parse(self, value: OptionValue) -> Setting:
         """The value in the option's own type; ValueError says what it must be."""
         if self.kind == "bool":
             return _parse_switch(value)
+        if self.kind == "text":
+            return self._parse_text(value)
         number = _parse_number(value)
         if self.kind == "int" and number != int(number):
             raise ValueError("a whole number")
@@ -40,12 +44,30 @@ class Option:
             raise ValueError(f"between {self.minimum:g} and {self.maximum:g}")
         return int(number) if self.kind == "int" else number
 
+    def _parse_text(self, value: OptionValue) -> str:
+        if self.choices and value not in self.choices:
+            raise ValueError(f"one of {', '.join(self.choices)}")
+        return str(value)
+
+    def values(self) -> str:
+        """What it can be, for people."""
+        if self.kind == "text":
+            return ", ".join(self.choices) or "text"
+        return "true, false" if self.kind == "bool" else f"{self.minimum:g} to {self.maximum:g}"
+
     def suffix(self, setting: Setting) -> str:
         """What the setting adds to the names of features."""
         if not self.named or setting == self.default:
             return ""
         key = self.alias or self.name
-        return f"_{key}" if self.kind == "bool" else f"_{key}_{setting:g}"
+        return f"_{key}" if self.kind == "bool" else f"_{key}_{show(setting)}"
+
+
+def show(setting: Setting) -> str:
+    """A setting as people write it."""
+    if isinstance(setting, bool):
+        return str(setting).lower()
+    return setting if isinstance(setting, str) else f"{setting:g}"
 
 
 def _parse_switch(value: OptionValue) -> bool:

@@ -10,7 +10,13 @@ from acuity.features.options import Option
 SCALES: Final = range(4)
 
 DEBUG: Final = Option(
-    "debug", "", "bool", False, named=False, help="also give numerators, denominators and the whole"
+    "debug",
+    "",
+    "bool",
+    False,
+    named=False,
+    widens=True,
+    help="also give numerators, denominators and the whole",
 )
 
 
@@ -18,4 +24,4 @@ def debug_features(name: str) -> tuple[Feature, ...]:
     """What DEBUG adds: the whole, then its fraction, then that of each scale."""
     stem = f"integer_{name}"
     parts = [f"_{part}_scale{scale}" for scale in SCALES for part in ("num", "den")]
-    return tuple(Feature(stem + end, stem + end, debug=True) for end in ("", "_num", "_den", *parts))
+    return tuple(Feature(stem + end, stem + end, only_with="debug") for end in ("", "_num", "_den", *parts))

@@ -104,7 +104,7 @@ class Agenda:
                 spans = self.plans.spans(self.now)
                 stop = next((first for first, _, plan in spans if identity not in plan.extractors), FOREVER)
                 runs.append((extractor, self.since[identity], stop))
-        collector.replan(self.now, self.measured.keys(), runs)
+        collector.replan(self.now, [*self.measured.keys(), *self.measured.hidden_keys()], runs)
 
     def kept(self, extractors: Iterable[Extractor], stop: int) -> list[tuple[int, int]]:
         """Frames before `stop` for which all figures of these are there or will be, as (first, stop)."""

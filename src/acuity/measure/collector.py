@@ -143,6 +143,11 @@ class Collector:
             column = self._columns.get(key)
             return None if column is None else column.get(index)
 
+    def has(self, key: str) -> bool:
+        """Whether any frame has a figure in this column."""
+        with self._lock:
+            return self._columns[key].used
+
     def row(self, keys: Iterable[str], index: int) -> list[float] | None:
         """One frame's figures, or None unless all are there."""
         with self._lock:

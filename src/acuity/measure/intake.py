@@ -1,4 +1,4 @@
-"""Pictures on their way in: all alike, and the last references kept for those who look back."""
+"""Pictures on their way in: all alike, and the last pairs kept for those who look back."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections import deque
 from itertools import islice
 
 from acuity.errors import InputError, PairingError
-from acuity.features.extractor import REACH, Frame, Geometry
+from acuity.features.extractor import REACH, Frame, Geometry, Pair
 from acuity.measure.pictures import PictureLike, as_picture, geometry_of
-from acuity.video.picture import Picture
 
 
 class Intake:
@@ -19,13 +18,11 @@ class Intake:
         self.planes = 0  # of the pair taken last
         # The nearest first. As many as anybody looks back, whoever is measured now: those who start later
         # then compute their first frame as if they had been there before.
-        self._before: deque[Picture] = deque(maxlen=REACH)
+        self._before: deque[Pair] = deque(maxlen=REACH)
 
-    def take(
-        self, index: int, ref: PictureLike, dis: PictureLike, bitdepth: int | None
-    ) -> tuple[Picture, Picture]:
+    def take(self, index: int, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> Pair:
         """The next pair as pictures; refuses those that differ from each other or from the ones before."""
-        pictures = as_picture(ref, bitdepth), as_picture(dis, bitdepth)
+        pictures = Pair(as_picture(ref, bitdepth), as_picture(dis, bitdepth))
         ours, theirs = map(geometry_of, pictures)
         if ours != theirs:
             raise PairingError(
@@ -40,13 +37,13 @@ class Intake:
         self.planes = min(len(picture.planes) for picture in pictures)
         return pictures
 
-    def frame(self, index: int, pictures: tuple[Picture, Picture], lookback: int) -> Frame:
-        """The pair as a frame, with so many of the references before it."""
+    def frame(self, index: int, pictures: Pair, lookback: int) -> Frame:
+        """The pair as a frame, with so many of the pairs before it."""
         return Frame(index, *pictures, tuple(islice(self._before, lookback)))
 
-    def keep(self, ref: Picture) -> None:
-        """The frame is on its way: its reference is the nearest one before the next."""
-        self._before.appendleft(ref)
+    def keep(self, pictures: Pair) -> None:
+        """The frame is on its way: its pair is the nearest one before the next."""
+        self._before.appendleft(pictures)
 
     def clear(self) -> None:
         self._before.clear()

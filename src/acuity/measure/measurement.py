@@ -102,7 +102,7 @@ class Measurement:
             scheduler.submit(Job(self._intake.frame(index, pictures, plan.lookback), plan, counted))
         else:
             self._unscheduled += 1
-        self._intake.keep(pictures[0])
+        self._intake.keep(pictures)
         self._frames += 1
         if self.boundary:
             self.boundary.notify(self.snapshot())
@@ -250,9 +250,9 @@ class Measurement:
         return list(self._agenda.plans.at(max(self._frames - self.over, 0)))
 
     @property
-    def needs_chroma(self) -> bool:
-        """Whether pictures must have chroma planes for what was added."""
-        return self._agenda.measured.needs_chroma
+    def uses_chroma(self) -> bool:
+        """Whether what was added looks at chroma planes."""
+        return self._agenda.measured.uses_chroma
 
     @property
     def models(self) -> list[Model | ModelCollection]:

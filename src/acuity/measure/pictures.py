@@ -26,7 +26,8 @@ def as_picture(given: PictureLike, bitdepth: int | None) -> Picture:
 
 
 def geometry_of(picture: Picture) -> Geometry:
-    return Geometry(picture.width, picture.height, picture.format.depth)
+    chroma = picture.planes[1].shape[::-1] if len(picture.planes) == 3 else None
+    return Geometry(picture.width, picture.height, picture.format.depth, chroma)
 
 
 def _depth(planes: tuple[Samples, ...], bitdepth: int | None) -> int:

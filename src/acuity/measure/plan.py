@@ -27,12 +27,16 @@ class ExtractorSet:
         return iter(self._extractors.values())
 
     @property
-    def needs_chroma(self) -> bool:
-        return any(extractor.needs_chroma for extractor in self)
+    def uses_chroma(self) -> bool:
+        return any(extractor.uses_chroma for extractor in self)
 
     def keys(self) -> list[str]:
         """Figures of the frames themselves first, then those derived from them."""
         return [key for late in (False, True) for extractor in self for key in extractor.keys(late=late)]
+
+    def hidden_keys(self) -> list[str]:
+        """Figures that are collected, but in no report."""
+        return [key for extractor in self for key in extractor.hidden_keys()]
 
     def check_size(self, geometry: Geometry) -> None:
         """Refuse pictures that one of them has no answer for."""
@@ -49,7 +53,7 @@ class Group:
 
     @property
     def every_frame(self) -> bool:
-        return self.kind.every_frame
+        return any(member.every_frame for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Plan:
     groups: tuple[Group, ...]
     extractors: Mapping[str, Extractor] = field(compare=False)  # by identity
     every_frame: bool = field(compare=False)  # whether frames that subsampling leaves out need work too
-    lookback: int = field(compare=False)  # how many earlier reference pictures it takes
+    lookback: int = field(compare=False)  # how many earlier pairs of pictures it takes
     planes: int | None = field(compare=False)  # how many planes it looks at; None: all
 
     def __iter__(self) -> Iterator[Extractor]:
@@ -77,7 +81,7 @@ def make_plan(extractors: Iterable[Extractor]) -> Plan:
         extractors=MappingProxyType({extractor.identity: extractor for extractor in merged}),
         every_frame=any(extractor.every_frame for extractor in merged),
         lookback=max((extractor.lookback for extractor in merged), default=0),
-        planes=None if any(extractor.needs_chroma for extractor in merged) else 1,
+        planes=None if any(extractor.uses_chroma for extractor in merged) else 1,
     )
 
 

@@ -100,8 +100,11 @@ class Reading:
         self.predict()
         rows = counted(self.agenda.steps, self.frames)
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
-        keys = ExtractorSet(extractor for plan in plans for extractor in plan).keys()
+        extractors = ExtractorSet(extractor for plan in plans for extractor in plan)
+        keys = extractors.keys()
         columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
+        if self.over:  # what the pictures don't have: chroma figures of luma alone
+            columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
@@ -119,11 +122,25 @@ class Reading:
             width=geometry.width,
             height=geometry.height,
             fps=fps,
+            aggregate=self._aggregate(extractors, geometry),
             partial=partial,
             segments=segments,
             steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
             stopped_after=stopped_after,
         )
+
+    def _aggregate(self, extractors: ExtractorSet, geometry: Geometry) -> dict[str, float]:
+        """Figures of the whole clip: of all frames computed, also those that subsampling leaves out."""
+        found: dict[str, float] = {}
+        for extractor in extractors:
+            columns = {
+                key: column[~np.isnan(column)]
+                for key in extractor.hidden_keys()
+                if len(column := self.collector.column(key, self.frames))
+            }
+            if columns:
+                found.update(extractor.aggregate(columns, geometry))
+        return found
 
     def _scores(self, slot: Slot, output: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
         """A score column over all who hold, and the label of the last of them."""

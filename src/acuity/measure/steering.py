@@ -76,11 +76,11 @@ def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None =
 def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: int) -> None:
     """Refuse what cannot be computed from the pictures that are being fed."""
     for extractor in extractors:
-        extractor.check_size(geometry)
-        if extractor.needs_chroma and planes == 1:
+        if extractor.uses_chroma and planes == 1:
             raise FeatureError(
                 f"{extractor.name} needs chroma, and the pictures come without: ask for it at the start"
             )
+        extractor.check_size(geometry)
 
 
 def swap_model(

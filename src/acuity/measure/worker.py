@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from acuity.errors import InputError
+from acuity.errors import InputError, PairingError
 from acuity.features.extractor import Frame, Geometry, Runner
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
@@ -61,9 +61,15 @@ def worker_factory(
 
 
 def check_samples(frame: Frame, planes: int | None) -> None:
-    """Refuse samples that are deeper than the video says: the figures would be nonsense."""
+    """Refuse samples that are deeper than the video says, and chroma planes that don't match."""
     from acuity._native import samples_fit
 
+    ours, theirs = ([plane.shape for plane in p.planes[:planes]] for p in (frame.ref, frame.dis))
+    if ours != theirs:
+        raise PairingError(
+            f"frame {frame.index} has planes of {ours} in the reference and {theirs} in the distorted video: "
+            "both must have the same chroma layout"
+        )
     for picture, name in ((frame.ref, "reference"), (frame.dis, "distorted video")):
         depth = picture.format.depth
         for plane in picture.planes[:planes]:

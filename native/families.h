@@ -1,0 +1,9 @@
+// The kernel families that live in folders of their own: one line each.
+//
+// native/<name>/ holds table.h, which declares struct <Type>Kernels; plain.cpp, the plain twin; simd.cpp,
+// compiled once for each instruction set; <name>.cpp, what calls them for a picture pair; module.cpp, its
+// Python class; and check.cpp, its part of native_check.
+#pragma once
+
+#define ACUITY_FAMILIES(X) \
+    X(Psnr, psnr)

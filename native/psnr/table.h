@@ -1,0 +1,13 @@
+// Squared errors of two planes.
+#pragma once
+
+#include "kernels.h"
+
+namespace acuity {
+
+struct PsnrKernels {
+    // Sum of squared differences.
+    std::uint64_t (*squared_error)(const Plane& ref, const Plane& dis);
+};
+
+}  // namespace acuity

@@ -1,0 +1,154 @@
+"""Peak signal to noise ratio of luma and chroma, and of the whole clip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.options import Option
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+_PLANES: Final = ("y", "cb", "cr")
+_LEAST_MSE: Final = 1e-16  # stands for no error at all
+
+
+class Psnr(Extractor):
+    name = "psnr"
+    summary = "peak signal to noise ratio, luma and chroma"
+    options = (
+        Option("enable_chroma", "", "bool", True, named=False, widens=True, help="also of the chroma planes"),
+        Option(
+            "enable_mse", "", "bool", False, named=False, widens=True, help="also give mean squared errors"
+        ),
+        Option(
+            "enable_apsnr", "", "bool", False, named=False, widens=True, help="also of the clip as a whole"
+        ),
+        Option(
+            "reduced_hbd_peak",
+            "",
+            "bool",
+            False,
+            named=False,
+            help="above 8 bits, take 255 scaled up as the peak",
+        ),
+        Option(
+            "min_sse",
+            "",
+            "float",
+            0.0,
+            0.0,
+            math.inf,
+            named=False,
+            help="smallest squared error of a plane that counts, which limits the figure",
+        ),
+    )
+    features = tuple(
+        feature
+        for plane in _PLANES
+        for feature in (
+            Feature(f"psnr_{plane}", f"psnr_{plane}"),
+            Feature(f"mse_{plane}", f"mse_{plane}", only_with="enable_mse"),
+            Feature(f"sse_{plane}", f"sse_{plane}", only_with="enable_apsnr", hidden=True),
+        )
+    )
+    min_size = 1
+    min_size_reason = "it needs a sample"
+
+    def gives(self, feature: Feature) -> bool:
+        if feature.name.endswith("_y") or self.flag("enable_chroma"):
+            return super().gives(feature)
+        return False
+
+    @property
+    def every_frame(self) -> bool:
+        return self.flag("enable_apsnr")  # which is of all frames
+
+    @property
+    def uses_chroma(self) -> bool:
+        return self.flag("enable_chroma")
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> PsnrRunner:
+        return PsnrRunner(members, geometry, instruction_set)
+
+    def peak(self, depth: int) -> int:
+        return 255 << (depth - 8) if self.flag("reduced_hbd_peak") else (1 << depth) - 1
+
+    def limit(self, depth: int, samples: int) -> float:
+        """The figure of planes that are equal, or as good as equal."""
+        least = self.number("min_sse")
+        if not least:
+            return 6.0 * depth + 12.0
+        return math.ceil(10.0 * math.log10(self.peak(depth) ** 2 / (least / samples)))
+
+    def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
+        peak = self.peak(geometry.depth) ** 2
+        found = {}
+        for plane, samples in zip(_PLANES, plane_samples(geometry), strict=False):
+            errors = columns.get(f"sse_{plane}")
+            if errors is None or not len(errors):
+                continue
+            total, count = float(errors.sum()), samples * len(errors)
+            limit = float(math.ceil(10.0 * math.log10(peak * count * 2)))
+            if total:
+                figure = 10.0 * (math.log10(peak) + math.log10(count) - math.log10(total))
+                limit = min(figure, limit)
+            found[f"apsnr_{plane}"] = limit
+        return found
+
+
+def plane_samples(geometry: Geometry) -> list[int]:
+    """How many samples each plane has."""
+    columns, rows = geometry.chroma or (0, 0)
+    return [geometry.width * geometry.height] + [columns * rows] * (2 if geometry.chroma else 0)
+
+
+class PsnrRunner:
+    def __init__(self, members: Sequence[Psnr], geometry: Geometry, instruction_set: str) -> None:
+        from acuity import _native
+
+        self._squared_error = _native.squared_error
+        self._depth = geometry.depth
+        self._set = instruction_set
+        (self._member,) = members  # none of its options is in a name, so there is one
+        self._samples = plane_samples(geometry)
+        if not self._member.flag("enable_chroma"):
+            del self._samples[1:]
+        keys = {*self._member.keys(late=False), *self._member.hidden_keys()}
+        self._wanted = [[f"{kind}_{plane}" in keys for kind in ("mse", "sse")] for plane in _PLANES]
+        self._peak = self._member.peak(self._depth) ** 2
+        self._limits = [self._member.limit(self._depth, count) for count in self._samples]
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        found: dict[str, float] = {}
+        planes = zip(
+            _PLANES,
+            self._samples,
+            self._limits,
+            self._wanted,
+            frame.ref.planes,
+            frame.dis.planes,
+            strict=False,
+        )
+        for plane, samples, limit, (mse_wanted, sse_wanted), ref, dis in planes:
+            error = self._squared_error(ref, dis, self._depth, self._set)
+            mse = error / samples
+            found[f"psnr_{plane}"] = min(10.0 * math.log10(self._peak / max(mse, _LEAST_MSE)), limit)
+            if mse_wanted:
+                found[f"mse_{plane}"] = mse
+            if sse_wanted:
+                found[f"sse_{plane}"] = float(error)
+        return found
