@@ -90,7 +90,8 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
     _add_models(measurement, request, [m for m in request.models if m != AUTO])
     for feature in request.features:
         measurement.add_feature(feature)
-    opening = replace(request.opening, luma_only=not measurement.uses_chroma)
+    # Whoever steers may swap to a model that wants chroma.
+    opening = replace(request.opening, luma_only=not (measurement.uses_chroma or telling.attach))
     readers = open_pair(request.reference, request.distorted, request.geometry, opening)
     with pair_videos(*readers, options=request.pairing) as pairing:
         chosen = model_for_size(pairing.width, pairing.height) if AUTO in request.models else None

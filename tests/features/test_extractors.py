@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,37 @@ from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, get_extractor
 from acuity.features.adm import Adm
-from acuity.features.extractor import REACH, Extractor, Frame, Geometry
+from acuity.features.extractor import REACH, Extractor, Frame, Geometry, Pair
 from acuity.features.options import OptionValue
 from acuity.features.vif import Vif
 from acuity.video.picture import Picture, PixelFormat
 
-GEOMETRY = Geometry(61, 47, 8)
+GEOMETRY = Geometry(61, 47, 8, (31, 24))
+# Large enough for everybody's pyramid.
+LARGE = Geometry(611, 407, 8, (306, 204))
 
 
-def picture(seed: int) -> Picture:
+def picture(seed: int, geometry: Geometry = GEOMETRY) -> Picture:
     rng = np.random.default_rng(seed)
-    y, x = np.mgrid[0 : GEOMETRY.height, 0 : GEOMETRY.width]
-    luma = 120 + 60 * np.sin(x * 0.3 + seed) * np.cos(y * 0.2) + rng.normal(0, 6, x.shape)
-    return Picture((np.clip(luma, 0, 255).astype(np.uint8),), PixelFormat("400", 8))
+    planes = []
+    for width, height in ((geometry.width, geometry.height), *[geometry.chroma or (0, 0)] * 2):
+        y, x = np.mgrid[0:height, 0:width]
+        plane = 120 + 60 * np.sin(x * 0.3 + seed) * np.cos(y * 0.2) + rng.normal(0, 6, x.shape)
+        planes.append(np.clip(plane, 0, 255).astype(np.uint8))
+    return Picture(tuple(planes), PixelFormat("420", 8))
 
 
-FRAME = Frame(2, picture(1), picture(2), (picture(3), picture(4)))
+def frame(geometry: Geometry = GEOMETRY) -> Frame:
+    one, two, three, four = (picture(seed, geometry) for seed in (1, 2, 3, 4))
+    return Frame(2, one, two, (Pair(three, two), Pair(four, one)))
 
 
-def run(*members: Extractor) -> dict[str, float]:
-    runner = type(members[0]).runner(members, GEOMETRY, _native.Workspace(), "")
-    return runner.run(FRAME)
+FRAME = frame()
+
+
+def run(*members: Extractor, geometry: Geometry = GEOMETRY) -> dict[str, float]:
+    runner = type(members[0]).runner(members, geometry, _native.Workspace(), "")
+    return runner.run(FRAME if geometry is GEOMETRY else frame(geometry))
 
 
 def make(name: str, options: dict[str, OptionValue] | None = None) -> Any:
@@ -63,10 +72,12 @@ def test_shared_work_gives_the_same_figures(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)
-@pytest.mark.parametrize("debug", [False, True])
-def test_runners_give_the_keys_the_extractor_says(name: str, debug: bool) -> None:
-    extractor = make(name, {"debug": debug})
-    assert list(run(extractor)) == extractor.keys(late=False)
+@pytest.mark.parametrize("on", [False, True])
+def test_runners_give_the_keys_the_extractor_says(name: str, on: bool) -> None:
+    switches = [option.name for option in get_extractor(name).options if option.widens]
+    extractor = make(name, dict.fromkeys(switches, on))
+    given = set(extractor.hidden_keys())
+    assert [key for key in run(extractor, geometry=LARGE) if key not in given] == extractor.keys(late=False)
 
 
 def test_different_work_is_not_shared() -> None:
@@ -124,7 +135,7 @@ def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
     assert figures["integer_aim_nw_0"] == 0.0
 
 
-@pytest.mark.parametrize("name", EXTRACTORS)
+@pytest.mark.parametrize("name", ["adm", "motion", "vif"])
 def test_smallest_sizes_are_the_kernels_own(name: str) -> None:
     smallest = getattr(_native, f"{name.upper()}_MIN_SIZE")
     extractor = make(name)
@@ -157,8 +168,8 @@ def test_barten_and_watson_differ_as_they_should() -> None:
 @pytest.mark.parametrize("extractor", EXTRACTORS.values())
 def test_nobody_reaches_further_than_is_kept(extractor: type[Extractor]) -> None:
     switches = [option.name for option in extractor.options if option.kind == "bool"]
-    for values in itertools.product([True, False], repeat=len(switches)):
-        made = extractor(dict(zip(switches, values, strict=True)))
+    for on in (set(), *({switch} for switch in switches), set(switches)):
+        made = extractor({switch: switch in on for switch in switches})
         assert max(made.lookback, made.lookahead) <= REACH
 
 
@@ -174,3 +185,20 @@ def test_covering_is_about_figures_not_names() -> None:
     assert not Adm().covers(Adm({"adm_skip_aim": True}))
     assert not Adm({"adm_skip_aim": True}).covers(Adm())
     assert not Vif().covers(Vif({"vif_enhn_gain_limit": 1.0}))
+
+
+def test_switches_that_change_figures_cannot_be_merged() -> None:
+    with pytest.raises(
+        FeatureError, match=r"psnr is asked for with min_sse=0 and with min_sse=0\.5, and both"
+    ):
+        make("psnr").merge(make("psnr", {"min_sse": 0.5}))
+    assert make("psnr", {"enable_mse": True}).merge(make("psnr", {"enable_apsnr": True})).keys(
+        late=False
+    ) == [f"{kind}_{plane}" for plane in ("y", "cb", "cr") for kind in ("psnr", "mse")]
+
+
+def test_luma_alone_is_refused_by_those_who_need_chroma(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Vif, "needs_chroma", True)
+    with pytest.raises(FeatureError, match="vif needs chroma, and these pictures are luma alone"):
+        make("vif").check_size(Geometry(61, 47, 8))
+    make("vif").check_size(GEOMETRY)

@@ -89,7 +89,7 @@ def test_wrong_options_are_explained(extractor: str, options: dict[str, OptionVa
 
 
 def test_unknown_names_are_explained() -> None:
-    with pytest.raises(FeatureError, match="unknown feature extractor 'psnrr': use one of adm, motion, vif"):
+    with pytest.raises(FeatureError, match=r"unknown feature extractor 'psnrr': use one of adm, .*vif"):
         get_extractor("psnrr")
     with pytest.raises(FeatureError, match="no extractor provides the feature 'integer_vmaf'"):
         extractor_for_feature("integer_vmaf")
@@ -159,3 +159,20 @@ def test_numbers_have_six_digits(value: float) -> None:
     parsed = Option("number", "n", "float", 1.0, 1.0, 100.0).parse(value)
     assert float(f"{parsed:g}") == parsed
     assert parsed == pytest.approx(value, rel=1e-5)
+
+
+def test_texts_have_choices() -> None:
+    option = Option("method", "m", "text", "near", choices=("near", "far"))
+    assert option.parse("far") == "far"
+    assert option.suffix("far") == "_m_far"
+    assert option.suffix("near") == ""
+    assert option.values() == "near, far"
+    with pytest.raises(ValueError, match="one of near, far"):
+        option.parse("middle")
+
+
+def test_a_default_outside_the_range_stands_for_none() -> None:
+    option = Option("size", "s", "int", 0, 16, 99)
+    assert option.parse("0") == 0
+    with pytest.raises(ValueError, match="between 16 and 99"):
+        option.parse(3)

@@ -40,7 +40,7 @@ class Option:
         number = _parse_number(value)
         if self.kind == "int" and number != int(number):
             raise ValueError("a whole number")
-        if not self.minimum <= number <= self.maximum:
+        if number != self.default and not self.minimum <= number <= self.maximum:
             raise ValueError(f"between {self.minimum:g} and {self.maximum:g}")
         return int(number) if self.kind == "int" else number
 
