@@ -38,7 +38,8 @@ def make_clip(folder: Path, name: str, width: int, height: int, depth: int, fram
         for index in range(frames):
             if index < _UNIQUE:
                 luma = _window(canvas, width, height, index)
-                made.append((_samples(luma, depth), _samples(_impair(luma, index), depth)))
+                planes = [luma, *(_chroma(canvas, width, height, index, turn) for turn in (1, 2))]
+                made.append((_samples(planes, depth), _samples([_impair(p, index) for p in planes], depth)))
             for file, data in zip((ref, dis), made[index % _UNIQUE], strict=True):
                 file.write(data)
     return clip
@@ -72,9 +73,15 @@ def _impair(luma: NDArray[np.float32], index: int) -> NDArray[np.float32]:
     return np.round(blurred / step) * step
 
 
-def _samples(luma: NDArray[np.float32], depth: int) -> bytes:
+def _chroma(
+    canvas: NDArray[np.float32], width: int, height: int, index: int, turn: int
+) -> NDArray[np.float32]:
+    """Another part of the canvas, half as colourful as it is bright."""
+    part = np.roll(canvas, turn * width // 3, 1)[: height // 2, : width // 2]
+    return 128 + (np.roll(part, index, 1) - 120) / 2
+
+
+def _samples(planes: list[NDArray[np.float32]], depth: int) -> bytes:
     top = (1 << depth) - 1
     dtype = np.uint8 if depth == 8 else np.dtype("<u2")
-    samples = np.clip(luma * (top / 255), 0, top).astype(dtype)
-    chroma = np.full((luma.shape[0] // 2) * (luma.shape[1] // 2) * 2, (top + 1) // 2, dtype)
-    return samples.tobytes() + chroma.tobytes()
+    return b"".join(np.clip(plane * (top / 255), 0, top).astype(dtype).tobytes() for plane in planes)

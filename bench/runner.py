@@ -24,7 +24,13 @@ class Cost:
 
 def score_once(binary: list[str], clip: Clip, threads: int, models: list[str], report: Path) -> Cost:
     """Score a clip with a `vmaf` command line, ours or the reference's."""
-    return _measure(binary, str(clip.ref), str(clip.dis), clip, threads, models, report)
+    wanted = [word for model in models for word in ("-m", model)]
+    return run_once(binary, clip, threads, wanted, report)
+
+
+def run_once(binary: list[str], clip: Clip, threads: int, wanted: list[str], report: Path) -> Cost:
+    """Measure what these options ask for."""
+    return _measure(binary, str(clip.ref), str(clip.dis), clip, threads, wanted, report)
 
 
 def score_stream(binary: list[str], clip: Clip, threads: int, frames: int, folder: Path) -> Cost:
@@ -39,9 +45,7 @@ def score_stream(binary: list[str], clip: Clip, threads: int, frames: int, folde
     ]
     for feeder in feeders:
         feeder.start()
-    cost = _measure(
-        binary, str(pipes[0]), str(pipes[1]), clip, threads, ["version=vmaf_v0.6.1"], folder / "o.json"
-    )
+    cost = _measure(binary, *map(str, pipes), clip, threads, ["-m", "version=vmaf_v0.6.1"], folder / "o.json")
     for feeder in feeders:
         feeder.join()
     return cost
@@ -59,12 +63,10 @@ def _play(source: Path, pipe: Path, source_frames: int, frames: int) -> None:
 
 
 def _measure(
-    binary: list[str], ref: str, dis: str, clip: Clip, threads: int, models: list[str], report: Path
+    binary: list[str], ref: str, dis: str, clip: Clip, threads: int, wanted: list[str], report: Path
 ) -> Cost:
     command = [*binary, "-r", ref, "-d", dis, *clip.geometry, "--threads", str(threads)]
-    command += ["-q", "--json", "-o", str(report)]
-    for model in models:
-        command += ["-m", model]
+    command += ["-q", "--json", "-o", str(report), *wanted]
     done = subprocess.run([sys.executable, str(USAGE), *command], capture_output=True, text=True, check=True)
     usage = json.loads(done.stdout)
     if usage["exit"] != 0:
