@@ -5,10 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from acuity.errors import AcuityError
-from acuity.features import EXTRACTORS
+from acuity.cli.presets import PRESETS, find_preset
 from acuity.measure import Measurement, Results
-from acuity.models import load_model
 from acuity.video.open import open_video
 from acuity.video.picture import Picture
 from golden_figures import GoldenCase, GoldenRun, load_cases
@@ -42,23 +40,24 @@ def arguments(run: GoldenRun, flag: str) -> list[str]:
     return [value for name, value in zip(run.args, run.args[1:], strict=False) if name == flag]
 
 
-def is_ours(run: GoldenRun) -> bool:
-    """Whether libvmaf answered, from features that are here."""
-    if run.exit != 0 or run.name.startswith("preset_"):
-        return False
-    features = [value.partition("=")[0] for value in arguments(run, "--feature")]
-    if any(feature not in EXTRACTORS for feature in features):
-        return False
-    try:
-        return all(not load_model(spec).unknown_features() for spec in run.models) and bool(
-            features or run.models
-        )
-    except AcuityError:
-        return False
+def wanted(run: GoldenRun) -> tuple[list[str], list[str]]:
+    """The models and features that the run asks for."""
+    models, features = run.models, arguments(run, "--feature")
+    for family in PRESETS:
+        for version in arguments(run, f"--{family}"):
+            preset = find_preset(family, version)
+            models += preset.models
+            features += preset.features
+    return models, features
 
 
-def our_runs() -> list[tuple[GoldenCase, GoldenRun]]:
-    return [(case, run) for case in load_cases().values() for run in case.runs.values() if is_ours(run)]
+def all_runs() -> list[tuple[GoldenCase, GoldenRun]]:
+    return [(case, run) for case in load_cases().values() for run in case.runs.values()]
+
+
+def answered_runs() -> list[tuple[GoldenCase, GoldenRun]]:
+    """Those for which libvmaf gave figures."""
+    return [(case, run) for case, run in all_runs() if run.exit == 0 and run.frames]
 
 
 def measure(
@@ -77,9 +76,10 @@ def measure(
     if count := arguments(run, "--frame_cnt"):
         pairs = pairs[: int(count[0])]
     with Measurement(threads, subsample, instruction_set) as measurement:
-        for spec in run.models:
+        models, features = wanted(run)
+        for spec in models:
             measurement.add_model(spec)
-        for feature in arguments(run, "--feature"):
+        for feature in features:
             measurement.add_feature(feature)
         on_start(measurement)
         for ref, dis in pairs:
