@@ -1,0 +1,20 @@
+"""By how much a figure may differ from libvmaf's, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Final
+
+# By the start of a key; the first that fits counts. Features that aren't here are the same doubles.
+TOLERANCES: Final = {
+    "psnr_": 1e-9,  # log10() differs in its last digit between libraries
+    "apsnr_": 1e-9,
+}
+SCORE_TOLERANCE: Final = 1e-11  # scores pass through exp(), whose last digit libraries disagree on
+
+
+def tolerance(key: str, scores: Set[str] = frozenset()) -> float:
+    """The most that a figure of this key may be off."""
+    if key in scores:
+        return SCORE_TOLERANCE
+    return next((limit for start, limit in TOLERANCES.items() if key.startswith(start)), 0.0)
