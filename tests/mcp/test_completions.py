@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
 
-from acuity.features import EXTRACTORS
+from acuity.features import EXTRACTORS, Option
 from acuity.jobs.spec import JobSpec
 from acuity.mcp.completions import matching
 from fake_jobs import FakeJobs, serve
@@ -88,6 +88,13 @@ def test_features_options_and_switches() -> None:
     assert in_prompt("feature", "vif=debug=") == ["vif=debug=true", "vif=debug=false"]
     assert "vif=debug=true:debug=" not in in_prompt("feature", "vif=debug=true:")
     assert in_prompt("feature", "nothing=") == []
+
+
+def test_texts_are_completed_with_their_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    how = Option("how", "h", "text", "near", choices=("near", "far"))
+    monkeypatch.setattr(EXTRACTORS["vif"], "options", (how,))
+    assert in_prompt("feature", "vif=how=") == ["vif=how=near", "vif=how=far"]
+    assert in_prompt("feature", "vif=how=f") == ["vif=how=far"]
 
 
 def test_backends_that_work() -> None:

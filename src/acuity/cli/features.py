@@ -50,17 +50,29 @@ def explain(extractor: type[Extractor]) -> list[str]:
     shown = [feature for feature in extractor.features if not feature.hidden]
     plain = [f.alias for f in shown if not f.only_with]
     switches = dict.fromkeys(f.only_with for f in shown if f.only_with)
-    lines = [f"{extractor.name}: {extractor.summary}", "", "gives:", *_wrapped(plain)]
+    given = ["", "gives:", *_wrapped(plain)] if plain else []
+    lines = [f"{extractor.name}: {extractor.summary}", *given]
     for switch in switches:
         lines += [
             "",
             f"and with {switch}=true:",
             *_wrapped([f.alias for f in shown if f.only_with == switch]),
         ]
+    if not extractor.options:
+        return [*lines, "", "It takes no options."]
+    head = ("name", "short", "type", "values", "default", "")
     rows = [
-        (o.name, o.alias if o.named else "", o.values(), show(o.default), o.help) for o in extractor.options
+        (
+            o.name,
+            (o.alias or o.name) if o.named else "",
+            o.kind,
+            o.values(),
+            show(o.default) or "none",
+            o.help,
+        )
+        for o in extractor.options
     ]
-    return [*lines, "", "options:", *columns([("name", "short", "values", "default", ""), *rows])]
+    return [*lines, "", "options:", *columns([head, *rows])]
 
 
 def _wrapped(names: list[str]) -> list[str]:
