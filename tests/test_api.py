@@ -14,6 +14,7 @@ import acuity
 from acuity.measure import Measurement
 from damaged_clip import FRAGILE, damage
 from moving_pictures import HEIGHT, WIDTH, luma, pair
+from small_model import small_document
 
 
 def write_raw(path: Path, frames: int, *, worse: bool) -> Path:
@@ -151,6 +152,43 @@ def test_features_without_a_model(clips: tuple[Path, Path]) -> None:
 )
 def test_the_model_goes_by_size(width: int, height: int, model: str) -> None:
     assert acuity.model_for_size(width, height) == model
+
+
+def test_metrics_by_name(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, metrics="vmaf,psnr", **RAW)  # type: ignore[arg-type]
+    vmaf, psnr = report.to_dict()["metrics"]
+    assert (vmaf["name"], vmaf["mean"]) == ("vmaf", report.score)
+    assert (psnr["key"], psnr["mean"]) == ("psnr_y", report.pool("psnr_y"))
+    alone = acuity.score(*clips, metrics=["psnr"], **RAW)  # type: ignore[arg-type]
+    assert alone.models == []
+    assert [headline.key for headline in alone.headlines] == ["psnr_y"]
+    without = acuity.score(*clips, model=[], metrics=["vmaf"], **RAW)  # type: ignore[arg-type]
+    assert without.model == "vmaf_v0.6.1"
+    with pytest.raises(acuity.FeatureError, match="unknown metric 'loudness'"):
+        acuity.score(*clips, metrics=["loudness"], **RAW)  # type: ignore[arg-type]
+
+
+def test_the_first_model_asked_for_is_the_first(clips: tuple[Path, Path]) -> None:
+    for models in (["auto", "vmaf_v0.6.1neg:name=neg"], ["vmaf_v0.6.1neg:name=neg", "auto"]):
+        report = acuity.score(*clips, model=models, **RAW)  # type: ignore[arg-type]
+        assert [model.name for model in report.models] == ["vmaf" if m == "auto" else "neg" for m in models]
+        assert report.model == report.models[0].label
+
+
+def test_viewing_says_what_auto_stands_for(
+    clips: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(acuity.ModelError, match="viewing='cinema' is unknown"):
+        acuity.score(*clips, viewing="cinema", **RAW)  # type: ignore[arg-type]
+    with pytest.raises(acuity.ModelError, match="viewing='tv' chooses the model, and one is named already"):
+        acuity.score(*clips, viewing="tv", model="vmaf_v0.6.1", **RAW)  # type: ignore[arg-type]
+    for name in ("vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(small_document()))
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
+    report = acuity.score(*clips, viewing="phone", metrics=["psnr"], rate=Fraction(60), **RAW)  # type: ignore[arg-type]
+    assert report.model == "vmaf_v1.0.16_hfr_5d0h"
+    assert report.choice is not None
+    assert report.choice.by == "viewing"
 
 
 def test_errors_are_acuitys_own(clips: tuple[Path, Path], tmp_path: Path) -> None:
