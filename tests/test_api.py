@@ -114,11 +114,29 @@ def test_damaged_frames_are_scored_only_on_demand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"model": [], "features": ["vif"]},
+        {"model": [], "metrics": ["vif"]},
+        {"model": "vmaf_v1.0.16_5d0h"},
+        {"model": ["vmaf_v1.0.16_5d0h:name=a", "auto"]},
+        {"viewing": "phone"},
+    ],
+    ids=str,
+)
 def test_chroma_is_read_only_if_something_needs_it(
-    clips: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, wanted: bool
+    clips: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: dict[str, object],
+    wanted: bool,
 ) -> None:
     from acuity.features.vif import Vif
 
+    for name in ("vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(small_document()))
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
     monkeypatch.setattr(Vif, "needs_chroma", wanted)
     planes: set[int] = set()
     add = Measurement.add
@@ -128,7 +146,7 @@ def test_chroma_is_read_only_if_something_needs_it(
         return add(self, ref, dis)
 
     monkeypatch.setattr(Measurement, "add", spy)
-    acuity.score(*clips, model=[], features=["vif"], **RAW)  # type: ignore[arg-type]
+    acuity.score(*clips, **asked, **RAW)  # type: ignore[arg-type]
     assert planes == {3 if wanted else 1}
 
 
@@ -189,6 +207,7 @@ def test_viewing_says_what_auto_stands_for(
     assert report.model == "vmaf_v1.0.16_hfr_5d0h"
     assert report.choice is not None
     assert report.choice.by == "viewing"
+    assert acuity.score(*clips, viewing="phone", model=[], **RAW).model == "vmaf_v1.0.16_5d0h"  # type: ignore[arg-type]
 
 
 def test_errors_are_acuitys_own(clips: tuple[Path, Path], tmp_path: Path) -> None:

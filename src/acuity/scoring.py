@@ -96,6 +96,8 @@ class _Wanted:
         models = list(request.models)
         if metrics and request.viewing is None and all(metric.model != AUTO for metric in metrics):
             models = [model for model in models if model != AUTO]
+        if request.viewing is not None and not models:
+            models = [AUTO]
         for metric in metrics:
             if metric.model and not (metric.model == AUTO and models):
                 models.append(metric.model)
@@ -165,10 +167,12 @@ def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) 
         if text is not None:
             yield notes.warning("model-size", text)
     if any(extractor.name == "cambi" for extractor in measurement.extractors):
+        depth = pairing.format.depth
+        advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""
         yield notes.info(
             "bit-depth-scored",
-            f"scored at {pairing.format.depth} bit: cambi, and VMAF v1 with it, finds more banding at 10 bit "
-            "than at 8, so compare figures of one depth only",
+            f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
+            "samples, so compare figures of one depth only",
         )
 
 

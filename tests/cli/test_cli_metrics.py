@@ -95,7 +95,9 @@ def test_the_depth_is_said_where_it_moves_the_figures(
     monkeypatch.setattr(EXTRACTORS["psnr"], "name", "cambi")
     (note,) = document(capsys, *pair, "--feature", "psnr")["notes"]
     assert (note["level"], note["code"]) == ("info", "bit-depth-scored")
-    assert note["text"].startswith("scored at 8 bit: cambi, and VMAF v1 with it, ")
+    assert note["text"].startswith(
+        "scored at 8 bit (VMAF v1 is meant for 10 bit): cambi, and VMAF v1 with it"
+    )
 
 
 def test_a_named_model_leaves_nothing_to_choose(capsys: Capture, pair: list[str]) -> None:

@@ -74,7 +74,7 @@ def intended_use(name: str) -> str | None:
     far = int(found["far"]) + int(found["tenths"]) / 10
     display = "4K display" if found["large"] else "phone or 1080p display" if far >= 5 else "1080p display"
     rate = ", high frame rate" if found["fast"] else ""
-    return f"{display} seen from {far:.1f} times its height{rate}"
+    return f"VMAF v1: {display} seen from {far:.1f} times its height{rate}"
 
 
 def _readable(path: str | Path) -> dict[str, object]:
