@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = [get_extractor(arguments.name)] if arguments.name else list(EXTRACTORS.values())
     if arguments.json:
         found = [describe_extractor(extractor) for extractor in chosen]
-        print(json.dumps({"schema": SCHEMA, "features": found}, indent=2))
+        print(json.dumps({"schema": SCHEMA, "features": found}, indent=2, allow_nan=False))
     elif arguments.name:
         print("\n".join(explain(chosen[0])))
     else:
