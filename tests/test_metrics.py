@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 from acuity.errors import FeatureError
-from acuity.features import EXTRACTORS, get_extractor, parse_feature
+from acuity.features import EXTRACTORS, make_extractor, parse_feature
 from acuity.metrics import METRICS, Headline, Metric, find_metrics, headlines
 from acuity.models import load_model
 from acuity.models.choose import AUTO
@@ -53,8 +56,8 @@ OURS = [m for m in METRICS.values() if m.feature and parse_feature(m.feature)[0]
 
 @pytest.mark.parametrize("metric", OURS, ids=lambda metric: metric.name)
 def test_the_figure_that_counts_is_one_of_the_extractors(metric: Metric) -> None:
-    name, options = parse_feature(metric.feature)
-    assert metric.key in get_extractor(name)(options).keys(late=False)
+    extractor = make_extractor(metric.spec(Fraction(50)))
+    assert metric.key in extractor.keys(late=False)
 
 
 def test_headlines_are_in_the_order_asked() -> None:
@@ -66,6 +69,14 @@ def test_headlines_are_in_the_order_asked() -> None:
         Headline(vmaf, "other", "/models/other.json"),
         Headline(neg, "vmaf_neg", "vmaf_v0.6.1neg"),
     ]
+
+
+def test_some_are_told_the_frame_rate() -> None:
+    metric = METRICS["xpsnr"]
+    assert metric.spec(Fraction(60000, 1001)) == "xpsnr=frame_rate=59.9401"
+    assert metric.spec(None) == "xpsnr"
+    assert METRICS["vif"].spec(Fraction(60)) == "vif=debug=true"
+    assert replace(METRICS["vif"], rate_option="r").spec(Fraction(50)) == "vif=debug=true:r=50"
 
 
 def test_the_worst_is_on_the_bad_side() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Literal
 
 from acuity.errors import FeatureError
 from acuity.models.choose import AUTO
+
+_MOST_RATE: Final = 1000.0  # frames a second; what claims more has no rate worth the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +22,19 @@ class Metric:
     feature: str = ""  # as --feature takes it
     model: str = ""  # as --model takes it
     key: str = ""  # the column that counts; of 'auto', every model's
+    clip: str = ""  # the figure of the whole clip, where it isn't the mean of the frames'
+    rate_option: str = ""  # the extractor's option that is to be told the frame rate
     better: Literal["higher", "lower"] = "higher"
     unit: str = ""
     decimals: int = 2  # that people want to see
     harmonic: bool = False  # whether a harmonic mean, which leans towards bad frames, says something
+
+    def spec(self, rate: Fraction | None) -> str:
+        """The extractor with its options, for video that is shown so many times a second."""
+        if not self.rate_option or rate is None:
+            return self.feature
+        separator = ":" if "=" in self.feature else "="
+        return f"{self.feature}{separator}{self.rate_option}={min(float(rate), _MOST_RATE):.6g}"
 
     @property
     def worst(self) -> tuple[str, str]:
@@ -56,7 +68,15 @@ METRICS: Final[Mapping[str, Metric]] = {
             harmonic=True,
         ),
         Metric("psnr", "peak signal to noise ratio of luma", "psnr", key="psnr_y", unit="dB"),
-        Metric("xpsnr", "PSNR of luma, weighted by what hides errors", "xpsnr", key="xpsnr_y", unit="dB"),
+        Metric(
+            "xpsnr",
+            "PSNR of luma and chroma, weighted by what hides errors",
+            "xpsnr",
+            key="xpsnr_w",
+            clip="axpsnr_w",
+            rate_option="frame_rate",
+            unit="dB",
+        ),
         Metric("psnr-hvs", "PSNR weighted as eyes see", "psnr_hvs", key="psnr_hvs", unit="dB"),
         Metric("ansnr", "signal to noise ratio after smoothing", "float_ansnr", key="float_ansnr", unit="dB"),
         Metric("ssim", "structural similarity, 1 is equal", "float_ssim", key="float_ssim", decimals=4),

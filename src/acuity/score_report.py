@@ -142,8 +142,8 @@ class ScoreReport:
         about: dict[str, Any] = {"name": metric.name, "key": headline.key, "label": headline.label}
         about |= {"unit": metric.unit or None, "better": metric.better}
         if not len(self.results.values(headline.key)):
-            return {**about, **dict.fromkeys((*POOLS, "percentiles"))}
-        figures = self._figures(headline.key, pools)
+            return {**about, **dict.fromkeys(("clip", *POOLS, "percentiles"))}
+        figures = {"clip": self.results.aggregate.get(metric.clip), **self._figures(headline.key, pools)}
         figures.pop("bootstrap", None)  # which `models` has
         if not metric.harmonic:
             figures["harmonic_mean"] = None

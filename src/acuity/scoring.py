@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acuity.errors import ModelError
+from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
 from acuity.metrics import Metric, find_metrics, headlines
@@ -90,6 +91,11 @@ class _Wanted:
     features: list[str]
     metrics: list[Metric]
 
+    @property
+    def rated(self) -> list[Metric]:
+        """Those whose extractor has to be told the frame rate, once it is known."""
+        return [metric for metric in self.metrics if metric.rate_option]
+
     @classmethod
     def of(cls, request: Request) -> _Wanted:
         metrics = find_metrics(request.metrics)
@@ -106,7 +112,8 @@ class _Wanted:
                 f"viewing={request.viewing!r} chooses the model, and one is named already: leave one of them "
                 f"out, or add '{AUTO}' to the models"
             )
-        return cls(models, [*request.features, *(m.feature for m in metrics if m.feature)], metrics)
+        known = (metric.feature for metric in metrics if metric.feature and not metric.rate_option)
+        return cls(models, [*request.features, *known], metrics)
 
 
 def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
@@ -118,12 +125,14 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         _add_models(measurement, request, models)
     for feature in wanted.features:
         measurement.add_feature(feature)
-    candidates = [_load(name) for name in models_for_viewing(request.viewing)] if request.viewing else []
-    chroma = measurement.uses_chroma or any(_uses_chroma(model) for model in (*models, *candidates))
+    later = _later_extractors(request, wanted, models)
+    chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
     # Whoever steers may swap to a model that wants chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
     readers = open_pair(request.reference, request.distorted, request.geometry, opening)
     with pair_videos(*readers, options=request.pairing) as pairing:
+        for metric in wanted.rated:
+            measurement.add_feature(metric.spec(pairing.rate))
         choice = None
         if automatic:
             choice = choose(pairing.width, pairing.height, pairing.rate, request.viewing)
@@ -182,13 +191,19 @@ def _load(model: str | AnyModel) -> AnyModel:
     return load_model(model) if isinstance(model, str) else model
 
 
-def _uses_chroma(model: str | AnyModel) -> bool:
-    """Whether the model looks at chroma; FeatureError if it can't be measured."""
-    from acuity.features import get_extractor
+def _later_extractors(request: Request, wanted: _Wanted, models: Sequence[str | AnyModel]) -> list[Extractor]:
+    """What is added when size and rate are known, or may be; FeatureError if it can't be measured.
 
-    if isinstance(model, str):
-        return False  # 'auto', which goes by size or is asked about by viewing
-    return any(get_extractor(name)(options).uses_chroma for name, options in model.extractors())
+    Models that go by size are not among them: they are known to work, and read luma only.
+    """
+    known = [model for model in models if not isinstance(model, str)]
+    if request.viewing is not None:
+        known += map(_load, models_for_viewing(request.viewing))
+    needed = [entry for model in known for entry in model.extractors()]
+    return [
+        *(get_extractor(name)(options) for name, options in needed),
+        *(make_extractor(metric.feature) for metric in wanted.rated),
+    ]
 
 
 def _add_models(measurement: Measurement, request: Request, models: Sequence[str | AnyModel]) -> None:

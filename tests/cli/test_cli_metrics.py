@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acuity.features import EXTRACTORS
+from acuity.metrics import METRICS
 from acuity.models.choose import VIEWINGS, models_for_viewing
 from cli_helpers import FRAMES, moving, run_acuity, y4m
 from small_model import small_document
@@ -136,7 +138,7 @@ def test_the_document_has_every_metric(capsys: Capture, pair: list[str]) -> None
     found = document(capsys, *pair, "--metrics", "psnr", "--metrics", "vmaf,psnr", "--pool", "p33")
     psnr, vmaf = found["metrics"]
     about = ["name", "key", "label", "unit", "better"]
-    assert list(psnr) == [*about, "min", "max", "mean", "harmonic_mean", "percentiles", "pools"]
+    assert list(psnr) == [*about, "clip", "min", "max", "mean", "harmonic_mean", "percentiles", "pools"]
     assert (psnr["name"], psnr["key"], psnr["label"]) == ("psnr", "psnr_y", "psnr")
     assert (psnr["unit"], psnr["better"], psnr["harmonic_mean"]) == ("dB", "higher", None)
     assert psnr["mean"] == found["features"]["psnr_y"]["mean"]
@@ -166,6 +168,18 @@ def test_quiet_prints_the_metrics_in_order(capsys: Capture, pair: list[str]) -> 
     psnr, vmaf = run_acuity(capsys, *pair, "-q", "--metrics", "psnr,vmaf").out.split()
     assert float(psnr) < float(vmaf)
     assert run_acuity(capsys, *pair, "-q").out.split() == [vmaf]
+
+
+def test_a_metric_may_have_a_figure_of_the_whole_clip_and_be_told_the_rate(
+    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = replace(METRICS["psnr"], feature="psnr=enable_apsnr=true", clip="apsnr_y", rate_option="min_sse")
+    monkeypatch.setitem(METRICS, "psnr", whole)  # type: ignore[arg-type]  # it is a dict
+    found = document(capsys, *pair, "--metrics", "psnr")
+    assert found["metrics"][0]["clip"] == pytest.approx(found["metrics"][0]["mean"], abs=0.1)
+    assert "whole clip" in run_acuity(capsys, *pair, "--metrics", "psnr").out
+    monkeypatch.setitem(METRICS, "psnr", replace(whole, rate_option="rate"))  # type: ignore[arg-type]
+    assert "psnr has no option 'rate'" in run_acuity(capsys, *pair, "--metrics", "psnr").err
 
 
 def test_metrics_and_features_of_one_extractor_must_agree(capsys: Capture, pair: list[str]) -> None:

@@ -85,9 +85,11 @@ def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[st
     """One line for each metric that was asked for; figures that say nothing are left out."""
     if not report.headlines:
         return []
-    head = ("metric", "mean", "harmonic", "worst 5 %", "worst", *pools, "")
+    head = ("metric", "mean", "whole clip", "harmonic", "worst 5 %", "worst", *pools, "")
     rows = [head, *(_metric(report, headline, pools) for headline in report.headlines)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
+    shown = [i for i in range(len(head)) if i == len(head) - 1 or any(row[i] for row in rows[1:])]
+    rows = [tuple(row[i] for i in shown) for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(shown) - 1)]
     lines = []
     for row in rows:
         cells = [f"{row[0]:{widths[0]}}"]
@@ -99,16 +101,18 @@ def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[st
 def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tuple[str, ...]:
     metric, key = headline.metric, headline.key
     if not len(report.results.values(key)):
-        return (metric.name, *[""] * (4 + len(pools)), "no frame has a figure")
+        return (metric.name, *[""] * (5 + len(pools)), "no frame has a figure")
 
     def figure(method: str) -> str:
         return f"{report.pool(key, method):.{metric.decimals}f}"
 
     worst, few = metric.worst
     harmonic = figure("harmonic_mean") if metric.harmonic else ""
+    clip = report.results.aggregate.get(metric.clip)
+    whole = "" if clip is None else f"{clip:.{metric.decimals}f}"
     means = f"{metric.unit}, {metric.better} is better".removeprefix(", ")
     name = metric.name if key in (metric.key, metric.name) else f"{metric.name} ({key})"
-    figures = (figure("mean"), harmonic, figure(few), figure(worst), *map(figure, pools))
+    figures = (figure("mean"), whole, harmonic, figure(few), figure(worst), *map(figure, pools))
     return (name, *figures, means)
 
 
