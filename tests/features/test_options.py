@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -204,5 +206,7 @@ def test_texts_have_choices() -> None:
 def test_a_default_outside_the_range_stands_for_none() -> None:
     option = Option("size", "s", "int", 0, 16, 99)
     assert option.parse("0") == 0
+    assert option.values() == "0, 16 to 99"
+    assert Option("much", "", "float", 1.0, 0.5, math.inf).values() == "0.5 or more"
     with pytest.raises(ValueError, match="between 16 and 99"):
         option.parse(3)

@@ -62,7 +62,9 @@ class Option:
         """What it can be, for people."""
         if self.kind in ("text", "bool"):
             return ", ".join(self.words()) or "text"
-        return f"{self.minimum:g} " + (f"to {self.maximum:g}" if math.isfinite(self.maximum) else "or more")
+        least = f"{self.minimum:g} " + (f"to {self.maximum:g}" if math.isfinite(self.maximum) else "or more")
+        usual = isinstance(self.default, str) or self.minimum <= self.default <= self.maximum
+        return least if usual else f"{self.default:g}, {least}"
 
     def suffix(self, setting: Setting) -> str:
         """What the setting adds to the names of features."""
