@@ -91,7 +91,6 @@ void bind_bridge(nb::module_& m) {
         .def("send", &bridge_send)
         .def("replies", &bridge_replies)
         .def("fileno", &Bridge::descriptor)
-        .def("wake_when_done", &Bridge::wake_when_done)
         .def("publish", &bridge_publish)
         .def("take", &bridge_take)
         .def("answer", &bridge_answer)

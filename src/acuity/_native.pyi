@@ -118,10 +118,7 @@ class Bridge:
         """Every reply that came, as (ticket, kind, payload); makes fileno() unreadable before it looks."""
 
     def fileno(self) -> int:
-        """A descriptor that is readable when there may be replies, or the awaited frames are done."""
-
-    def wake_when_done(self, frames: int, /) -> bool:
-        """Whether so many frames are done; if not, the publish() that says so makes fileno() readable."""
+        """A descriptor that is readable when there may be replies."""
 
     # The measuring thread.
     def publish(self, fed: int, done: int, last_index: int, state: int, score: float, /) -> bool:

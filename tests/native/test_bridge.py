@@ -119,21 +119,6 @@ def test_replies_make_the_descriptor_readable_until_they_are_collected(bridge: _
     assert readable(bridge)
 
 
-def test_awaited_frames_wake_once(bridge: _native.Bridge) -> None:
-    publish(bridge, 3)
-    assert bridge.wake_when_done(3)
-    publish(bridge, 4)
-    assert not readable(bridge)
-    assert not bridge.wake_when_done(6)
-    publish(bridge, 5)
-    assert not readable(bridge)
-    publish(bridge, 7)
-    assert readable(bridge)
-    assert bridge.replies() == []
-    publish(bridge, 8)
-    assert not readable(bridge)
-
-
 # ---- waiting for commands --------------------------------------------------------------------
 
 
@@ -207,7 +192,6 @@ USES: dict[str, Callable[[_native.Bridge], object]] = {
     "send": lambda bridge: bridge.send(1, 0, b""),
     "replies": lambda bridge: bridge.replies(),
     "fileno": lambda bridge: bridge.fileno(),
-    "wake_when_done": lambda bridge: bridge.wake_when_done(1),
     "publish": lambda bridge: publish(bridge),
     "take": lambda bridge: bridge.take(),
     "answer": lambda bridge: bridge.answer(1, 0, b""),
