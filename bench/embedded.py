@@ -204,7 +204,7 @@ def drain(_: Path, __: int) -> bool:
     with measurement_of() as measurement:
         side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
         at = measurement.snapshot()
-        ring = median_ns(lambda: native.publish(1000, 998, 999, 0, 93.5))
+        ring = median_ns(lambda: native.publish(998))
         whole = median_ns(lambda: measurement.boundary.notify(at))
         side.detach()
     native.close()

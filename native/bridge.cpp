@@ -1,13 +1,11 @@
 #include "bridge.h"
 
-#include <limits>
-
 namespace acuity {
 
 Bridge::Bridge(std::int64_t depth)
     : commands_(depth),
       replies_(depth),
-      standing_(Standing{.score = std::numeric_limits<double>::quiet_NaN()}),
+      standing_(Standing{}),
       to_server_(std::make_shared<Wakeup>()),
       to_measuring_(std::make_shared<Wakeup>()),
       born_(forks()) {}

@@ -25,10 +25,8 @@ struct BridgeClosed : std::runtime_error {
 
 // Where the measurement stood at its last frame boundary.
 struct Standing {
-    std::int64_t fed = 0, done = 0, last_index = -1;
-    std::uint64_t state = 0;  // bits that the two sides agree on
-    double score = 0;         // of the last frame that has one; NaN before
-    double time = 0;          // seconds of the monotonic clock
+    std::int64_t done = 0;  // frames
+    double time = 0;        // seconds of the monotonic clock
 };
 
 // Methods belong to one of the two threads, or to any. close() may come from any thread while nobody but a

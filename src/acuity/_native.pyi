@@ -121,8 +121,8 @@ class Bridge:
         """A descriptor that is readable when there may be replies."""
 
     # The measuring thread.
-    def publish(self, fed: int, done: int, last_index: int, state: int, score: float, /) -> bool:
-        """Say where the measurement stands, at a frame boundary. True: there are commands to take."""
+    def publish(self, done: int, /) -> bool:
+        """Say how many frames are done, at a frame boundary. True: there are commands to take."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """The oldest command as (ticket, kind, payload), or None. Each one taken must be answered once."""
@@ -134,8 +134,8 @@ class Bridge:
         """Sleep until there is a command (True), the time is over or interrupt() was called (False)."""
 
     # Any thread.
-    def status(self) -> tuple[int, int, int, int, float, float]:
-        """What was published last, and when: fed, done, last_index, state, score, time.monotonic()."""
+    def status(self) -> tuple[int, float]:
+        """What was published last, and when: frames done, time.monotonic()."""
 
     def interrupt(self) -> None:
         """End a wait() under way, or else the next one."""

@@ -176,7 +176,7 @@ class Live:
 
     def _fps(self) -> float:
         """Frames in a second of measuring, pauses not counted; 0 before the first."""
-        _, done, _, _, _, at = self._native.status()
+        done, at = self._native.status()
         seconds = at - self._side.began - self._side.paused_for
         return round(done / seconds, 3) if seconds > 0 else 0.0
 
