@@ -121,14 +121,11 @@ class Bridge:
         """Every reply that came, as (ticket, kind, payload); makes fileno() unreadable before it looks."""
 
     def fileno(self) -> int:
-        """A descriptor that is readable when there may be replies, or the awaited frames are done."""
-
-    def wake_when_done(self, frames: int, /) -> bool:
-        """Whether so many frames are done; if not, the publish() that says so makes fileno() readable."""
+        """A descriptor that is readable when there may be replies."""
 
     # The measuring thread.
-    def publish(self, fed: int, done: int, last_index: int, state: int, score: float, /) -> bool:
-        """Say where the measurement stands, at a frame boundary. True: there are commands to take."""
+    def publish(self, done: int, /) -> bool:
+        """Say how many frames are done, at a frame boundary. True: there are commands to take."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """The oldest command as (ticket, kind, payload), or None. Each one taken must be answered once."""
@@ -140,8 +137,8 @@ class Bridge:
         """Sleep until there is a command (True), the time is over or interrupt() was called (False)."""
 
     # Any thread.
-    def status(self) -> tuple[int, int, int, int, float, float]:
-        """What was published last, and when: fed, done, last_index, state, score, time.monotonic()."""
+    def status(self) -> tuple[int, float]:
+        """What was published last, and when: frames done, time.monotonic()."""
 
     def interrupt(self) -> None:
         """End a wait() under way, or else the next one."""
