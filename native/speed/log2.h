@@ -29,7 +29,8 @@ template <class D, class U>
     const D log = exponent + s * sum;
     const D nan = D{} + std::numeric_limits<double>::quiet_NaN(), least = D{} - kInfinity;
     const D edge = x < 0.0 ? nan : x == 0.0 ? least : x;
-    return (x > 0.0) & (x < kInfinity) ? log : edge;
+    const auto usual = (x > 0.0) & (x < kInfinity);
+    return usual ? log : edge;
 }
 
 constexpr double kLog2Of2PiE = 4.094191170361282;
