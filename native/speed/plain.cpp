@@ -1,7 +1,6 @@
 #include "plain.h"
 
 #include <cmath>
-#include <vector>
 
 #include "speed/eigenvalues.h"
 #include "speed/log2.h"

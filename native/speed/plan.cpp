@@ -73,7 +73,8 @@ float place(int i, float ratio) { return static_cast<float>((i + 0.5) * static_c
 // The left neighbour is mirrored before its distance is taken, so that at the edge it is a longer one.
 Taps bilinear(int i, int size, float ratio) {
     const float x = place(i, ratio);
-    const int left = mirror(static_cast<int>(std::floor(x)), size), right = mirror(static_cast<int>(std::ceil(x)), size);
+    const int left = mirror(static_cast<int>(std::floor(x)), size);
+    const int right = mirror(static_cast<int>(std::ceil(x)), size);
     const float distance = x - static_cast<float>(left);
     return {{left, 1 - distance}, {right, distance}};
 }

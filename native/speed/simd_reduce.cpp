@@ -30,7 +30,9 @@ class Rows {
         float unit_;
     };
 
-    Row operator[](int y) const { return {start(source_.plane, y), Difference ? start(source_.minus, y) : nullptr, unit_}; }
+    Row operator[](int y) const {
+        return {start(source_.plane, y), Difference ? start(source_.minus, y) : nullptr, unit_};
+    }
     int width() const { return source_.plane.width; }
 
   private:
@@ -72,7 +74,8 @@ void read_row(const Source& rows, int y, float* __restrict out) {
 
 // Entries of one row of the rescaled picture. `line` has room for a row of the source, `total` for the weights.
 template <class Source>
-void rescale_row(const Source& rows, const SpeedReduction& reduction, int entry, float* line, float* total, float* out) {
+void rescale_row(const Source& rows, const SpeedReduction& reduction, int entry, float* line, float* total,
+                 float* out) {
     const SpeedAxis &across = reduction.columns, &down = reduction.rows;
     const int n = across.entries;
     std::fill_n(out, n, 0.0f);

@@ -49,6 +49,13 @@ def test_nothing_has_changed_in_the_first_frame() -> None:
     assert figures[0] == 0.0 < figures[1]
 
 
+def test_frames_that_are_left_out_are_still_compared_with() -> None:
+    whole = measure("tiles", (240, 208), "400", 8, "speed_temporal", frames=5)
+    some = measure("tiles", (240, 208), "400", 8, "speed_temporal", frames=5, subsample=2)
+    assert list(some.frames) == [0, 2, 4]
+    assert list(some.columns["speed_temporal"]) == list(whole.columns["speed_temporal"][::2])
+
+
 def test_settings_in_one_run_are_those_of_runs_of_their_own() -> None:
     """They share planes, and statistics, and some of them entropies."""
     features = [
@@ -172,3 +179,22 @@ def test_odd_chroma_is_measured_as_it_is() -> None:
     assert {key: list(column) for key, column in odd.items()} == {
         key: list(column) for key, column in even.items()
     }
+
+
+class NoNumbers:
+    """In place of the native object: what nearly singular covariances can come to."""
+
+    def chroma(self, *_: object) -> list[list[float]]:
+        return [[2.0, math.nan, math.inf]]
+
+    def change(self, *_: object) -> list[float]:
+        return [math.nan]
+
+
+@pytest.mark.parametrize("name", ["speed_chroma", "speed_temporal"])
+def test_what_is_no_number_is_the_largest_figure(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As libvmaf has it for chroma; of changes it says nan, which no report can hold."""
+    monkeypatch.setattr(f"acuity.features.{name}.native_speed", lambda *_: NoNumbers())
+    columns = measure("tiles", (240, 208), "444", 8, f"{name}=speed_max_val=500").columns
+    expected = [2.0, 500.0, 500.0] if name == "speed_chroma" else [500.0]
+    assert [column[-1] for column in columns.values()] == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -19,7 +20,13 @@ class SpeedTemporal(SpeedExtractor):
     options = (
         *OPTIONS,
         Option(
-            "speed_max_val", "mxv", "float", 1000.0, 0.0, 1000.0, help="no limit here: it is only in the name"
+            "speed_max_val",
+            "mxv",
+            "float",
+            1000.0,
+            0.0,
+            1000.0,
+            help="figure of changes too even for the arithmetic; others are not limited",
         ),
         Option(
             "speed_use_ref_diff",
@@ -35,12 +42,8 @@ class SpeedTemporal(SpeedExtractor):
         """Any size will do for a first frame, in which nothing has changed yet; see the runner."""
 
     @property
-    def every_frame(self) -> bool:
-        return True
-
-    @property
     def lookback(self) -> int:
-        return 1
+        return 1  # the frame before, also where subsampling leaves that one out
 
     @property
     def sharing(self) -> Hashable:
@@ -60,14 +63,14 @@ class SpeedTemporalRunner:
         self._size = geometry.width, geometry.height
         self._first = members[0]
         self._weighings = weighings(members)
-        self._members = [(member.weighing, member.keys(late=False)) for member in members]
+        self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
         self._native: Speed | None = None
         if min(self._size) >= self._first.smallest_plane:
             self._native = native_speed(members, self._size, geometry.depth, workspace, instruction_set)
 
     def run(self, frame: Frame) -> dict[str, float]:
         if frame.index == 0:
-            return {key: 0.0 for _, keys in self._members for key in keys}
+            return {key: 0.0 for *_, keys in self._members for key in keys}
         if self._native is None:
             smallest = self._first.smallest_plane
             raise self._first.too_small("pictures", (smallest, smallest), self._size)
@@ -75,4 +78,8 @@ class SpeedTemporalRunner:
         dis = frame.ref if self._first.flag("speed_use_ref_diff") else frame.dis
         scores = self._native.change(before.ref.luma, frame.ref.luma, before.dis.luma, dis.luma)
         found = dict(zip(self._weighings, scores, strict=True))
-        return {key: found[weighing] for weighing, keys in self._members for key in keys}
+        return {
+            key: found[weighing] if math.isfinite(found[weighing]) else most
+            for weighing, most, keys in self._members
+            for key in keys
+        }
