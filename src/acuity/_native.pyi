@@ -41,6 +41,28 @@ class Vif:
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
 
+class Speed:
+    """SpEED of planes of one size, for several (sigma_nn, nn_floor, weight_var_mode) settings in one pass."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        kernelscale: float,
+        prescale: float,
+        prescale_method: str,
+        settings: Sequence[tuple[float, float, int]],
+        instruction_set: str = "",
+    ) -> None: ...
+    def chroma(self, ref_u: Samples, ref_v: Samples, dis_u: Samples, dis_v: Samples) -> list[list[float]]:
+        """For each setting the scores of u, of v and of both."""
+
+    def change(self, ref_before: Samples, ref: Samples, dis_before: Samples, dis: Samples) -> list[float]:
+        """For each setting the score of what changed."""
+
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
 

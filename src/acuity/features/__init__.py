@@ -11,6 +11,8 @@ from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
+from acuity.features.speed_chroma import SpeedChroma
+from acuity.features.speed_temporal import SpeedTemporal
 from acuity.features.vif import Vif
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
@@ -19,6 +21,8 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
         Adm,
         Motion,
         Psnr,
+        SpeedChroma,
+        SpeedTemporal,
         Vif,
     )
 }
