@@ -5,5 +5,7 @@
 // Python class; and check.cpp, its part of native_check.
 #pragma once
 
-#define ACUITY_FAMILIES(X) \
-    X(Psnr, psnr)
+#define ACUITY_FAMILIES(X)          \
+    X(IntegerSsim, integer_ssim)    \
+    X(Psnr, psnr)                   \
+    X(Ssim, ssim)
