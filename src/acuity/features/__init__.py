@@ -42,6 +42,12 @@ def get_extractor(name: str) -> type[Extractor]:
         ) from None
 
 
+def make_extractor(text: str) -> Extractor:
+    """The extractor that 'NAME' or 'NAME=OPTION=VALUE:…' asks for; FeatureError if that makes no sense."""
+    name, options = parse_feature(text)
+    return get_extractor(name)(options)
+
+
 def extractor_for_feature(long_name: str) -> type[Extractor]:
     """The extractor that provides a feature; FeatureError if none does."""
     return _provider(long_name)[0]
@@ -73,5 +79,6 @@ __all__ = [
     "extractor_for_feature",
     "feature_key",
     "get_extractor",
+    "make_extractor",
     "parse_feature",
 ]
