@@ -6,5 +6,7 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
+    X(IntegerSsim, integer_ssim) \
     X(Psnr, psnr) \
-    X(Speed, speed)
+    X(Speed, speed) \
+    X(Ssim, ssim)

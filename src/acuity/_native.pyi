@@ -86,6 +86,39 @@ class Adm:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, num and den of each scale."""
 
+class FloatSsim:
+    """Structural similarity in single precision, of pictures shrunk by a factor."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        factor: int,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """The figure, luminance, contrast, structure."""
+
+class FloatMsSsim:
+    """Structural similarity at five scales in single precision."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """The figure, luminance of each scale, contrast of each, structure of each."""
+
+class Ssim:
+    """Structural similarity in integer arithmetic."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> float: ...
+
 class Motion:
     """Motion between two pictures."""
 

@@ -8,21 +8,27 @@ from typing import Final
 from acuity.errors import FeatureError
 from acuity.features.adm import Adm
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_ms_ssim import FloatMsSsim
+from acuity.features.float_ssim import FloatSsim
 from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
+from acuity.features.ssim import Ssim
 from acuity.features.vif import Vif
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
         Adm,
+        FloatMsSsim,
+        FloatSsim,
         Motion,
         Psnr,
         SpeedChroma,
         SpeedTemporal,
+        Ssim,
         Vif,
     )
 }
