@@ -64,6 +64,15 @@ class Adm:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, num and den of each scale."""
 
+class Ciede:
+    """Colour differences of pictures (CIEDE2000)."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples], column_shift: int, row_shift: int) -> float:
+        """The sum over all pixels; the shifts lead from a pixel to its chroma sample."""
+
 class Motion:
     """Motion between two pictures."""
 
