@@ -6,5 +6,8 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
+    X(Ansnr, ansnr) \
     X(Ciede, ciede) \
-    X(Psnr, psnr)
+    X(Moment, moment) \
+    X(Psnr, psnr) \
+    X(PsnrHvs, psnr_hvs)

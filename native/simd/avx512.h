@@ -98,6 +98,7 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
 inline F64 as_single(F64 v) {
     return as<F64>(_mm512_cvtps_pd(_mm512_cvtpd_ps(reinterpret_cast<__m512d>(v))));
 }
+inline F32 square_root(F32 v) { return as<F32>(_mm512_sqrt_ps(reinterpret_cast<__m512>(v))); }
 inline F64 square_root(F64 v) { return as<F64>(_mm512_sqrt_pd(reinterpret_cast<__m512d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm512_cvtepi32_ps(raw(v))); }

@@ -41,6 +41,17 @@ class Vif:
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
 
+def hvs_errors(
+    ref: Sequence[Samples], dis: Sequence[Samples], depth: int, instruction_set: str = ""
+) -> list[float]:
+    """Mean visible errors of luma, Cb and Cr, as shares of the squared peak."""
+
+def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> list[int]:
+    """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
+
+def rounded_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
+    """The sum of squared differences, each rounded to single precision."""
+
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
 
@@ -63,6 +74,15 @@ class Adm:
     ) -> None: ...
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, num and den of each scale."""
+
+class Ansnr:
+    """Signal and noise of smoothed pictures."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> tuple[float, float]:
+        """The signal over the noise (0 where there is none), and the noise."""
 
 class Ciede:
     """Colour differences of pictures (CIEDE2000)."""

@@ -9,9 +9,14 @@ from acuity.errors import FeatureError
 from acuity.features.adm import Adm
 from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_ansnr import FloatAnsnr
+from acuity.features.float_moment import FloatMoment
+from acuity.features.float_psnr import FloatPsnr
 from acuity.features.motion import Motion
+from acuity.features.null import Null
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
+from acuity.features.psnr_hvs import PsnrHvs
 from acuity.features.vif import Vif
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
@@ -19,8 +24,13 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     for cls in (
         Adm,
         Ciede,
+        FloatAnsnr,
+        FloatMoment,
+        FloatPsnr,
         Motion,
+        Null,
         Psnr,
+        PsnrHvs,
         Vif,
     )
 }
