@@ -27,8 +27,11 @@ UNDEFINED_DEBUG = (
 # By how much figures may differ, by the start of their key; the first that fits counts. Features that aren't
 # here are the same doubles.
 TOLERANCES = {
-    "ciede2000": 1e-9,  # so do exp(), pow() and others, which a rounding to single precision can bring to light
     "psnr_": 1e-9,  # log10() differs in its last digit between libraries
+    "float_psnr": 1e-9,
+    "float_an": 1e-9,  # single precision, in the same order
+    # So do exp(), pow() and atan2(), and a rounding to single precision can bring that to light.
+    "ciede2000": 1e-9,
     "mse_": 0.0,
     "apsnr_": 1e-9,
 }

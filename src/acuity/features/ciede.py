@@ -11,8 +11,8 @@ from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 if TYPE_CHECKING:
     from acuity._native import Workspace
 
-# By how much a pixel's column and row are shifted down to find its chroma. These are libvmaf's: it takes 4:2:2
-# for half the rows instead of half the columns, and a figure is comparable only with the same mistake.
+# By how much a pixel's column and row are shifted down to find its chroma. These are libvmaf's: it takes
+# 4:2:2 for half the rows instead of half the columns, and figures compare only with the same mistake.
 _SHIFTS: Final = {"420": (1, 1), "422": (0, 1), "444": (0, 0)}
 
 

@@ -44,8 +44,7 @@ class FloatAnsnrRunner:
 
     def run(self, frame: Frame) -> dict[str, float]:
         ratio, noise = self._kernel.run(frame.ref.luma, frame.dis.luma)
-        if not noise:
-            ansnr = limit(self._depth)
-        else:
+        ansnr = limit(self._depth)
+        if noise:
             ansnr = 10.0 * math.log10(ratio) if ratio else -math.inf  # a reference of nothing but grey
         return {"float_ansnr": ansnr, "float_anpsnr": decibels(self._power, noise, self._depth)}
