@@ -6,7 +6,11 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
+    X(Ansnr, ansnr) \
+    X(Ciede, ciede) \
     X(IntegerSsim, integer_ssim) \
+    X(Moment, moment) \
     X(Psnr, psnr) \
+    X(PsnrHvs, psnr_hvs) \
     X(Speed, speed) \
     X(Ssim, ssim)

@@ -8,6 +8,10 @@ from typing import Final
 # By the start of a key; the first that fits counts. Features that aren't here are the same doubles.
 TOLERANCES: Final = {
     "psnr_": 1e-9,  # log10() differs in its last digit between libraries
+    "float_psnr": 1e-9,
+    "float_an": 1e-9,  # single precision, in the same order
+    # So do exp(), pow() and atan2(), and a rounding to single precision can bring that to light.
+    "ciede2000": 1e-9,
     "apsnr_": 1e-9,
     # Their means are rounded to single precision, so the order of a sum may show in the last digit, and pow()
     # and log10() make more of it the nearer a figure is to 1. Most are the same doubles.

@@ -78,6 +78,12 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
     return as<I32>(_mm256_permute4x64_epi64(reinterpret_cast<__m256i>(even_words), 0xD8));
 }
 
+inline F64 as_single(F64 v) {
+    return as<F64>(_mm256_cvtps_pd(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(v))));
+}
+inline F32 square_root(F32 v) { return as<F32>(_mm256_sqrt_ps(reinterpret_cast<__m256>(v))); }
+inline F64 square_root(F64 v) { return as<F64>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v))); }
+
 inline F32 to_f32(I32 v) { return as<F32>(_mm256_cvtepi32_ps(raw(v))); }
 
 inline I32 gather(const std::int32_t* table, U32 index) {

@@ -94,6 +94,13 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
     return as<I32>(_mm512_movm_epi32(m));
 }
 
+// Rounded to single precision.
+inline F64 as_single(F64 v) {
+    return as<F64>(_mm512_cvtps_pd(_mm512_cvtpd_ps(reinterpret_cast<__m512d>(v))));
+}
+inline F32 square_root(F32 v) { return as<F32>(_mm512_sqrt_ps(reinterpret_cast<__m512>(v))); }
+inline F64 square_root(F64 v) { return as<F64>(_mm512_sqrt_pd(reinterpret_cast<__m512d>(v))); }
+
 inline F32 to_f32(I32 v) { return as<F32>(_mm512_cvtepi32_ps(raw(v))); }
 
 // The 16 leading bits of lanes 2^16 <= v < 2^31, and how far they were shifted down.

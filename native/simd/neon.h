@@ -166,6 +166,12 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
     return as<I32>(vuzp1q_s32(reinterpret_cast<int32x4_t>(lo), reinterpret_cast<int32x4_t>(hi)));
 }
 
+inline F64 as_single(F64 v) {
+    return as<F64>(vcvt_f64_f32(vcvt_f32_f64(reinterpret_cast<float64x2_t>(v))));
+}
+inline F32 square_root(F32 v) { return as<F32>(vsqrtq_f32(reinterpret_cast<float32x4_t>(v))); }
+inline F64 square_root(F64 v) { return as<F64>(vsqrtq_f64(reinterpret_cast<float64x2_t>(v))); }
+
 inline F32 to_f32(I32 v) { return as<F32>(vcvtq_f32_s32(reinterpret_cast<int32x4_t>(v))); }
 
 inline TopBits top16(U32 v) {

@@ -73,6 +73,12 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
     return as<I32>(_mm_shuffle_ps(reinterpret_cast<__m128>(lo), reinterpret_cast<__m128>(hi), 0x88));
 }
 
+inline F64 as_single(F64 v) {
+    return as<F64>(_mm_cvtps_pd(_mm_cvtpd_ps(reinterpret_cast<__m128d>(v))));
+}
+inline F32 square_root(F32 v) { return as<F32>(_mm_sqrt_ps(reinterpret_cast<__m128>(v))); }
+inline F64 square_root(F64 v) { return as<F64>(_mm_sqrt_pd(reinterpret_cast<__m128d>(v))); }
+
 inline F32 to_f32(I32 v) { return as<F32>(_mm_cvtepi32_ps(raw(v))); }
 
 inline I32 gather(const std::int32_t* table, U32 index) {

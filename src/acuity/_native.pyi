@@ -128,6 +128,35 @@ class Motion:
     def run(self, before: Samples, now: Samples) -> float:
         """Mean absolute difference of the blurred pictures."""
 
+def hvs_errors(
+    ref: Sequence[Samples], dis: Sequence[Samples], depth: int, instruction_set: str = ""
+) -> list[float]:
+    """Mean visible errors of luma, Cb and Cr, as shares of the squared peak."""
+
+def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> list[int]:
+    """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
+
+def rounded_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
+    """The sum of squared differences, each rounded to single precision."""
+
+class Ansnr:
+    """Signal and noise of smoothed pictures."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> tuple[float, float]:
+        """The signal over the noise (0 where there is none), and the noise."""
+
+class Ciede:
+    """Colour differences of pictures (CIEDE2000)."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples], column_shift: int, row_shift: int) -> float:
+        """The sum over all pixels; the shifts lead from a pixel to its chroma sample."""
+
 def samples_fit(samples: Samples, depth: int) -> bool:
     """Whether no sample is larger than its depth allows."""
 

@@ -28,6 +28,10 @@ UNDEFINED_DEBUG = (
 # here are the same doubles.
 TOLERANCES = {
     "psnr_": 1e-9,  # log10() differs in its last digit between libraries
+    "float_psnr": 1e-9,
+    "float_an": 1e-9,  # single precision, in the same order
+    # So do exp(), pow() and atan2(), and a rounding to single precision can bring that to light.
+    "ciede2000": 1e-9,
     "mse_": 0.0,
     "apsnr_": 1e-9,
     # Their means are rounded to single precision, so the order of a sum may show in the last digit, and pow()

@@ -31,6 +31,15 @@ def test_percentiles(values: list[float], percent: float) -> None:
     assert found == pytest.approx(np.percentile(values, percent), abs=1e-9)
 
 
+@pytest.mark.parametrize("method", ["min", "max", "mean", "harmonic_mean", "p5"])
+def test_infinitely_good_frames_are_infinitely_good_together(method: str) -> None:
+    assert pool(np.array([np.inf, np.inf]), method) == np.inf
+
+
+def test_one_infinite_frame_counts_as_no_inverse() -> None:
+    assert pool(np.array([np.inf, 3.0]), "harmonic_mean") == 2 / 0.25 - 1
+
+
 def test_percentiles_by_name() -> None:
     values = np.arange(101.0)
     assert pool(values, "p5") == 5.0

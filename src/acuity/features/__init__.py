@@ -7,12 +7,18 @@ from typing import Final
 
 from acuity.errors import FeatureError
 from acuity.features.adm import Adm
+from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_ansnr import FloatAnsnr
+from acuity.features.float_moment import FloatMoment
 from acuity.features.float_ms_ssim import FloatMsSsim
+from acuity.features.float_psnr import FloatPsnr
 from acuity.features.float_ssim import FloatSsim
 from acuity.features.motion import Motion
+from acuity.features.null import Null
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
+from acuity.features.psnr_hvs import PsnrHvs
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
 from acuity.features.ssim import Ssim
@@ -22,10 +28,16 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
         Adm,
+        Ciede,
+        FloatAnsnr,
+        FloatMoment,
         FloatMsSsim,
+        FloatPsnr,
         FloatSsim,
         Motion,
+        Null,
         Psnr,
+        PsnrHvs,
         SpeedChroma,
         SpeedTemporal,
         Ssim,

@@ -1,0 +1,36 @@
+#include <nanobind/stl/array.h>
+
+#include <array>
+
+#include "binding.h"
+#include "psnr_hvs/psnr_hvs.h"
+
+namespace acuity {
+
+namespace {
+
+using Arrays = std::array<Array, 3>;
+
+std::vector<double> hvs_errors(const Arrays& ref, const Arrays& dis, int depth, const std::string& instruction_set) {
+    const PsnrHvsKernels& kernels = *select_kernels(instruction_set).psnr_hvs;
+    if (depth > kHvsMostDepth) throw nb::value_error("psnr_hvs takes up to 12 bits a sample");
+    Plane r[3], d[3];
+    for (int p = 0; p < 3; ++p) {
+        const Shape shape("psnr_hvs", kHvsBlock, static_cast<int>(ref[p].shape(1)), static_cast<int>(ref[p].shape(0)),
+                          depth);
+        r[p] = shape.plane(ref[p]);
+        d[p] = shape.plane(dis[p]);
+    }
+    nb::gil_scoped_release released;
+    std::vector<double> errors;
+    for (int p = 0; p < 3; ++p) errors.push_back(hvs_error(kernels, r[p], d[p], p));
+    return errors;
+}
+
+}  // namespace
+
+void bind_psnr_hvs(nb::module_& m) {
+    m.def("hvs_errors", &hvs_errors, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "");
+}
+
+}  // namespace acuity

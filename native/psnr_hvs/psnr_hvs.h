@@ -1,0 +1,13 @@
+// Mean visible errors of a picture pair, one for each plane.
+#pragma once
+
+#include "psnr_hvs/table.h"
+
+namespace acuity {
+
+constexpr int kHvsMostDepth = 12;  // beyond it, squares of frequencies don't fit 32 bits
+
+// Of plane 0, 1 or 2 (luma, Cb, Cr), as a share of the squared peak.
+double hvs_error(const PsnrHvsKernels& kernels, const Plane& ref, const Plane& dis, int plane);
+
+}  // namespace acuity

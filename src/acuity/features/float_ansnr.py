@@ -1,0 +1,50 @@
+"""Signal to noise ratios after a smoothing that removes what nobody sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_psnr import decibels, limit, peak
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+
+class FloatAnsnr(Extractor):
+    name = "float_ansnr"
+    summary = "signal to noise ratio of smoothed luma"
+    options = ()
+    features = (Feature("float_ansnr", "float_ansnr"), Feature("float_anpsnr", "float_anpsnr"))
+    min_size = 3
+    min_size_reason = "its smoothing reaches two samples past each edge"
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> FloatAnsnrRunner:
+        return FloatAnsnrRunner(geometry, workspace, instruction_set)
+
+
+class FloatAnsnrRunner:
+    def __init__(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> None:
+        from acuity import _native
+
+        self._kernel = _native.Ansnr(
+            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+        )
+        self._depth = geometry.depth
+        self._power = peak(geometry.depth) ** 2 * geometry.width * geometry.height
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        ratio, noise = self._kernel.run(frame.ref.luma, frame.dis.luma)
+        ansnr = limit(self._depth)
+        if noise:
+            ansnr = 10.0 * math.log10(ratio) if ratio else -math.inf  # a reference of nothing but grey
+        return {"float_ansnr": ansnr, "float_anpsnr": decibels(self._power, noise, self._depth)}

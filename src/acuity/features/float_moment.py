@@ -1,0 +1,54 @@
+"""Means of luma and of its square, of both pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+
+class FloatMoment(Extractor):
+    name = "float_moment"
+    summary = "means of luma and of its square, of both pictures"
+    options = ()
+    features = tuple(
+        Feature(f"float_moment_{picture}{order}", f"float_moment_{picture}{order}")
+        for order in ("1st", "2nd")
+        for picture in ("ref", "dis")
+    )
+    min_size = 1
+    min_size_reason = "it needs a sample"
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> FloatMomentRunner:
+        return FloatMomentRunner(geometry, instruction_set)
+
+
+class FloatMomentRunner:
+    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+        from acuity import _native
+
+        self._moments = _native.moments
+        self._depth = geometry.depth
+        self._set = instruction_set
+        self._samples = geometry.width * geometry.height
+        unit = 2.0 ** (geometry.depth - 8)  # samples count as those of 8 bits
+        self._units = (unit, unit, unit**2, unit**2)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        sums = self._moments(frame.ref.luma, frame.dis.luma, self._depth, self._set)
+        keys = (feature.name for feature in FloatMoment.features)
+        return {
+            key: total / unit / self._samples
+            for key, total, unit in zip(keys, sums, self._units, strict=True)
+        }

@@ -1,0 +1,65 @@
+"""Peak signal to noise ratio of luma, in the arithmetic of the floating-point features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+_LEAST_NOISE: Final = 1e-10  # stands for none at all
+
+
+def peak(depth: int) -> float:
+    """The largest sample, scaled to the range of 8 bits."""
+    return ((1 << depth) - 1) / (1 << (depth - 8))
+
+
+def decibels(power: float, noise: float, depth: int) -> float:
+    """A peak's power over the noise's, up to what is said of no noise."""
+    return min(10.0 * math.log10(power / max(noise, _LEAST_NOISE)), limit(depth))
+
+
+def limit(depth: int) -> float:
+    """The largest figure."""
+    return 6.0 * depth + 12.0
+
+
+class FloatPsnr(Extractor):
+    name = "float_psnr"
+    summary = "peak signal to noise ratio of luma, floating point"
+    options = ()
+    features = (Feature("float_psnr", "float_psnr"),)
+    min_size = 1
+    min_size_reason = "it needs a sample"
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> FloatPsnrRunner:
+        return FloatPsnrRunner(geometry, instruction_set)
+
+
+class FloatPsnrRunner:
+    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+        from acuity import _native
+
+        self._rounded_error = _native.rounded_error
+        self._depth = geometry.depth
+        self._set = instruction_set
+        self._unit = 4.0 ** (geometry.depth - 8)
+        self._samples = geometry.width * geometry.height
+        self._power = peak(geometry.depth) ** 2
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        error = self._rounded_error(frame.ref.luma, frame.dis.luma, self._depth, self._set)
+        noise = error / self._unit / self._samples
+        return {"float_psnr": decibels(self._power, noise, self._depth)}

@@ -1,0 +1,35 @@
+"""Nothing: reads the video and gives no figure, to see what reading alone costs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from acuity.features.extractor import Extractor, Frame, Geometry
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+
+class Null(Extractor):
+    name = "null"
+    summary = "no figure at all, to time what else a run does"
+    options = ()
+    features = ()
+    min_size = 1
+    min_size_reason = "there are no smaller pictures"
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> NullRunner:
+        return NullRunner()
+
+
+class NullRunner:
+    def run(self, frame: Frame) -> dict[str, float]:
+        return {}

@@ -1,0 +1,72 @@
+"""Peak signal to visible noise: errors of 8x8 blocks by frequency, less what the picture hides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+from acuity.errors import FeatureError
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+_PLANES: Final = ("y", "cb", "cr")
+_MOST_BITS: Final = 12
+
+
+class PsnrHvs(Extractor):
+    name = "psnr_hvs"
+    summary = "peak signal to visible noise ratio (PSNR-HVS-M), luma, chroma and both"
+    options = ()
+    features = (
+        *(Feature(f"psnr_hvs_{plane}", f"psnr_hvs_{plane}") for plane in _PLANES),
+        Feature("psnr_hvs", "psnr_hvs"),
+    )
+    min_size = 8
+    min_size_reason = "it looks at blocks of 8x8"
+    needs_chroma = True
+
+    def check_size(self, geometry: Geometry) -> None:
+        super().check_size(geometry)
+        if geometry.chroma is not None and min(geometry.chroma) < self.min_size:
+            columns, rows = geometry.chroma
+            raise FeatureError(
+                f"psnr_hvs needs chroma planes of at least 8x8 samples, because {self.min_size_reason}, and "
+                f"these are {columns}x{rows}"
+            )
+        if geometry.depth > _MOST_BITS:
+            raise FeatureError(
+                f"psnr_hvs takes up to {_MOST_BITS} bits a sample, and these pictures have {geometry.depth}: "
+                "leave it out or convert them"
+            )
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> PsnrHvsRunner:
+        return PsnrHvsRunner(geometry, instruction_set)
+
+
+class PsnrHvsRunner:
+    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+        from acuity import _native
+
+        self._errors = _native.hvs_errors
+        self._depth = geometry.depth
+        self._set = instruction_set
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        luma, cb, cr = self._errors(frame.ref.planes, frame.dis.planes, self._depth, self._set)
+        errors = (luma, cb, cr, luma * 0.8 + 0.1 * (cb + cr))
+        keys = (*(f"psnr_hvs_{plane}" for plane in _PLANES), "psnr_hvs")
+        return {key: _decibels(error) for key, error in zip(keys, errors, strict=True)}
+
+
+def _decibels(error: float) -> float:
+    return 10.0 * -math.log10(error) if error else math.inf

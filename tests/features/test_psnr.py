@@ -1,0 +1,144 @@
+"""PSNR: libvmaf's figures, limits, and figures of the whole clip."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from acuity.errors import FeatureError
+from acuity.features import get_extractor
+from acuity.measure import Measurement, Results
+from acuity.video.picture import Picture, PixelFormat
+from seeded import figures, pair, picture, same
+
+# What libvmaf says about seeded.pair().
+LIBVMAF = {
+    (46, 30, "420", 8): (26.227506930645994, 25.57304617606438, 25.670673125567433),
+    (33, 29, "444", 10): (26.277254397632134, 25.492787163846558, 25.762606995814682),
+    (50, 24, "422", 12): (26.199928027509422, 25.477014834926642, 25.474695400270207),
+    (36, 20, "420", 16): (26.486605833473597, 25.930857067149653, 25.55916025628629),
+}
+
+
+def measured(feature: str, pictures: list[tuple[Picture, Picture]], subsample: int = 1) -> Results:
+    with Measurement(threads=2, subsample=subsample) as measurement:
+        measurement.add_feature(feature)
+        for ref, dis in pictures:
+            measurement.add(ref, dis)
+        measurement.flush()
+        return measurement.results()
+
+
+def clip(layout: str = "420", depth: int = 8) -> list[tuple[Picture, Picture]]:
+    return [
+        (picture(24, 16, layout, depth, n), picture(24, 16, layout, depth, n + 15, noise=4 + 2 * n))
+        for n in range(7)
+    ]
+
+
+@pytest.mark.parametrize("case", LIBVMAF, ids=str)
+def test_figures_are_libvmafs(case: tuple[int, int, str, int], instruction_set: str) -> None:
+    found = figures("psnr", *pair(*case), instruction_set=instruction_set)
+    assert list(found) == ["psnr_y", "psnr_cb", "psnr_cr"]
+    assert same(list(found.values()), LIBVMAF[case], 1e-9)  # log10() differs between libraries
+
+
+def test_mse_is_the_mean_of_squares() -> None:
+    ref, dis = pair(33, 21, "420", 10)
+    found = figures("psnr", ref, dis, {"enable_mse": True})
+    assert list(found) == ["psnr_y", "mse_y", "psnr_cb", "mse_cb", "psnr_cr", "mse_cr"]
+    for name, one, other in zip(("y", "cb", "cr"), ref.planes, dis.planes, strict=True):
+        assert found[f"mse_{name}"] == np.square(one.astype(int) - other.astype(int)).mean()
+        assert found[f"psnr_{name}"] == pytest.approx(10 * math.log10(1023**2 / found[f"mse_{name}"]))
+
+
+@pytest.mark.parametrize(("depth", "limit"), [(8, 60), (10, 72), (12, 84), (14, 96), (16, 108)])
+def test_equal_planes_have_the_depths_limit(depth: int, limit: int) -> None:
+    one = picture(20, 10, "420", depth, 1)
+    assert list(figures("psnr", one, one).values()) == [limit] * 3
+
+
+def test_the_least_error_sets_each_planes_limit() -> None:
+    one = picture(32, 16, "420", 8, 1)
+    found = figures("psnr", one, one, {"min_sse": 0.5})
+    expected = [math.ceil(10 * math.log10(255**2 / (0.5 / count))) for count in (512, 128, 128)]
+    assert list(found.values()) == expected == [79, 73, 73]
+    luma = one.luma.copy()
+    luma[0, 0] ^= 1
+    assert figures("psnr", one, Picture((luma, *one.planes[1:]), one.format), {"min_sse": 0.5})[
+        "psnr_y"
+    ] == pytest.approx(10 * math.log10(255**2 * 512))  # beyond the usual limit of 60
+
+
+@pytest.mark.parametrize("depth", [8, 10, 12, 16])
+def test_a_reduced_peak_makes_depths_comparable(depth: int) -> None:
+    deep = PixelFormat("420", depth)
+    ref, dis = (
+        Picture(tuple(p.astype(deep.dtype) << (depth - 8) for p in one.planes), deep)
+        for one in pair(24, 16, "420", 8)
+    )
+    found = figures("psnr", ref, dis, {"reduced_hbd_peak": True})
+    assert same(list(found.values()), list(figures("psnr", *pair(24, 16, "420", 8)).values()), 1e-9)
+    if depth > 8:
+        assert figures("psnr", ref, dis)["psnr_y"] > found["psnr_y"]
+
+
+def test_luma_alone_has_no_columns_for_chroma() -> None:
+    results = measured("psnr=enable_mse=true:enable_apsnr=true", clip("400"))
+    assert list(results.columns) == ["psnr_y", "mse_y"]
+    assert list(results.pooled()) == ["psnr_y", "mse_y"]
+    assert list(results.aggregate) == ["apsnr_y"]
+
+
+def test_chroma_can_be_left_out() -> None:
+    results = measured("psnr=enable_chroma=false:enable_apsnr=true", clip())
+    assert list(results.columns) == ["psnr_y"]
+    assert list(results.aggregate) == ["apsnr_y"]
+
+
+@pytest.mark.parametrize(("depth", "reduced"), [(8, False), (10, False), (10, True)])
+def test_the_clips_figure_is_of_all_errors(depth: int, reduced: bool) -> None:
+    pictures = clip(depth=depth)
+    request = f"psnr=enable_apsnr=true:reduced_hbd_peak={str(reduced).lower()}"
+    results = measured(request, pictures)
+    assert list(results.columns) == ["psnr_y", "psnr_cb", "psnr_cr"]  # sums of errors are nobody's business
+    peak = 255 << (depth - 8) if reduced else (1 << depth) - 1
+    for i, name in enumerate(("y", "cb", "cr")):
+        errors = [np.square(r.planes[i].astype(int) - d.planes[i].astype(int)).mean() for r, d in pictures]
+        expected = 10 * math.log10(peak**2 / np.mean(errors))
+        assert results.aggregate[f"apsnr_{name}"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_clips_figure_counts_frames_that_subsampling_leaves_out() -> None:
+    whole = measured("psnr=enable_apsnr=true", clip())
+    some = measured("psnr=enable_apsnr=true", clip(), subsample=3)
+    assert some.frames == [0, 3, 6]
+    assert some.aggregate == whole.aggregate
+    assert some.columns["psnr_y"].tolist() == whole.columns["psnr_y"][::3].tolist()
+
+
+def test_the_clips_figure_has_a_limit() -> None:
+    one = picture(24, 16, "420", 8, 1)
+    results = measured("psnr=enable_apsnr=true", [(one, one)] * 4)
+    assert results.aggregate["apsnr_y"] == math.ceil(10 * math.log10(255**2 * 24 * 16 * 4 * 2))
+    luma = one.luma.copy()
+    luma[0, 0] ^= 1
+    nearly = [(one, one)] * 3 + [(one, Picture((luma, *one.planes[1:]), one.format))]
+    found = measured("psnr=enable_apsnr=true", nearly).aggregate["apsnr_y"]
+    assert found == pytest.approx(10 * math.log10(255**2 * 24 * 16 * 4))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_sse": -1.0}, "min_sse cannot be -1.0: it must be between 0 and"),
+        ({"min_sse": "little"}, "min_sse cannot be 'little': it must be a number"),
+        ({"enable_mse": "perhaps"}, "enable_mse cannot be 'perhaps': it must be true or false"),
+        ({"enable_ssim": "true"}, "psnr has no option 'enable_ssim'"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, str | float], message: str) -> None:
+    with pytest.raises(FeatureError, match=message):
+        get_extractor("psnr")(options)
