@@ -6,4 +6,5 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
+    X(Cambi, cambi) \
     X(Psnr, psnr)

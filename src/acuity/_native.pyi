@@ -5,6 +5,9 @@ Objects here belong to one thread at a time, except Ring and Bridge, which conne
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.video.picture import Samples
 
 VIF_MIN_SIZE: int
@@ -12,6 +15,7 @@ VIF_OUTPUTS: int
 ADM_MIN_SIZE: int
 ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
+CAMBI_MAX_WINDOW: int
 PAYLOAD_BYTES: int
 
 class Workspace:
@@ -40,6 +44,36 @@ class Vif:
 
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
+
+class Cambi:
+    """Banding of pictures, judged at (width, height) in a window that is odd and at most CAMBI_MAX_WINDOW.
+
+    The distorted picture is judged, and the reference where `source` says how. Steps are (weight, lowest and
+    highest value from which it is seen), from 1 on; their number is a power of two, at most 32.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        judged: tuple[int, int, int],
+        source: tuple[int, int, int] | None,
+        smooth: bool,
+        halve: bool,
+        share: float,
+        steps: Sequence[tuple[float, int, int]],
+        heatmaps: bool = False,
+        instruction_set: str = "",
+    ) -> None: ...
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Width and height of each scale."""
+
+    def run(self, ref: Samples, dis: Samples, heatmaps: Sequence[NDArray[np.uint16]]) -> list[float]:
+        """One score, or two; contrasts of the distorted picture are drawn on the five heatmaps, if given."""
 
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
