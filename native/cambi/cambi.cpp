@@ -42,7 +42,7 @@ int flat_limit(int width, int height) {
 std::size_t cambi_scratch_bytes(int width, const CambiLevels& levels) {
     Carver carver(nullptr);
     for (int i = 0; i < 24; ++i) carver.grid<std::uint16_t>(width + 64, 1);  // rows of samples
-    const std::ptrdiff_t columns = std::max<std::ptrdiff_t>(width, kCambiStrip);
+    const std::ptrdiff_t columns = std::max(width, kCambiStrip + kCambiStripPadding);
     carver.bytes(static_cast<std::size_t>(columns * (levels.count + 2 * levels.steps)) * sizeof(std::uint16_t));
     return carver.used();
 }
@@ -82,8 +82,9 @@ Cambi::Memory Cambi::carve(Carver carver) const {
     const auto [width, height] = sizes_[0];
     Memory m;
     m.plane = carver.grid<std::uint16_t>(width, height);
-    m.map = options_.heatmaps ? carver.grid<float>(width, height) : Grid<float>{};
-    m.list = carver.grid<std::uint32_t>(static_cast<int>(m.plane.stride), height + 1).data;
+    const int padded = static_cast<int>(m.plane.stride);
+    m.map = options_.heatmaps ? carver.grid<float>(padded, height) : Grid<float>{};
+    m.list = carver.grid<std::uint32_t>(padded, height + 1).data;
     const std::size_t kernels = cambi_scratch_bytes(options_.width, tables_.levels());
     m.scratch = carver.bytes(std::max(kernels, kCambiBins * sizeof(std::uint32_t)));
     m.bytes = carver.used();
@@ -117,7 +118,7 @@ double Cambi::pool(const CambiScale& scale, const Memory& m) const {
     contrasts.map = m.map;
     kernels_.contrast(scale, m.scratch, contrasts);
     if (contrasts.list != nullptr)
-        return cambi_mean_of_largest(m.list, contrasts.listed, count, static_cast<std::uint32_t*>(m.scratch));
+        contrasts.sum = kernels_.largest(m.list, contrasts.listed, count, static_cast<std::uint32_t*>(m.scratch));
     return static_cast<double>(contrasts.sum) / kUnit / static_cast<double>(count);
 }
 

@@ -69,9 +69,4 @@ class Cambi {
     std::array<std::pair<int, int>, kCambiScales> sizes_;
 };
 
-// Mean of the `count` largest contrasts, where those that aren't listed are 0. Changes the list; `bins` is room
-// for kCambiBins numbers.
-constexpr std::size_t kCambiBins = 65536;
-double cambi_mean_of_largest(std::uint32_t* list, std::int64_t listed, std::int64_t count, std::uint32_t* bins);
-
 }  // namespace acuity

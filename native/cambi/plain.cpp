@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 
 #include "cambi/table.h"
 
@@ -129,6 +130,8 @@ class Columns {
     std::uint16_t* counts_;
 };
 
+std::uint64_t in_units(float contrast) { return static_cast<std::uint64_t>(std::ldexp(contrast, 24)); }
+
 float contrast_of(const Columns& columns, const CambiLevels& levels, int level, int x) {
     const int here = columns.count(level, x);
     float largest = 0;
@@ -155,16 +158,25 @@ void contrast(const CambiScale& scale, void* scratch, CambiContrasts& out) {
             if (level < 0 || level >= levels.count) continue;
             const float found = contrast_of(columns, levels, level, x);
             if (found == 0) continue;
-            out.sum += static_cast<std::uint64_t>(std::ldexp(found, 24));
+            out.sum += in_units(found);
             if (out.list != nullptr) out.list[out.listed++] = std::bit_cast<std::uint32_t>(found);
             if (out.map.data != nullptr) out.map.data[y * out.map.stride + x] = found;
         }
     }
 }
 
+unsigned __int128 largest(std::uint32_t* list, std::int64_t listed, std::int64_t count, std::uint32_t*) {
+    std::uint32_t* end = list + std::min(count, listed);
+    std::nth_element(list, end, list + listed, std::greater<>());  // positive floats are ordered as their bits are
+    unsigned __int128 sum = 0;
+    std::for_each(list, end, [&](std::uint32_t bits) { sum += in_units(std::bit_cast<float>(bits)); });
+    return sum;
+}
+
 }  // namespace
 
 extern const CambiKernels cambi_kernels;
-const CambiKernels cambi_kernels = {.flatten = flatten, .filter = filter, .contrast = contrast};
+const CambiKernels cambi_kernels = {
+    .flatten = flatten, .filter = filter, .contrast = contrast, .largest = largest};
 
 }  // namespace acuity::plain

@@ -1,4 +1,4 @@
-// The compiler vectorises the loops over columns.
+// The compiler vectorises the simpler loops over columns.
 #include <algorithm>
 
 #include "cambi/simd_kernels.h"
@@ -36,22 +36,23 @@ void take_every_other(const Word* __restrict in, Word* __restrict out, int width
     for (int x = 0; x < width; ++x) out[x] = in[2 * x];
 }
 
-void survey_row(const Word* __restrict row, int width, const CambiLevels& levels, CambiSurvey& out) {
-    const auto base = static_cast<Word>(levels.base), count = static_cast<Word>(levels.count);
-    // Values that aren't counted are larger than all that are, or smaller, as wanted.
-    Word lowest = 0xffff, highest = 0;
-    int samples = 0;
-    for (int x = 0; x < width; ++x) {
-        const auto level = static_cast<Word>(row[x] - base);
-        const bool counted = level < count;
-        samples += counted;
-        lowest = std::min(lowest, level);
-        highest = std::max(highest, counted ? static_cast<Word>(level + 1) : Word{0});
+// The row is padded with samples that aren't counted.
+void survey_row(const Word* row, int width, const CambiLevels& levels, CambiSurvey& out) {
+    const U16 base = splat<U16>(levels.base), count = splat<U16>(levels.count);
+    U16 lowest = splat<U16>(0xffff), above_highest{}, samples{};
+    for (int x = 0; x < width; x += kLanes16) {
+        const U16 level = load<U16>(row + x) - base;
+        const U16 counted = as<U16>(level < count);
+        samples -= counted;
+        lowest = vmin(lowest, level);  // what isn't counted is larger than all that is
+        above_highest = vmax(above_highest, (level + 1) & counted);
     }
-    if (samples == 0) return;
-    out.samples += samples;
-    out.lowest = std::min(out.lowest, int{lowest});
-    out.highest = std::max(out.highest, int{highest} - 1);
+    for (int i = 0; i < kLanes16; ++i) {
+        if (samples[i] == 0) continue;
+        out.samples += samples[i];
+        out.lowest = std::min<int>(out.lowest, lowest[i]);
+        out.highest = std::max<int>(out.highest, above_highest[i] - 1);
+    }
 }
 
 }  // namespace

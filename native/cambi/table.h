@@ -14,7 +14,9 @@ constexpr std::uint16_t kCambiBusy = 0x8000;
 constexpr int kCambiMaxSteps = 32;
 constexpr int kCambiMaxWindow = 65;     // on a side
 constexpr int kCambiFlatRadius = 3;     // surroundings are 7x7 samples
-constexpr std::ptrdiff_t kCambiStrip = 512;  // columns whose histograms are kept at once
+constexpr int kCambiStrip = 512;        // columns whose histograms are kept at once
+constexpr int kCambiStripPadding = 192;
+constexpr std::size_t kCambiBins = 65536;
 
 using CambiPlane = Grid<std::uint16_t>;
 
@@ -58,7 +60,8 @@ struct CambiContrasts {
     unsigned __int128 sum;  // of all, in 2^-24
     std::uint32_t* list;    // where to put those that aren't 0, as the bits of floats; null: nowhere
     std::int64_t listed;    // how many; zeros may be among them
-    Grid<float> map;        // where to put those that aren't 0, sample by sample; null: nowhere
+    Grid<float> map;        // where to put those that aren't 0, sample by sample; null: nowhere. Its rows
+                            // have the samples of the plane's, padding included
 };
 
 struct CambiKernels {
@@ -72,6 +75,10 @@ struct CambiKernels {
 
     // Contrast of every sample with those around it.
     void (*contrast)(const CambiScale& scale, void* scratch, CambiContrasts& out);
+
+    // Sum of the `count` largest, in 2^-24; those that aren't listed are 0. Changes the list, which has room
+    // for another cache line; `bins` is room for kCambiBins numbers.
+    unsigned __int128 (*largest)(std::uint32_t* list, std::int64_t listed, std::int64_t count, std::uint32_t* bins);
 };
 
 // Bytes of scratch memory for pictures of that width.
