@@ -7,6 +7,7 @@
 
 #define ACUITY_FAMILIES(X) \
     X(Ansnr, ansnr) \
+    X(Cambi, cambi) \
     X(Ciede, ciede) \
     X(IntegerSsim, integer_ssim) \
     X(Moment, moment) \

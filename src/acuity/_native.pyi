@@ -13,6 +13,7 @@ ADM_MIN_SIZE: int
 ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
 PAYLOAD_BYTES: int
+CAMBI_MAX_WINDOW: int
 
 class Workspace:
     """Scratch memory that extractors of one thread share."""
@@ -156,6 +157,36 @@ class Ciede:
     ) -> None: ...
     def run(self, ref: Sequence[Samples], dis: Sequence[Samples], column_shift: int, row_shift: int) -> float:
         """The sum over all pixels; the shifts lead from a pixel to its chroma sample."""
+
+class Cambi:
+    """Banding of pictures, judged at (width, height) in a window that is odd and at most CAMBI_MAX_WINDOW.
+
+    The distorted picture is judged, and the reference where `source` says how. Steps are (weight, lowest and
+    highest value from which it is seen), from 1 on; their number is a power of two, at most 32.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        judged: tuple[int, int, int],
+        source: tuple[int, int, int] | None,
+        smooth: bool,
+        halve: bool,
+        share: float,
+        steps: Sequence[tuple[float, int, int]],
+        heatmaps: bool = False,
+        instruction_set: str = "",
+    ) -> None: ...
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Width and height of each scale."""
+
+    def run(self, ref: Samples, dis: Samples, heatmaps: Sequence[NDArray[np.uint16]]) -> list[float]:
+        """One score, or two; contrasts of the distorted picture are drawn on the five heatmaps, if given."""
 
 def samples_fit(samples: Samples, depth: int) -> bool:
     """Whether no sample is larger than its depth allows."""

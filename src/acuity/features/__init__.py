@@ -7,6 +7,7 @@ from typing import Final
 
 from acuity.errors import FeatureError
 from acuity.features.adm import Adm
+from acuity.features.cambi import Cambi
 from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 from acuity.features.float_ansnr import FloatAnsnr
@@ -28,6 +29,7 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
         Adm,
+        Cambi,
         Ciede,
         FloatAnsnr,
         FloatMoment,
