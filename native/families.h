@@ -6,4 +6,5 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
-    X(Psnr, psnr)
+    X(Psnr, psnr) \
+    X(Xpsnr, xpsnr)

@@ -41,6 +41,22 @@ class Vif:
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
 
+class Xpsnr:
+    """Weighted squared errors of a picture pair; `chroma` is the size of those planes, (0, 0) without."""
+
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        chroma: tuple[int, int],
+        fast: bool,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples], before: Sequence[Samples]) -> list[int]:
+        """The error of each plane; `before` is the luma of earlier references, the nearest first."""
+
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
 

@@ -12,6 +12,7 @@ from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
 from acuity.features.vif import Vif
+from acuity.features.xpsnr import Xpsnr
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
@@ -20,6 +21,7 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
         Motion,
         Psnr,
         Vif,
+        Xpsnr,
     )
 }
 
