@@ -7,4 +7,5 @@
 
 #define ACUITY_FAMILIES(X) \
     X(Psnr, psnr) \
+    X(Ssimulacra2, ssimulacra2) \
     X(Xpsnr, xpsnr)

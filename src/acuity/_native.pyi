@@ -5,6 +5,9 @@ Objects here belong to one thread at a time, except Ring and Bridge, which conne
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.video.picture import Samples
 
 VIF_MIN_SIZE: int
@@ -12,6 +15,8 @@ VIF_OUTPUTS: int
 ADM_MIN_SIZE: int
 ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
+SSIMULACRA2_MIN_SIZE: int
+SSIMULACRA2_CURVE: int
 PAYLOAD_BYTES: int
 
 class Workspace:
@@ -56,6 +61,30 @@ class Xpsnr:
     ) -> None: ...
     def run(self, ref: Sequence[Samples], dis: Sequence[Samples], before: Sequence[Samples]) -> list[int]:
         """The error of each plane; `before` is the luma of earlier references, the nearest first."""
+
+class Ssimulacra2:
+    """SSIMULACRA 2 of a picture pair; `chroma` is the size of those planes, (0, 0) without.
+
+    What samples mean: luma of `black`; `steps` of luma, of red by v, green by u and by v and blue by u; a
+    `curve` of light at SSIMULACRA2_CURVE + 1 values; the `mix` of red, green and blue in kinds of cones.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        chroma: tuple[int, int],
+        black: int,
+        steps: Sequence[float],
+        curve: NDArray[np.float32],
+        mix: NDArray[np.float32],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples]) -> float:
+        """The score."""
 
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""

@@ -11,6 +11,7 @@ from acuity.features.extractor import Extractor, Feature, Frame, Geometry
 from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
+from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
 from acuity.features.xpsnr import Xpsnr
 
@@ -20,6 +21,7 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
         Adm,
         Motion,
         Psnr,
+        Ssimulacra2,
         Vif,
         Xpsnr,
     )
