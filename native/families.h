@@ -14,4 +14,6 @@
     X(Psnr, psnr) \
     X(PsnrHvs, psnr_hvs) \
     X(Speed, speed) \
-    X(Ssim, ssim)
+    X(Ssim, ssim) \
+    X(Ssimulacra2, ssimulacra2) \
+    X(Xpsnr, xpsnr)

@@ -129,6 +129,11 @@ inline I64 shift_right(I64 v, Count n) {
     return as<I64>(shift_right(as<U64>(v) ^ lowest, n) - shift_right(lowest, n));
 }
 
+inline F32 fused(F32 a, F32 b, F32 c) {
+    return as<F32>(_mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b),
+                                   reinterpret_cast<__m256>(c)));
+}
+
 }  // namespace acuity::ACUITY_ISA
 
 #include "few_lanes.h"

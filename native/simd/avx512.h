@@ -199,6 +199,12 @@ inline I32 shift_right(I32 v, Count n) { return v >> as<I32>(n.n32); }
 inline I64 shift_right(I64 v, Count n) { return v >> as<I64>(n.n64); }
 inline U64 shift_right(U64 v, Count n) { return v >> n.n64; }
 
+// a * b + c, rounded once.
+inline F32 fused(F32 a, F32 b, F32 c) {
+    return as<F32>(_mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b),
+                                   reinterpret_cast<__m512>(c)));
+}
+
 // Undo narrow's order where its operands were in natural order.
 inline I16 natural_order(I16 v) {
     return as<I16>(__builtin_shufflevector(as<I64>(v), as<I64>(v), 0, 2, 4, 6, 1, 3, 5, 7));

@@ -283,6 +283,11 @@ inline I32 shift_right(I32 v, Count n) { return as<I32>(vshlq_s32(reinterpret_ca
 inline I64 shift_right(I64 v, Count n) { return as<I64>(vshlq_s64(reinterpret_cast<int64x2_t>(v), n.n64)); }
 inline U64 shift_right(U64 v, Count n) { return as<U64>(vshlq_u64(reinterpret_cast<uint64x2_t>(v), n.n64)); }
 
+inline F32 fused(F32 a, F32 b, F32 c) {
+    return as<F32>(vfmaq_f32(reinterpret_cast<float32x4_t>(c), reinterpret_cast<float32x4_t>(a),
+                             reinterpret_cast<float32x4_t>(b)));
+}
+
 }  // namespace acuity::ACUITY_ISA
 
 #include "few_lanes.h"

@@ -14,6 +14,8 @@ ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
 PAYLOAD_BYTES: int
 CAMBI_MAX_WINDOW: int
+SSIMULACRA2_MIN_SIZE: int
+SSIMULACRA2_CURVE: int
 
 class Workspace:
     """Scratch memory that extractors of one thread share."""
@@ -187,6 +189,46 @@ class Cambi:
 
     def run(self, ref: Samples, dis: Samples, heatmaps: Sequence[NDArray[np.uint16]]) -> list[float]:
         """One score, or two; contrasts of the distorted picture are drawn on the five heatmaps, if given."""
+
+class Xpsnr:
+    """Weighted squared errors of a picture pair; `chroma` is the size of those planes, (0, 0) without."""
+
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        chroma: tuple[int, int],
+        fast: bool,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples], before: Sequence[Samples]) -> list[int]:
+        """The error of each plane; `before` is the luma of earlier references, the nearest first."""
+
+class Ssimulacra2:
+    """SSIMULACRA 2 of a picture pair; `chroma` is the size of those planes, (0, 0) without.
+
+    What samples mean: luma of `black`; `steps` of luma, of red by v, green by u and by v and blue by u; a
+    `curve` of light at SSIMULACRA2_CURVE + 1 values; the `mix` of red, green and blue in kinds of cones.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        chroma: tuple[int, int],
+        black: int,
+        steps: Sequence[float],
+        curve: NDArray[np.float32],
+        mix: NDArray[np.float32],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples]) -> float:
+        """The score."""
 
 def samples_fit(samples: Samples, depth: int) -> bool:
     """Whether no sample is larger than its depth allows."""

@@ -23,7 +23,9 @@ from acuity.features.psnr_hvs import PsnrHvs
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
 from acuity.features.ssim import Ssim
+from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
+from acuity.features.xpsnr import Xpsnr
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
@@ -43,7 +45,9 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
         SpeedChroma,
         SpeedTemporal,
         Ssim,
+        Ssimulacra2,
         Vif,
+        Xpsnr,
     )
 }
 
