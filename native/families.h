@@ -6,4 +6,5 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
+    X(FloatVif, float_vif) \
     X(Psnr, psnr)

@@ -79,6 +79,10 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
 }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm256_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm256_set_m128(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.hi)),
+                                   _mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.lo))));
+}
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return as<I32>(_mm256_i32gather_epi32(table, raw(index), 4));

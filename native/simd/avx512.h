@@ -95,6 +95,10 @@ inline I32 narrow_mask(I64 lo, I64 hi) {
 }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm512_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(reinterpret_cast<__m512d>(v.lo))),
+                                      _mm512_cvtpd_ps(reinterpret_cast<__m512d>(v.hi)), 1));
+}
 
 // The 16 leading bits of lanes 2^16 <= v < 2^31, and how far they were shifted down.
 inline TopBits top16(U32 v) {

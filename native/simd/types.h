@@ -85,6 +85,20 @@ template <int N, class Body>
     }(std::make_integer_sequence<int, N>{});
 }
 
+// The even lanes of a, then those of b; and the odd ones.
+template <class V>
+inline V even_of(V a, V b) {
+    return [=]<int... I>(std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(a, b, (2 * I)...);
+    }(std::make_integer_sequence<int, sizeof(V) / sizeof(a[0])>{});
+}
+template <class V>
+inline V odd_of(V a, V b) {
+    return [=]<int... I>(std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(a, b, (2 * I + 1)...);
+    }(std::make_integer_sequence<int, sizeof(V) / sizeof(a[0])>{});
+}
+
 // Sum of all lanes in 64 bits.
 template <class V>
 inline std::int64_t sum_lanes(V v) {

@@ -12,6 +12,8 @@ VIF_OUTPUTS: int
 ADM_MIN_SIZE: int
 ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
+FLOAT_VIF_MIN_SIZE: int
+FLOAT_VIF_OUTPUTS: int
 PAYLOAD_BYTES: int
 
 class Workspace:
@@ -37,6 +39,30 @@ class Vif:
     ) -> None: ...
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
+
+class FloatVif:
+    """VIF in single precision for several gain limits in one pass."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        kernel_scale: float,
+        prescale: float,
+        prescale_method: str,
+        sigma_nsq: float,
+        skip_scale0: bool,
+        gains: Sequence[float],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """FLOAT_VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
+
+def float_vif_min_size(kernel_scale: float) -> int:
+    """The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one."""
 
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""

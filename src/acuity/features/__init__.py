@@ -8,6 +8,7 @@ from typing import Final
 from acuity.errors import FeatureError
 from acuity.features.adm import Adm
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_vif import FloatVif
 from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
@@ -17,6 +18,7 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
         Adm,
+        FloatVif,
         Motion,
         Psnr,
         Vif,
