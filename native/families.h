@@ -6,5 +6,7 @@
 #pragma once
 
 #define ACUITY_FAMILIES(X) \
+    X(FloatAdm, float_adm) \
+    X(FloatMotion, float_motion) \
     X(FloatVif, float_vif) \
     X(Psnr, psnr)

@@ -12,6 +12,7 @@ namespace acuity::ACUITY_ISA {
 namespace float_vif {
 
 constexpr int kBlock = 4;    // rows filtered together
+constexpr int kStretch = 16;  // registers of a row that are filtered before the statistic looks at them
 constexpr int kMoments = 5;  // ref, dis, ref*ref, dis*dis, ref*dis
 
 // ---- scratch ------------------------------------------------------------------------------------
@@ -143,20 +144,27 @@ struct Statistic {
     }
 };
 
-// Filters a row of all moments across and stores the statistic's terms.
+// Filters a row of all moments across and stores the statistic's terms. Terms are made of a stretch of filtered
+// values at a time: their long chains of operations overlap only where nothing else stands between them.
 template <int Fixed>
 inline void filter_across(const float* const (&columns)[kMoments], const float* taps, int count, int width,
                           const Statistic& statistic, float* const* num, float* den) {
     const int n = Fixed != 0 ? Fixed : count, half = n / 2;
-    for (int x = 0; x < width; x += kLanes32) {
-        F32 sums[kMoments] = {};
-        for (int k = 0; k < n; ++k) {
-            const F32 tap = splat<F32>(taps[k]);
-            unroll<kMoments>([&](auto i) __attribute__((always_inline)) {
-                sums[i] += tap * load<F32>(columns[i] + x - half + k);
-            });
+    F32 filtered[kStretch][kMoments];
+    for (int start = 0; start < width; start += kStretch * kLanes32) {
+        const int vectors = std::min(kStretch, (width - start + kLanes32 - 1) / kLanes32);
+        for (int v = 0; v < vectors; ++v) {
+            const int x = start + v * kLanes32 - half;
+            F32 sums[kMoments] = {};
+            for (int k = 0; k < n; ++k) {
+                const F32 tap = splat<F32>(taps[k]);
+                unroll<kMoments>([&](auto i) __attribute__((always_inline)) {
+                    sums[i] += tap * load<F32>(columns[i] + x + k);
+                });
+            }
+            unroll<kMoments>([&](auto i) __attribute__((always_inline)) { filtered[v][i] = sums[i]; });
         }
-        statistic(sums, x, num, den);
+        for (int v = 0; v < vectors; ++v) statistic(filtered[v], start + v * kLanes32, num, den);
     }
 }
 

@@ -58,7 +58,7 @@ inline void store(void* p, V v) {
 
 template <class V, class T>
 inline V splat(T x) {
-    return V{} + static_cast<std::remove_reference_t<decltype(V{}[0])>>(x);
+    return static_cast<std::remove_reference_t<decltype(V{}[0])>>(x) - V{};  // - 0 is nothing, + 0 not of -0.0
 }
 
 template <class V, class W>

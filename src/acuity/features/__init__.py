@@ -8,6 +8,8 @@ from typing import Final
 from acuity.errors import FeatureError
 from acuity.features.adm import Adm
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_adm import FloatAdm
+from acuity.features.float_motion import FloatMotion
 from acuity.features.float_vif import FloatVif
 from acuity.features.motion import Motion
 from acuity.features.options import Option, OptionValue, parse_feature
@@ -18,6 +20,8 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
         Adm,
+        FloatAdm,
+        FloatMotion,
         FloatVif,
         Motion,
         Psnr,
