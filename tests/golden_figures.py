@@ -47,7 +47,7 @@ class GoldenRun:
 
     @property
     def models(self) -> list[str]:
-        """The model specs of the run, with paths that exist: built-in models of libvmaf may be here as files."""
+        """The model specs of the run, with paths that exist."""
         specs = [value for flag, value in zip(self.args, self.args[1:], strict=False) if flag == "-m"]
         return [_located(spec) for spec in specs]
 
@@ -107,6 +107,9 @@ def _load_run(case: str, name: str, run: dict[str, Any]) -> GoldenRun:
 
 
 def _located(spec: str) -> str:
+    """Some of the models that libvmaf has built in are here as files."""
+    if GOLDEN is None:
+        return spec
     name, colon, options = spec.removeprefix("version=").partition(":")
     if spec.startswith("version=") and (file := GOLDEN / "models" / f"{name}.json").is_file():
         return f"path={file}{colon}{options}"

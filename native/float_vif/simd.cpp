@@ -66,20 +66,28 @@ struct Window {
 
 // ---- down ---------------------------------------------------------------------------------------
 
-// Filters kBlock rows of all moments. `taps` stands between kBlock - 1 zeros on either side: a tap of 0 adds
-// nothing to a sum, so that rows which a window doesn't reach may be offered to it.
+// Filters kBlock rows of all moments. A window of a usual size knows its taps; others stand between kBlock - 1
+// zeros on either side, so that rows which a window doesn't reach may be offered to it: 0 adds nothing to a sum.
 template <int Fixed>
 inline void filter_down(const Window& w, const float* taps, int count, int width, const Memory& m) {
-    const int rows = (Fixed != 0 ? Fixed : count) + kBlock - 1;
     for (int x = 0; x < width; x += kLanes32) {
         F32 sums[kMoments][kBlock] = {};
-        for (int k = 0; k < rows; ++k) {
+        const auto add_row = [&](int k, auto&& wanted) __attribute__((always_inline)) {
             const F32 r = load<F32>(w.ref[k] + x), d = load<F32>(w.dis[k] + x);
             const F32 moments[kMoments] = {r, d, r * r, d * d, r * d};
             unroll<kBlock>([&](auto q) __attribute__((always_inline)) {
+                if (!wanted(q)) return;
                 const F32 tap = splat<F32>(taps[k - q]);
                 unroll<kMoments>([&](auto i) __attribute__((always_inline)) { sums[i][q] += tap * moments[i]; });
             });
+        };
+        if constexpr (Fixed != 0) {
+            unroll<Fixed + kBlock - 1>([&](auto k) __attribute__((always_inline)) {
+                add_row(k, [&](auto q) __attribute__((always_inline)) { return k >= q && k - q < Fixed; });
+            });
+        } else {
+            for (int k = 0; k < count + kBlock - 1; ++k)
+                add_row(k, [](auto) __attribute__((always_inline)) { return true; });
         }
         unroll<kMoments>([&](auto i) __attribute__((always_inline)) {
             unroll<kBlock>([&](auto q) __attribute__((always_inline)) { store(m.columns[i][q] + x, sums[i][q]); });

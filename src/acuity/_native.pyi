@@ -63,7 +63,7 @@ class FloatAdm:
         instruction_set: str = "",
     ) -> None: ...
     def run(self, ref: Samples, dis: Samples) -> list[float]:
-        """FLOAT_ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, num and den of each scale."""
+        """FLOAT_ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, both of each scale."""
 
 class FloatMotion:
     """Motion in single precision between two pictures."""
@@ -100,7 +100,7 @@ class FloatVif:
         instruction_set: str = "",
     ) -> None: ...
     def run(self, ref: Samples, dis: Samples) -> list[float]:
-        """FLOAT_VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
+        """FLOAT_VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, both of each scale."""
 
 def float_vif_min_size(kernel_scale: float) -> int:
     """The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one."""

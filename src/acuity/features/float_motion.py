@@ -60,14 +60,15 @@ class FloatMotion(MotionExtractor):
             return
         if geometry.chroma is None:
             raise FeatureError(
-                f"{self.name} with motion_add_uv needs chroma, and these pictures are luma alone (4:0:0): leave "
-                "the option out or give 4:2:0, 4:2:2 or 4:4:4 video"
+                f"{self.name} with motion_add_uv needs chroma, and these pictures are luma alone (4:0:0): "
+                "leave the option out or give 4:2:0, 4:2:2 or 4:4:4 video"
             )
         if min(geometry.chroma) < self.min_size:
             width, height = geometry.chroma
             raise FeatureError(
-                f"{self.name} with motion_add_uv needs chroma planes of at least {self.min_size}x{self.min_size} "
-                f"samples, because {self.min_size_reason}, and these are {width}x{height}"
+                f"{self.name} with motion_add_uv needs chroma planes of at least "
+                f"{self.min_size}x{self.min_size} samples, because {self.min_size_reason}, and these are "
+                f"{width}x{height}"
             )
 
     @property

@@ -76,7 +76,7 @@ class FloatVif(Extractor):
             self._smallest()
 
     def _smallest(self) -> int:
-        """The smallest side its windows can reflect; FeatureError for windows that the metric doesn't have."""
+        """The smallest side its windows can reflect; FeatureError for windows that there aren't."""
         from acuity import _native
 
         return _native.float_vif_min_size(self.number("vif_kernelscale"))
@@ -84,14 +84,15 @@ class FloatVif(Extractor):
     def check_size(self, geometry: Geometry) -> None:
         scale = self.number("vif_prescale")
         if scale == 1.0 and self.settings["vif_kernelscale"] == 1.0:
-            return super().check_size(geometry)
+            super().check_size(geometry)
+            return
         smallest = self._smallest()
         width, height = (int(side * scale + 0.5) for side in (geometry.width, geometry.height))
         if min(width, height) < smallest:
             raise FeatureError(
-                f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures of at "
-                f"least {smallest}x{smallest} samples, because its windows reflect at the edges of every scale, "
-                f"and these, made {show(scale)} times as large by vif_prescale, are {width}x{height}"
+                f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures of "
+                f"at least {smallest}x{smallest} samples, because its windows reflect at the edges of every "
+                f"scale, and these, made {show(scale)} times as large by vif_prescale, are {width}x{height}"
             )
 
     @property

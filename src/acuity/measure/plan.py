@@ -29,8 +29,8 @@ class ExtractorSet:
                 owner = owners.setdefault(key, extractor)
                 if owner is not extractor:
                     raise FeatureError(
-                        f"{owner.identity} and {extractor.identity} would both give '{key}': leave one of them out, "
-                        "or its debug figures"
+                        f"{owner.identity} and {extractor.identity} would both give '{key}': leave one of "
+                        "them out, or its debug figures"
                     )
 
     def __bool__(self) -> bool:
