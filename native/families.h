@@ -9,6 +9,9 @@
     X(Ansnr, ansnr) \
     X(Cambi, cambi) \
     X(Ciede, ciede) \
+    X(FloatAdm, float_adm) \
+    X(FloatMotion, float_motion) \
+    X(FloatVif, float_vif) \
     X(IntegerSsim, integer_ssim) \
     X(Moment, moment) \
     X(Psnr, psnr) \

@@ -85,6 +85,10 @@ inline F32 square_root(F32 v) { return as<F32>(_mm256_sqrt_ps(reinterpret_cast<_
 inline F64 square_root(F64 v) { return as<F64>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm256_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm256_set_m128(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.hi)),
+                                   _mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.lo))));
+}
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return as<I32>(_mm256_i32gather_epi32(table, raw(index), 4));

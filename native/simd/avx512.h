@@ -102,6 +102,10 @@ inline F32 square_root(F32 v) { return as<F32>(_mm512_sqrt_ps(reinterpret_cast<_
 inline F64 square_root(F64 v) { return as<F64>(_mm512_sqrt_pd(reinterpret_cast<__m512d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm512_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(reinterpret_cast<__m512d>(v.lo))),
+                                      _mm512_cvtpd_ps(reinterpret_cast<__m512d>(v.hi)), 1));
+}
 
 // The 16 leading bits of lanes 2^16 <= v < 2^31, and how far they were shifted down.
 inline TopBits top16(U32 v) {

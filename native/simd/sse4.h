@@ -82,6 +82,10 @@ inline F32 square_root(F32 v) { return as<F32>(_mm_sqrt_ps(reinterpret_cast<__m1
 inline F64 square_root(F64 v) { return as<F64>(_mm_sqrt_pd(reinterpret_cast<__m128d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm_movelh_ps(_mm_cvtpd_ps(reinterpret_cast<__m128d>(v.lo)),
+                                 _mm_cvtpd_ps(reinterpret_cast<__m128d>(v.hi))));
+}
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return I32{table[index[0]], table[index[1]], table[index[2]], table[index[3]]};

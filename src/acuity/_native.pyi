@@ -12,6 +12,11 @@ VIF_OUTPUTS: int
 ADM_MIN_SIZE: int
 ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
+FLOAT_ADM_MIN_SIZE: int
+FLOAT_ADM_OUTPUTS: int
+FLOAT_MOTION_MIN_SIZE: int
+FLOAT_VIF_MIN_SIZE: int
+FLOAT_VIF_OUTPUTS: int
 PAYLOAD_BYTES: int
 CAMBI_MAX_WINDOW: int
 SSIMULACRA2_MIN_SIZE: int
@@ -40,6 +45,68 @@ class Vif:
     ) -> None: ...
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
+
+# Mode, view distance, display height, scale, diagonal scale, straight and diagonal figures of each scale.
+FloatAdmSensitivity = tuple[int, float, int, float, float, tuple[float, ...], tuple[float, ...]]
+# Sensitivity, gain limit, noise weight, exponent, masking, the scale that is left out of the impairment.
+FloatAdmSetting = tuple[FloatAdmSensitivity, float, float, float, bool, int]
+
+class FloatAdm:
+    """ADM in single precision for several settings in one pass."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        skip_scale0: bool,
+        settings: Sequence[FloatAdmSetting],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """FLOAT_ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, both of each scale."""
+
+class FloatMotion:
+    """Motion in single precision between two pictures."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        planes: Sequence[tuple[int, int]],
+        depth: int,
+        *,
+        filter_size: int,
+        add_scale1: bool,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, before: Sequence[Samples], now: Sequence[Samples]) -> float:
+        """Mean absolute difference of the blurred planes, whose sizes were given, summed."""
+
+class FloatVif:
+    """VIF in single precision for several gain limits in one pass."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        kernel_scale: float,
+        prescale: float,
+        prescale_method: str,
+        sigma_nsq: float,
+        skip_scale0: bool,
+        gains: Sequence[float],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """FLOAT_VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, both of each scale."""
+
+def float_vif_min_size(kernel_scale: float) -> int:
+    """The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one."""
 
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""

@@ -10,11 +10,14 @@ from acuity.features.adm import Adm
 from acuity.features.cambi import Cambi
 from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_adm import FloatAdm
 from acuity.features.float_ansnr import FloatAnsnr
 from acuity.features.float_moment import FloatMoment
+from acuity.features.float_motion import FloatMotion
 from acuity.features.float_ms_ssim import FloatMsSsim
 from acuity.features.float_psnr import FloatPsnr
 from acuity.features.float_ssim import FloatSsim
+from acuity.features.float_vif import FloatVif
 from acuity.features.motion import Motion
 from acuity.features.null import Null
 from acuity.features.options import Option, OptionValue, parse_feature
@@ -33,11 +36,14 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
         Adm,
         Cambi,
         Ciede,
+        FloatAdm,
         FloatAnsnr,
         FloatMoment,
+        FloatMotion,
         FloatMsSsim,
         FloatPsnr,
         FloatSsim,
+        FloatVif,
         Motion,
         Null,
         Psnr,
