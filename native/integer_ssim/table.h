@@ -21,8 +21,8 @@ constexpr int ssim_weight(int i, int n) {
     return sum;
 }
 
-// What keeps the terms from dividing by nothing, beside the square of a window that weighs 1. Squares are
-// taken of whole numbers, so those of 16 bits are too large for an int.
+// What keeps the terms from dividing by nothing, where a window weighs 1. In double precision from the start:
+// the square of a peak of 16 bits doesn't fit an int.
 struct SsimStable {
     double luminance, contrast;
 

@@ -1,5 +1,7 @@
 // Strips of columns, from top to bottom. A row's sum with a row of weights serves the results above and below
 // it alike, so each is taken once and kept until its last result.
+#include <cstdlib>
+
 #include "ssim/simd.h"
 
 namespace acuity::ACUITY_ISA {
