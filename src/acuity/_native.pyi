@@ -5,6 +5,9 @@ Objects here belong to one thread at a time, except Ring and Bridge, which conne
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.video.picture import Samples
 
 VIF_MIN_SIZE: int
