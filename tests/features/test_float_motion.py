@@ -10,7 +10,7 @@ from acuity.errors import FeatureError
 from acuity.features.extractor import Geometry
 from acuity.features.float_motion import FloatMotion
 from float_figures import close, run
-from formula_pictures import made_pairs
+from drawn_pictures import made_pairs
 
 # motion of four frames, as libvmaf's plain path says: pattern, width, height, depth, subsampling.
 FIGURES = {

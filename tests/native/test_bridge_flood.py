@@ -35,7 +35,7 @@ class Measuring(threading.Thread):
     def run(self) -> None:
         while not self.over.is_set():
             self.boundaries += 1
-            if self.bridge.publish(self.boundaries, self.boundaries, self.boundaries - 1, 0, 0.0):
+            if self.bridge.publish(self.boundaries):
                 self.most = max(self.most, self.drain())
 
     def drain(self) -> int:
