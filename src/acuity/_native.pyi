@@ -50,7 +50,7 @@ def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -
     """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
 
 def rounded_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
-    """The sum of squared differences, each rounded to single precision."""
+    """The sum of squared differences of planes deeper than 12 bits, each rounded to single precision."""
 
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
