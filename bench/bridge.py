@@ -42,7 +42,7 @@ def main() -> None:
         bridge.replies()
 
     def boundary() -> None:
-        if bridge.publish(1000, 998, 999, 0, 93.5):
+        if bridge.publish(998):
             raise AssertionError("nobody sent a command")
 
     for name, call in {

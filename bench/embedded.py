@@ -2,16 +2,17 @@
 
     python bench/embedded.py [--rounds N] [--only fps|drain|latency|flood]
 
-Speeds are ratios to the same frames without a server: slices of all variants take turns in one run, each
-compares with that of its own round, and the median of these counts. One thread scores; clients are processes
-of their own at a Unix socket. The score stands beside the speed, because a fast wrong one is worth nothing.
-The exit code says whether every figure is as it should be.
+Speeds are ratios to the same frames without a server: slices of all variants take turns in one run, in
+another order each time, each compares with that of its own round, and the median of these counts. One thread
+scores; clients are processes of their own at a Unix socket. The score stands beside the speed, because a fast
+wrong one is worth nothing. The exit code says whether every figure is as it should be.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import resource
 import statistics
 import subprocess
@@ -99,14 +100,18 @@ class Lane:
     pairs: Pairs
 
     def run(self, frames: int) -> float:
-        """Frames in a second, scores included."""
+        """Features of so many frames in a second, then their scores.
+
+        Those take longer the more frames there were before, so no two lanes could be compared with them.
+        """
         begin = time.perf_counter()
         for _ in range(frames):
             self.measurement.add(*self.pairs[self.measurement.frames % len(self.pairs)])
         while self.measurement.snapshot().frames_done < self.measurement.frames:
             time.sleep(0.0002)
+        speed = frames / (time.perf_counter() - begin)
         self.measurement.predict_known()
-        return frames / (time.perf_counter() - begin)
+        return speed
 
 
 @dataclass
@@ -161,10 +166,13 @@ def speed(folder: Path, rounds: int) -> bool:
 def _slices(plain: Lane, watched: Lane, asking: Asking, frames: int, rounds: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {name: [] for name in ("alone", *LEAST, "asked 100/s", "asked 1000/s")}
     order = list(RATES)
+    chance = random.Random(rounds)
     for lane in (plain, watched):
         lane.run(2 * frames)  # caches, clocks
-    for index in range(rounds):
-        for name in order[index % 4 :] + order[: index % 4]:
+    for _ in range(rounds):
+        # None is always next to the one it is compared with, or always behind the same other one.
+        chance.shuffle(order)
+        for name in order:
             asking.set(RATES[name])
             begin = time.perf_counter()
             found[name].append((plain if name == "alone" else watched).run(frames))
@@ -177,8 +185,10 @@ def _slices(plain: Lane, watched: Lane, asking: Asking, frames: int, rounds: int
 def _say(name: str, found: dict[str, list[float]], mean: float, least: float) -> bool:
     ratios = sorted(one / other for one, other in zip(found[name], found["alone"], strict=True))
     ratio, quarter = statistics.median(ratios), len(ratios) // 4
-    line = f"  {name:8} {statistics.median(found[name]):8.1f} fps  score {mean}  {ratio:.3f} of alone"
-    line += f" (half of them {ratios[quarter]:.3f} to {ratios[-1 - quarter]:.3f}), at least {least}"
+    low, high = ratios[quarter], ratios[-1 - quarter]
+    error = 0.93 * (high - low) / len(ratios) ** 0.5  # of a median, where most are spread normally
+    line = f"  {name:8} {statistics.median(found[name]):8.1f} fps  score {mean}"
+    line += f"  {ratio:.3f} +-{error:.3f} of alone (half of them {low:.3f} to {high:.3f}), at least {least}"
     if name in ("100/s", "1000/s"):
         line += f"  asked {statistics.median(found[f'asked {name}']):.0f}/s"
     print(line + ("" if ratio >= least else "  MISSED"), flush=True)
@@ -194,7 +204,7 @@ def drain(_: Path, __: int) -> bool:
     with measurement_of() as measurement:
         side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
         at = measurement.snapshot()
-        ring = median_ns(lambda: native.publish(1000, 998, 999, 0, 93.5))
+        ring = median_ns(lambda: native.publish(998))
         whole = median_ns(lambda: measurement.boundary.notify(at))
         side.detach()
     native.close()

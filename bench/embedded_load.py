@@ -6,12 +6,17 @@
 
 Each says `ready` when it has had its first answer, and at the end what it saw, as one line of JSON; `poll`
 answers every line of stdin with how often it has asked since the one before.
+
+They stand for somebody whose own work is done elsewhere, yet have to share the cores that are measured. So
+they push no thread off its core when an answer or a timer wakes them up, and `poll` writes its question
+beforehand.
 """
 
 from __future__ import annotations
 
 import collections
 import json
+import os
 import select
 import socket
 import sys
@@ -49,6 +54,7 @@ def call(number: int, tool: str, arguments: dict[str, Any]) -> bytes:
 
 def poll(wire: Wire) -> dict[str, Any]:
     rate, asked, when = 0.0, 0, 0.0
+    question = call(0, "vmaf.status", {}).replace(b'"id": 0', b'"id": %d')
     while True:
         pause = max(when - time.perf_counter(), 0.0) if rate else None
         if select.select([sys.stdin], [], [], pause)[0]:
@@ -59,7 +65,7 @@ def poll(wire: Wire) -> dict[str, Any]:
             print(asked, flush=True)
             asked = 0
             continue
-        wire.send(call(asked, "vmaf.status", {}))
+        wire.send(question % asked)
         wire.receive()
         asked += 1
         when = max(when + 1 / rate, time.perf_counter() - 0.02)  # long delays are not made up for
@@ -113,6 +119,8 @@ def _outcome(answer: dict[str, Any]) -> str:
 
 
 def main(mode: str, path: str, *numbers: str) -> None:
+    if hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     wire = Wire(path)
     wire.send(call(0, "vmaf.status", {}))
     wire.receive()

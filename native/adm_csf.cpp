@@ -13,10 +13,6 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr double kReferenceDistance = 3.0 * 1080;  // lines from the screen that the 16-bit scale 0 allows
 constexpr double kLuminance = 100.0;               // cd/m2
 
-float pixels_per_degree(const CsfOptions& o) {
-    return static_cast<float>(o.view_distance * o.display_height * kPi / 180.0);
-}
-
 // ---- Watson 1997: visibility of wavelet quantization noise ------------------------------------
 
 constexpr float kWatsonA = 0.495f, kWatsonK = 0.466f, kWatsonF0 = 0.401f;
@@ -135,6 +131,19 @@ bool is_default_screen(const CsfOptions& o) {
 
 }  // namespace
 
+float pixels_per_degree(const CsfOptions& o) {
+    return static_cast<float>(o.view_distance * o.display_height * kPi / 180.0);
+}
+
+CsfFactors watson_factors(const CsfOptions& o, int scale) {
+    return {watson(o, scale, kWatsonStraight, kAmplitudes[scale][0]),
+            watson(o, scale, kWatsonDiagonal, kAmplitudes[scale][1])};
+}
+
+CsfFactors barten_factors(const CsfOptions& o, int scale) {
+    return {barten(o, scale, o.scale), barten(o, scale, o.diagonal_scale)};
+}
+
 CsfFactors csf_factors(const CsfOptions& o, int scale) {
     if (o.view_distance * o.display_height < kReferenceDistance)
         throw UnsupportedOptions("adm_norm_view_dist " + number(o.view_distance) + " times adm_ref_display_height " +
@@ -142,7 +151,7 @@ CsfFactors csf_factors(const CsfOptions& o, int scale) {
                                  " is below 3240, nearer than 16-bit arithmetic allows: raise one of them");
     switch (o.mode) {
         case CsfMode::kBarten:
-            return {barten(o, scale, o.scale), barten(o, scale, o.diagonal_scale)};
+            return barten_factors(o, scale);
         case CsfMode::kBlend:
             return blended(kBlends, o, scale);
         case CsfMode::kBlendMae:
@@ -150,8 +159,7 @@ CsfFactors csf_factors(const CsfOptions& o, int scale) {
         case CsfMode::kWatson97:
             break;
     }
-    return {watson(o, scale, kWatsonStraight, kAmplitudes[scale][0]),
-            watson(o, scale, kWatsonDiagonal, kAmplitudes[scale][1])};
+    return watson_factors(o, scale);
 }
 
 void fixed_point_factors(const CsfOptions& o, int scale, std::uint32_t (&out)[3]) {

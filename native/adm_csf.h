@@ -23,7 +23,14 @@ struct CsfFactors {
     float diagonal;  // band d
 };
 
-// Throws UnsupportedOptions.
+// The functions that need no table, for any screen.
+CsfFactors watson_factors(const CsfOptions& options, int scale);
+CsfFactors barten_factors(const CsfOptions& options, int scale);
+
+// Pixels in a degree of sight.
+float pixels_per_degree(const CsfOptions& options);
+
+// Throws UnsupportedOptions for screens that fixed-point arithmetic or its tables don't reach.
 CsfFactors csf_factors(const CsfOptions& options, int scale);
 
 // The factors in the kernels' fixed point: see AdmScale::rfactor.

@@ -1,22 +1,14 @@
 #include "bridge.h"
 
-#include <limits>
-
 namespace acuity {
-namespace {
-
-constexpr std::int64_t kNoFrames = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
 
 Bridge::Bridge(std::int64_t depth)
     : commands_(depth),
       replies_(depth),
-      standing_(Standing{.score = std::numeric_limits<double>::quiet_NaN()}),
+      standing_(Standing{}),
       to_server_(std::make_shared<Wakeup>()),
       to_measuring_(std::make_shared<Wakeup>()),
-      born_(forks()),
-      awaited_(kNoFrames) {}
+      born_(forks()) {}
 
 // ---- the server's thread --------------------------------------------------------------------
 
@@ -50,15 +42,6 @@ void Bridge::clear() {
     to_server_->clear();
 }
 
-bool Bridge::wake_when_done(std::int64_t frames) {
-    check();
-    // Set before looking, as publish() writes before it looks at this: one of the two sees the other.
-    awaited_.store(frames, std::memory_order_seq_cst);
-    if (status().done < frames) return false;
-    awaited_.store(kNoFrames, std::memory_order_relaxed);
-    return true;
-}
-
 int Bridge::descriptor() const {
     check();
     return to_server_->descriptor();
@@ -69,12 +52,6 @@ int Bridge::descriptor() const {
 bool Bridge::publish(const Standing& standing) {
     check();
     standing_.write(standing);
-    std::int64_t awaited = awaited_.load(std::memory_order_seq_cst);
-    if (standing.done >= awaited) {
-        // Unless the server asked anew meanwhile; then it looks for itself.
-        awaited_.compare_exchange_strong(awaited, kNoFrames, std::memory_order_acq_rel);
-        to_server_->signal();
-    }
     return commands_.front() != nullptr;
 }
 

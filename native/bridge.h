@@ -25,10 +25,8 @@ struct BridgeClosed : std::runtime_error {
 
 // Where the measurement stood at its last frame boundary.
 struct Standing {
-    std::int64_t fed = 0, done = 0, last_index = -1;
-    std::uint64_t state = 0;  // bits that the two sides agree on
-    double score = 0;         // of the last frame that has one; NaN before
-    double time = 0;          // seconds of the monotonic clock
+    std::int64_t done = 0;  // frames
+    double time = 0;        // seconds of the monotonic clock
 };
 
 // Methods belong to one of the two threads, or to any. close() may come from any thread while nobody but a
@@ -45,9 +43,8 @@ class Bridge {
     bool send(std::uint64_t ticket, std::uint32_t kind, Payload payload);  // false: full
     const Envelope* reply();                                               // the oldest, to be read until collect()
     void collect();                                                        // after reply() gave one
-    void clear();                              // once descriptor() was readable, before reply()
-    bool wake_when_done(std::int64_t frames);  // true: they are done already; else the next publish that says so wakes
-    int descriptor() const;                    // readable when a reply came or awaited frames are done
+    void clear();                                                          // descriptor() was readable: before reply()
+    int descriptor() const;                                                // readable when a reply came
     std::uint64_t outstanding() const { return accepted_ - collected_; }
     std::uint64_t refused() const { return refused_; }
 
@@ -95,8 +92,7 @@ class Bridge {
     const std::uint32_t born_;
     alignas(kLine) std::uint64_t accepted_ = 0, collected_ = 0, refused_ = 0;  // the server's
     alignas(kLine) std::uint64_t taken_ = 0, answered_ = 0;                    // the measuring thread's
-    alignas(kLine) std::atomic<std::int64_t> awaited_;                         // frames done that wake the server
-    std::atomic<bool> interrupted_{false};                                     // since the last wait()
+    alignas(kLine) std::atomic<bool> interrupted_{false};                      // since the last wait()
 };
 
 }  // namespace acuity

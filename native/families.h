@@ -7,7 +7,16 @@
 
 #define ACUITY_FAMILIES(X) \
     X(Ansnr, ansnr) \
+    X(Cambi, cambi) \
     X(Ciede, ciede) \
+    X(FloatAdm, float_adm) \
+    X(FloatMotion, float_motion) \
+    X(FloatVif, float_vif) \
+    X(IntegerSsim, integer_ssim) \
     X(Moment, moment) \
     X(Psnr, psnr) \
-    X(PsnrHvs, psnr_hvs)
+    X(PsnrHvs, psnr_hvs) \
+    X(Speed, speed) \
+    X(Ssim, ssim) \
+    X(Ssimulacra2, ssimulacra2) \
+    X(Xpsnr, xpsnr)

@@ -44,10 +44,9 @@ nb::list bridge_replies(Bridge& bridge) {
     return out;
 }
 
-bool bridge_publish(Bridge& bridge, std::int64_t fed, std::int64_t done, std::int64_t last_index, std::uint64_t state,
-                    double score) {
+bool bridge_publish(Bridge& bridge, std::int64_t done) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return bridge.publish({fed, done, last_index, state, score, std::chrono::duration<double>(now).count()});
+    return bridge.publish({done, std::chrono::duration<double>(now).count()});
 }
 
 nb::object bridge_take(Bridge& bridge) {
@@ -71,7 +70,7 @@ bool bridge_wait(Bridge& bridge, double seconds) {
 
 nb::tuple bridge_status(const Bridge& bridge) {
     const Standing s = bridge.status();
-    return nb::make_tuple(s.fed, s.done, s.last_index, s.state, s.score, s.time);
+    return nb::make_tuple(s.done, s.time);
 }
 
 }  // namespace
@@ -91,7 +90,6 @@ void bind_bridge(nb::module_& m) {
         .def("send", &bridge_send)
         .def("replies", &bridge_replies)
         .def("fileno", &Bridge::descriptor)
-        .def("wake_when_done", &Bridge::wake_when_done)
         .def("publish", &bridge_publish)
         .def("take", &bridge_take)
         .def("answer", &bridge_answer)

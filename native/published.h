@@ -29,13 +29,12 @@ class Published {
         const std::uint64_t next = latest_.load(std::memory_order_relaxed) + 1;
         auto& copy = copies_[next % kCopies].words;
         for (std::size_t i = 0; i < kWords; ++i) copy[i].store(words[i], std::memory_order_release);
-        // In one order with whatever the writer looks at next and a reader set before it read.
-        latest_.store(next, std::memory_order_seq_cst);
+        latest_.store(next, std::memory_order_release);
     }
 
     Value read() const {
         for (;;) {
-            const std::uint64_t seen = latest_.load(std::memory_order_seq_cst);
+            const std::uint64_t seen = latest_.load(std::memory_order_acquire);
             const auto& copy = copies_[seen % kCopies].words;
             Words words;
             for (std::size_t i = 0; i < kWords; ++i) words[i] = copy[i].load(std::memory_order_acquire);

@@ -49,7 +49,7 @@ class GoldenRun:
     def models(self) -> list[str]:
         """The model specs of the run, with paths that exist."""
         specs = [value for flag, value in zip(self.args, self.args[1:], strict=False) if flag == "-m"]
-        return [spec.replace("path=models/", f"path={GOLDEN}/models/") for spec in specs]
+        return [_located(spec) for spec in specs]
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,16 @@ def _load_run(case: str, name: str, run: dict[str, Any]) -> GoldenRun:
         pooled={key: {m: _figure(v) for m, v in methods.items()} for key, methods in pooled.items()},
         aggregate={key: _figure(value) for key, value in (run.get("aggregate") or {}).items()},
     )
+
+
+def _located(spec: str) -> str:
+    """Some of the models that libvmaf has built in are here as files."""
+    if GOLDEN is None:
+        return spec
+    name, colon, options = spec.removeprefix("version=").partition(":")
+    if spec.startswith("version=") and (file := GOLDEN / "models" / f"{name}.json").is_file():
+        return f"path={file}{colon}{options}"
+    return spec.replace("path=models/", f"path={GOLDEN}/models/")
 
 
 def _figure(value: float | None) -> float:

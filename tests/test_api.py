@@ -14,6 +14,7 @@ import acuity
 from acuity.measure import Measurement
 from damaged_clip import FRAGILE, damage
 from moving_pictures import HEIGHT, WIDTH, luma, pair
+from small_model import small_document
 
 
 def write_raw(path: Path, frames: int, *, worse: bool) -> Path:
@@ -113,11 +114,29 @@ def test_damaged_frames_are_scored_only_on_demand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"model": [], "features": ["vif"]},
+        {"model": [], "metrics": ["vif"]},
+        {"model": "vmaf_v1.0.16_5d0h"},
+        {"model": ["vmaf_v1.0.16_5d0h:name=a", "auto"]},
+        {"viewing": "phone"},
+    ],
+    ids=str,
+)
 def test_chroma_is_read_only_if_something_needs_it(
-    clips: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, wanted: bool
+    clips: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: dict[str, object],
+    wanted: bool,
 ) -> None:
     from acuity.features.vif import Vif
 
+    for name in ("vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(small_document()))
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
     monkeypatch.setattr(Vif, "needs_chroma", wanted)
     planes: set[int] = set()
     add = Measurement.add
@@ -127,7 +146,7 @@ def test_chroma_is_read_only_if_something_needs_it(
         return add(self, ref, dis)
 
     monkeypatch.setattr(Measurement, "add", spy)
-    acuity.score(*clips, model=[], features=["vif"], **RAW)  # type: ignore[arg-type]
+    acuity.score(*clips, **asked, **RAW)  # type: ignore[arg-type]
     assert planes == {3 if wanted else 1}
 
 
@@ -151,6 +170,44 @@ def test_features_without_a_model(clips: tuple[Path, Path]) -> None:
 )
 def test_the_model_goes_by_size(width: int, height: int, model: str) -> None:
     assert acuity.model_for_size(width, height) == model
+
+
+def test_metrics_by_name(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, metrics="vmaf,psnr", **RAW)  # type: ignore[arg-type]
+    vmaf, psnr = report.to_dict()["metrics"]
+    assert (vmaf["name"], vmaf["mean"]) == ("vmaf", report.score)
+    assert (psnr["key"], psnr["mean"]) == ("psnr_y", report.pool("psnr_y"))
+    alone = acuity.score(*clips, metrics=["psnr"], **RAW)  # type: ignore[arg-type]
+    assert alone.models == []
+    assert [headline.key for headline in alone.headlines] == ["psnr_y"]
+    without = acuity.score(*clips, model=[], metrics=["vmaf"], **RAW)  # type: ignore[arg-type]
+    assert without.model == "vmaf_v0.6.1"
+    with pytest.raises(acuity.FeatureError, match="unknown metric 'loudness'"):
+        acuity.score(*clips, metrics=["loudness"], **RAW)  # type: ignore[arg-type]
+
+
+def test_the_first_model_asked_for_is_the_first(clips: tuple[Path, Path]) -> None:
+    for models in (["auto", "vmaf_v0.6.1neg:name=neg"], ["vmaf_v0.6.1neg:name=neg", "auto"]):
+        report = acuity.score(*clips, model=models, **RAW)  # type: ignore[arg-type]
+        assert [model.name for model in report.models] == ["vmaf" if m == "auto" else "neg" for m in models]
+        assert report.model == report.models[0].label
+
+
+def test_viewing_says_what_auto_stands_for(
+    clips: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(acuity.ModelError, match="viewing='cinema' is unknown"):
+        acuity.score(*clips, viewing="cinema", **RAW)  # type: ignore[arg-type]
+    with pytest.raises(acuity.ModelError, match="viewing='tv' chooses the model, and one is named already"):
+        acuity.score(*clips, viewing="tv", model="vmaf_v0.6.1", **RAW)  # type: ignore[arg-type]
+    for name in ("vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(small_document()))
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
+    report = acuity.score(*clips, viewing="phone", metrics=["psnr"], rate=Fraction(60), **RAW)  # type: ignore[arg-type]
+    assert report.model == "vmaf_v1.0.16_hfr_5d0h"
+    assert report.choice is not None
+    assert report.choice.by == "viewing"
+    assert acuity.score(*clips, viewing="phone", model=[], **RAW).model == "vmaf_v1.0.16_5d0h"  # type: ignore[arg-type]
 
 
 def test_errors_are_acuitys_own(clips: tuple[Path, Path], tmp_path: Path) -> None:

@@ -85,6 +85,10 @@ inline F32 square_root(F32 v) { return as<F32>(_mm256_sqrt_ps(reinterpret_cast<_
 inline F64 square_root(F64 v) { return as<F64>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm256_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm256_set_m128(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.hi)),
+                                   _mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.lo))));
+}
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return as<I32>(_mm256_i32gather_epi32(table, raw(index), 4));
@@ -127,6 +131,11 @@ inline U64 shift_right(U64 v, Count n) { return as<U64>(_mm256_srl_epi64(raw(v),
 inline I64 shift_right(I64 v, Count n) {
     const U64 lowest = splat<U64>(std::uint64_t{1} << 63);
     return as<I64>(shift_right(as<U64>(v) ^ lowest, n) - shift_right(lowest, n));
+}
+
+inline F32 fused(F32 a, F32 b, F32 c) {
+    return as<F32>(_mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b),
+                                   reinterpret_cast<__m256>(c)));
 }
 
 }  // namespace acuity::ACUITY_ISA

@@ -102,6 +102,10 @@ inline F32 square_root(F32 v) { return as<F32>(_mm512_sqrt_ps(reinterpret_cast<_
 inline F64 square_root(F64 v) { return as<F64>(_mm512_sqrt_pd(reinterpret_cast<__m512d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm512_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(reinterpret_cast<__m512d>(v.lo))),
+                                      _mm512_cvtpd_ps(reinterpret_cast<__m512d>(v.hi)), 1));
+}
 
 // The 16 leading bits of lanes 2^16 <= v < 2^31, and how far they were shifted down.
 inline TopBits top16(U32 v) {
@@ -198,6 +202,12 @@ struct Count {
 inline I32 shift_right(I32 v, Count n) { return v >> as<I32>(n.n32); }
 inline I64 shift_right(I64 v, Count n) { return v >> as<I64>(n.n64); }
 inline U64 shift_right(U64 v, Count n) { return v >> n.n64; }
+
+// a * b + c, rounded once.
+inline F32 fused(F32 a, F32 b, F32 c) {
+    return as<F32>(_mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b),
+                                   reinterpret_cast<__m512>(c)));
+}
 
 // Undo narrow's order where its operands were in natural order.
 inline I16 natural_order(I16 v) {

@@ -173,6 +173,10 @@ inline F32 square_root(F32 v) { return as<F32>(vsqrtq_f32(reinterpret_cast<float
 inline F64 square_root(F64 v) { return as<F64>(vsqrtq_f64(reinterpret_cast<float64x2_t>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(vcvtq_f32_s32(reinterpret_cast<int32x4_t>(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(vcvt_high_f32_f64(vcvt_f32_f64(reinterpret_cast<float64x2_t>(v.lo)),
+                                     reinterpret_cast<float64x2_t>(v.hi)));
+}
 
 inline TopBits top16(U32 v) {
     const U32 shift = 16 - as<U32>(vclzq_u32(reinterpret_cast<uint32x4_t>(v)));
@@ -282,6 +286,11 @@ struct Count {
 inline I32 shift_right(I32 v, Count n) { return as<I32>(vshlq_s32(reinterpret_cast<int32x4_t>(v), n.n32)); }
 inline I64 shift_right(I64 v, Count n) { return as<I64>(vshlq_s64(reinterpret_cast<int64x2_t>(v), n.n64)); }
 inline U64 shift_right(U64 v, Count n) { return as<U64>(vshlq_u64(reinterpret_cast<uint64x2_t>(v), n.n64)); }
+
+inline F32 fused(F32 a, F32 b, F32 c) {
+    return as<F32>(vfmaq_f32(reinterpret_cast<float32x4_t>(c), reinterpret_cast<float32x4_t>(a),
+                             reinterpret_cast<float32x4_t>(b)));
+}
 
 }  // namespace acuity::ACUITY_ISA
 

@@ -3,6 +3,8 @@
 
 #include <nmmintrin.h>
 
+#include <cmath>
+
 #define ACUITY_REGISTER_BYTES 16
 #include "types.h"
 #include "log2_steps.h"
@@ -80,6 +82,10 @@ inline F32 square_root(F32 v) { return as<F32>(_mm_sqrt_ps(reinterpret_cast<__m1
 inline F64 square_root(F64 v) { return as<F64>(_mm_sqrt_pd(reinterpret_cast<__m128d>(v))); }
 
 inline F32 to_f32(I32 v) { return as<F32>(_mm_cvtepi32_ps(raw(v))); }
+inline F32 to_f32(F64x2 v) {
+    return as<F32>(_mm_movelh_ps(_mm_cvtpd_ps(reinterpret_cast<__m128d>(v.lo)),
+                                 _mm_cvtpd_ps(reinterpret_cast<__m128d>(v.hi))));
+}
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return I32{table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
@@ -118,6 +124,27 @@ inline U64 shift_right(U64 v, Count n) { return as<U64>(_mm_srl_epi64(raw(v), n.
 inline I64 shift_right(I64 v, Count n) {
     const U64 lowest = splat<U64>(std::uint64_t{1} << 63);
     return as<I64>(shift_right(as<U64>(v) ^ lowest, n) - shift_right(lowest, n));
+}
+
+// Two lanes of fused() in double precision, where the product is exact; not yet rounded to single.
+inline __m128d fused_half(__m128 a, __m128 b, __m128 c) {
+    return _mm_add_pd(_mm_mul_pd(_mm_cvtps_pd(a), _mm_cvtps_pd(b)), _mm_cvtps_pd(c));
+}
+
+// Rounding twice is wrong only where the first result lies halfway between two single ones, which is rare.
+// Subnormal results would be another matter, and nobody makes them.
+inline F32 fused(F32 a, F32 b, F32 c) {
+    const __m128 x = reinterpret_cast<__m128>(a), y = reinterpret_cast<__m128>(b), z = reinterpret_cast<__m128>(c);
+    const __m128d lo = fused_half(x, y, z);
+    const __m128d hi = fused_half(_mm_movehl_ps(x, x), _mm_movehl_ps(y, y), _mm_movehl_ps(z, z));
+    const __m128i below = _mm_set1_epi64x(0x1fffffff), half = _mm_set1_epi64x(0x10000000);
+    const __m128i ties = _mm_or_si128(_mm_cmpeq_epi64(_mm_and_si128(_mm_castpd_si128(lo), below), half),
+                                      _mm_cmpeq_epi64(_mm_and_si128(_mm_castpd_si128(hi), below), half));
+    if (__builtin_expect(_mm_testz_si128(ties, ties), 1))
+        return as<F32>(_mm_movelh_ps(_mm_cvtpd_ps(lo), _mm_cvtpd_ps(hi)));
+    F32 exact;
+    for (int i = 0; i < kLanes32; ++i) exact[i] = std::fma(a[i], b[i], c[i]);
+    return exact;
 }
 
 }  // namespace acuity::ACUITY_ISA

@@ -58,7 +58,7 @@ inline void store(void* p, V v) {
 
 template <class V, class T>
 inline V splat(T x) {
-    return V{} + static_cast<std::remove_reference_t<decltype(V{}[0])>>(x);
+    return static_cast<std::remove_reference_t<decltype(V{}[0])>>(x) - V{};  // - 0 is nothing, + 0 not of -0.0
 }
 
 template <class V, class W>
@@ -83,6 +83,20 @@ template <int N, class Body>
     [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
         (body(std::integral_constant<int, I>{}), ...);
     }(std::make_integer_sequence<int, N>{});
+}
+
+// The even lanes of a, then those of b; and the odd ones.
+template <class V>
+inline V even_of(V a, V b) {
+    return [=]<int... I>(std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(a, b, (2 * I)...);
+    }(std::make_integer_sequence<int, sizeof(V) / sizeof(a[0])>{});
+}
+template <class V>
+inline V odd_of(V a, V b) {
+    return [=]<int... I>(std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(a, b, (2 * I + 1)...);
+    }(std::make_integer_sequence<int, sizeof(V) / sizeof(a[0])>{});
 }
 
 // Sum of all lanes in 64 bits.

@@ -30,9 +30,9 @@ if _typing.TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
+    from acuity.models.choose import model_for_size
     from acuity.report import write_report
     from acuity.score_report import ScoreReport
-    from acuity.scoring import model_for_size
     from acuity.video.notes import Note
     from acuity.video.open import open_video
     from acuity.video.pair_options import PairOptions
@@ -63,9 +63,9 @@ _HOMES: _typing.Final = {
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
+    "acuity.models.choose": ("model_for_size",),
     "acuity.report": ("write_report",),
     "acuity.score_report": ("ScoreReport",),
-    "acuity.scoring": ("model_for_size",),
     "acuity.video.notes": ("Note",),
     "acuity.video.open": ("open_video",),
     "acuity.video.pair_options": ("PairOptions",),

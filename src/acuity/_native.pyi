@@ -5,6 +5,9 @@ Objects here belong to one thread at a time, except Ring and Bridge, which conne
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.video.picture import Samples
 
 VIF_MIN_SIZE: int
@@ -12,7 +15,15 @@ VIF_OUTPUTS: int
 ADM_MIN_SIZE: int
 ADM_OUTPUTS: int
 MOTION_MIN_SIZE: int
+FLOAT_ADM_MIN_SIZE: int
+FLOAT_ADM_OUTPUTS: int
+FLOAT_MOTION_MIN_SIZE: int
+FLOAT_VIF_MIN_SIZE: int
+FLOAT_VIF_OUTPUTS: int
 PAYLOAD_BYTES: int
+CAMBI_MAX_WINDOW: int
+SSIMULACRA2_MIN_SIZE: int
+SSIMULACRA2_CURVE: int
 
 class Workspace:
     """Scratch memory that extractors of one thread share."""
@@ -38,19 +49,92 @@ class Vif:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
 
+# Mode, view distance, display height, scale, diagonal scale, straight and diagonal figures of each scale.
+FloatAdmSensitivity = tuple[int, float, int, float, float, tuple[float, ...], tuple[float, ...]]
+# Sensitivity, gain limit, noise weight, exponent, masking, the scale that is left out of the impairment.
+FloatAdmSetting = tuple[FloatAdmSensitivity, float, float, float, bool, int]
+
+class FloatAdm:
+    """ADM in single precision for several settings in one pass."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        skip_scale0: bool,
+        settings: Sequence[FloatAdmSetting],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """FLOAT_ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, both of each scale."""
+
+class FloatMotion:
+    """Motion in single precision between two pictures."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        planes: Sequence[tuple[int, int]],
+        depth: int,
+        *,
+        filter_size: int,
+        add_scale1: bool,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, before: Sequence[Samples], now: Sequence[Samples]) -> float:
+        """Mean absolute difference of the blurred planes, whose sizes were given, summed."""
+
+class FloatVif:
+    """VIF in single precision for several gain limits in one pass."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        kernel_scale: float,
+        prescale: float,
+        prescale_method: str,
+        sigma_nsq: float,
+        skip_scale0: bool,
+        gains: Sequence[float],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """FLOAT_VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, both of each scale."""
+
+def float_vif_min_size(kernel_scale: float) -> int:
+    """The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one."""
+
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
 
-def hvs_errors(
-    ref: Sequence[Samples], dis: Sequence[Samples], depth: int, instruction_set: str = ""
-) -> list[float]:
-    """Mean visible errors of luma, Cb and Cr, as shares of the squared peak."""
+class Speed:
+    """SpEED of planes of one size, for several (sigma_nn, nn_floor, weight_var_mode) settings in one pass."""
 
-def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> list[int]:
-    """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        kernelscale: float,
+        prescale: float,
+        prescale_method: str,
+        settings: Sequence[tuple[float, float, int]],
+        instruction_set: str = "",
+    ) -> None: ...
+    def chroma(self, ref_u: Samples, ref_v: Samples, dis_u: Samples, dis_v: Samples) -> list[list[float]]:
+        """For each setting the scores of u, of v and of both."""
 
-def rounded_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
-    """The sum of squared differences of planes deeper than 12 bits, each rounded to single precision."""
+    def change(self, ref_before: Samples, ref: Samples, dis_before: Samples, dis: Samples) -> list[float]:
+        """For each setting the score of what changed."""
 
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
@@ -75,6 +159,59 @@ class Adm:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, num and den of each scale."""
 
+class FloatSsim:
+    """Structural similarity in single precision, of pictures shrunk by a factor."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        factor: int,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """The figure, luminance, contrast, structure."""
+
+class FloatMsSsim:
+    """Structural similarity at five scales in single precision."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> list[float]:
+        """The figure, luminance of each scale, contrast of each, structure of each."""
+
+class Ssim:
+    """Structural similarity in integer arithmetic."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, ref: Samples, dis: Samples) -> float: ...
+
+class Motion:
+    """Motion between two pictures."""
+
+    def __init__(
+        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+    ) -> None: ...
+    def run(self, before: Samples, now: Samples) -> float:
+        """Mean absolute difference of the blurred pictures."""
+
+def hvs_errors(
+    ref: Sequence[Samples], dis: Sequence[Samples], depth: int, instruction_set: str = ""
+) -> list[float]:
+    """Mean visible errors of luma, Cb and Cr, as shares of the squared peak."""
+
+def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> list[int]:
+    """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
+
+def rounded_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
+    """The sum of squared differences of planes deeper than 12 bits, each rounded to single precision."""
+
 class Ansnr:
     """Signal and noise of smoothed pictures."""
 
@@ -93,14 +230,75 @@ class Ciede:
     def run(self, ref: Sequence[Samples], dis: Sequence[Samples], column_shift: int, row_shift: int) -> float:
         """The sum over all pixels; the shifts lead from a pixel to its chroma sample."""
 
-class Motion:
-    """Motion between two pictures."""
+class Cambi:
+    """Banding of pictures, judged at (width, height) in a window that is odd and at most CAMBI_MAX_WINDOW.
+
+    The distorted picture is judged, and the reference where `source` says how. Steps are (weight, lowest and
+    highest value from which it is seen), from 1 on; their number is a power of two, at most 32.
+    """
 
     def __init__(
-        self, workspace: Workspace, width: int, height: int, depth: int, *, instruction_set: str = ""
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        judged: tuple[int, int, int],
+        source: tuple[int, int, int] | None,
+        smooth: bool,
+        halve: bool,
+        share: float,
+        steps: Sequence[tuple[float, int, int]],
+        heatmaps: bool = False,
+        instruction_set: str = "",
     ) -> None: ...
-    def run(self, before: Samples, now: Samples) -> float:
-        """Mean absolute difference of the blurred pictures."""
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Width and height of each scale."""
+
+    def run(self, ref: Samples, dis: Samples, heatmaps: Sequence[NDArray[np.uint16]]) -> list[float]:
+        """One score, or two; contrasts of the distorted picture are drawn on the five heatmaps, if given."""
+
+class Xpsnr:
+    """Weighted squared errors of a picture pair; `chroma` is the size of those planes, (0, 0) without."""
+
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        chroma: tuple[int, int],
+        fast: bool,
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples], before: Sequence[Samples]) -> list[int]:
+        """The error of each plane; `before` is the luma of earlier references, the nearest first."""
+
+class Ssimulacra2:
+    """SSIMULACRA 2 of a picture pair; `chroma` is the size of those planes, (0, 0) without.
+
+    What samples mean: luma of `black`; `steps` of luma, of red by v, green by u and by v and blue by u; a
+    `curve` of light at SSIMULACRA2_CURVE + 1 values; the `mix` of red, green and blue in kinds of cones.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        width: int,
+        height: int,
+        depth: int,
+        *,
+        chroma: tuple[int, int],
+        black: int,
+        steps: Sequence[float],
+        curve: NDArray[np.float32],
+        mix: NDArray[np.float32],
+        instruction_set: str = "",
+    ) -> None: ...
+    def run(self, ref: Sequence[Samples], dis: Sequence[Samples]) -> float:
+        """The score."""
 
 def samples_fit(samples: Samples, depth: int) -> bool:
     """Whether no sample is larger than its depth allows."""
@@ -150,14 +348,11 @@ class Bridge:
         """Every reply that came, as (ticket, kind, payload); makes fileno() unreadable before it looks."""
 
     def fileno(self) -> int:
-        """A descriptor that is readable when there may be replies, or the awaited frames are done."""
-
-    def wake_when_done(self, frames: int, /) -> bool:
-        """Whether so many frames are done; if not, the publish() that says so makes fileno() readable."""
+        """A descriptor that is readable when there may be replies."""
 
     # The measuring thread.
-    def publish(self, fed: int, done: int, last_index: int, state: int, score: float, /) -> bool:
-        """Say where the measurement stands, at a frame boundary. True: there are commands to take."""
+    def publish(self, done: int, /) -> bool:
+        """Say how many frames are done, at a frame boundary. True: there are commands to take."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """The oldest command as (ticket, kind, payload), or None. Each one taken must be answered once."""
@@ -169,8 +364,8 @@ class Bridge:
         """Sleep until there is a command (True), the time is over or interrupt() was called (False)."""
 
     # Any thread.
-    def status(self) -> tuple[int, int, int, int, float, float]:
-        """What was published last, and when: fed, done, last_index, state, score, time.monotonic()."""
+    def status(self) -> tuple[int, float]:
+        """What was published last, and when: frames done, time.monotonic()."""
 
     def interrupt(self) -> None:
         """End a wait() under way, or else the next one."""

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from acuity.measure.feed import ProgressCallback
+from acuity.models.choose import AUTO
 from acuity.score_report import AnyModel, ScoreReport
-from acuity.scoring import AUTO, Request, run_request
+from acuity.scoring import Request, run_request
 from acuity.video.open import OpenOptions, RawGeometry
 from acuity.video.open_pair import Video
 
@@ -21,6 +22,8 @@ def score(
     dis: Video,
     *,
     model: str | AnyModel | Sequence[str | AnyModel] = AUTO,
+    viewing: str | None = None,
+    metrics: str | Iterable[str] = (),
     features: Iterable[str] = (),
     threads: int | None = None,
     subsample: int = 1,
@@ -42,7 +45,10 @@ def score(
 
     `ref` and `dis` are paths, or readers from open_video(), which are closed at the end.
     `model` is a name, a spec such as 'version=vmaf_v0.6.1:name=first', a loaded model, several of those, or
-    'auto', which goes by the reference's size. `features` are further extractors, as in 'vif=debug=true'.
+    'auto', which goes by the reference's size, or by `viewing`: 'tv', 'phone' or '4k-tv' choose a model of
+    VMAF v1 for that, and for the frame rate. `metrics` are names such as 'vmaf', 'psnr', 'ssim' or 'cambi',
+    whose figures are summed up in the report's document; without 'vmaf' among them, no model is chosen.
+    `features` are further extractors, as in 'vif=debug=true'.
     `progress` is called with the pairs done, how many there are in all (None: not known), and the mean score
     so far (None: no score yet).
 
@@ -58,7 +64,9 @@ def score(
         ref,
         dis,
         models=several,
+        viewing=viewing,
         features=list(features),
+        metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         geometry=RawGeometry(width, height, pixel_format, bitdepth),
         opening=OpenOptions(rate=rate, guess=guess, allow_damaged=allow_damaged),
         pairing=pairing,

@@ -6,11 +6,13 @@ The document is a contract, described in docs/output.md: `acuity score --json` p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
+from acuity.metrics import Headline
+from acuity.models.choose import Choice
 from acuity.report.plain import plain
 from acuity.video.notes import Note
 from acuity.video.timeline import Timeline
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 AnyModel: TypeAlias = "Model | ModelCollection"
 
 SCHEMA: Final = "acuity.score/1"
-PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
+PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 _INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 
 
@@ -31,13 +33,15 @@ class ScoreReport:
 
     results: Results
     models: list[AnyModel]  # those that predicted, in the order given
-    chosen: str | None  # the model that 'auto' stood for
+    choice: Choice | None  # of the model that 'auto' stood for
     notes: list[Note]
     input: dict[str, Any]  # the two videos and how they were compared, ready for JSON
+    bitdepth: int  # of the pictures as they were compared
     timeline: Timeline
     threads: int
     instruction_set: str
     seconds: float  # of wall time, for decoding and scoring
+    headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
 
     @property
     def score(self) -> float:
@@ -84,6 +88,7 @@ class ScoreReport:
                 {"name": model.name, "label": model.label, **self._figures(model.name, pools)}
                 for model in self.models
             ],
+            "metrics": [self._headline(headline, pools) for headline in self.headlines],
             "worst": [
                 {"frame": frame, "time": self.time_of(frame), "score": score}
                 for frame, score in (self.worst(worst) if self.models else ())
@@ -102,15 +107,19 @@ class ScoreReport:
         """The part of the document that says what was compared and how, without the figures."""
         from acuity import __version__
 
-        swapped = self.results.steered and self.chosen not in [model.label for model in self.models]
+        choice = self.choice
+        if choice is not None and self.results.steered and choice.model not in [m.label for m in self.models]:
+            choice = None  # somebody chose another one since
         found: dict[str, Any] = plain(
             {
                 "version": __version__,
                 "model": self.model,
-                "model_chosen_by": "caller" if self.chosen is None or swapped else "resolution",
+                "model_chosen_by": "caller" if choice is None else choice.by,
+                "model_reason": None if choice is None else choice.reason,
                 "frames": len(self.results.frames),
                 "width": self.results.width,
                 "height": self.results.height,
+                "bitdepth": self.bitdepth,
                 "input": self.input,
                 "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in self.notes],
                 "backend": "cpu",
@@ -126,6 +135,19 @@ class ScoreReport:
     def marks(self) -> dict[str, Any]:
         """What changed while frames were measured, for reports; empty if nobody steered."""
         return {"steering": self.results.marks()} if self.results.steered else {}
+
+    def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
+        """One metric: what it is, and the figures of its column; null where no frame has one."""
+        metric = headline.metric
+        about: dict[str, Any] = {"name": metric.name, "key": headline.key, "label": headline.label}
+        about |= {"unit": metric.unit or None, "better": metric.better}
+        if not len(self.results.values(headline.key)):
+            return {**about, **dict.fromkeys(("clip", *POOLS, "percentiles"))}
+        figures = {"clip": self.results.aggregate.get(metric.clip), **self._figures(headline.key, pools)}
+        figures.pop("bootstrap", None)  # which `models` has
+        if not metric.harmonic:
+            figures["harmonic_mean"] = None
+        return {**about, **figures}
 
     def _figures(self, name: str, pools: Sequence[str]) -> dict[str, Any]:
         pool = self.results.pool

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acuity.features import EXTRACTORS
 from cli_helpers import Runner
 from small_model import small_document
 
@@ -71,11 +72,59 @@ def test_malformed_model_file(score: Runner, clips: Path, tmp_path: Path, text: 
         ("vif=vif_enhn_gain_limit=1000", "1000"),
         ("vif=vif_enhn_gain_limit=many", "many"),
         ("vif=debug", "debug"),
+        ("vif=vif_enhn_gain_limi=2", "did you mean vif_enhn_gain_limit?"),
+        ("vif=adm_csf_mode=2", "vif has no option 'adm_csf_mode', which "),
+        ("psnr=min_sse=-1", "min_sse cannot be '-1': it must be 0 or more"),
+        ("psnr=enable_mse=2", "enable_mse cannot be '2': it must be true or false"),
         ("", "feature"),
     ],
 )
 def test_unknown_feature_or_option(score: Runner, clips: Path, feature: str, words: str) -> None:
     ran = score(clips / "ref.y4m", clips / "dis.y4m", "--feature", feature)
+    assert ran.code == 1
+    assert words in ran.err
+
+
+@pytest.mark.parametrize(("extractor", "option"), [("psnr", "reduced_hbd_peak"), ("float_ssim", "enable_db")])
+def test_one_extractor_in_two_ways(score: Runner, clips: Path, extractor: str, option: str) -> None:
+    """Their figures would have the same names."""
+    if extractor not in EXTRACTORS:
+        pytest.skip(f"there is no {extractor} here")
+    both = [f"--feature={extractor}={option}={word}" for word in ("true", "false")]
+    ran = score(clips / "ref.y4m", clips / "dis.y4m", *both)
+    assert ran.code == 1
+    assert f"{extractor} is asked for with {option}=true and with {option}=false" in ran.err
+
+
+def test_a_metric_of_chroma_for_luma_alone(
+    score: Runner, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EXTRACTORS["psnr"], "needs_chroma", True)
+    gray = tmp_path / "gray.y4m"
+    frame = b"FRAME\n" + bytes(range(48)) * 32
+    gray.write_bytes(b"YUV4MPEG2 W48 H32 F25:1 Ip Cmono\n" + frame * 3)
+    ran = score(gray, gray, "--feature", "psnr")
+    assert ran.code == 1
+    assert "psnr needs chroma, and these pictures are luma alone (4:0:0): leave it out" in ran.err
+
+
+def test_a_model_that_needs_what_no_extractor_gives(score: Runner, clips: Path, tmp_path: Path) -> None:
+    model = tmp_path / "odd.json"
+    model.write_text(_changed(feature_names=["VMAF_feature_magic_score", "VMAF_integer_feature_adm2_score"]))
+    ran = score(clips / "ref.y4m", clips / "dis.y4m", "-m", f"path={model}")
+    assert "odd.json' needs VMAF_feature_magic_score, which this version cannot measure" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("cambi.enc_width=640", "does not use the extractor 'cambi'; it uses adm, motion, vif"),
+        ("vif.vif_gain=1", "the model 'vmaf_v0.6.1' cannot be measured: vif has no option 'vif_gain'"),
+        ("adm.adm_csf_mode=7", "adm_csf_mode cannot be '7': it must be between 0 and 3"),
+    ],
+)
+def test_wrong_options_of_a_model(score: Runner, clips: Path, option: str, words: str) -> None:
+    ran = score(clips / "ref.y4m", clips / "dis.y4m", "-m", f"version=vmaf_v0.6.1:{option}")
     assert ran.code == 1
     assert words in ran.err
 

@@ -52,6 +52,8 @@ def test_models(capsys: Capture) -> None:
     assert "vmaf_v0.6.1 " in run_acuity(capsys, "models").out
     models = {m["name"]: m for m in json.loads(run_acuity(capsys, "models", "--json").out)["models"]}
     assert models["vmaf_v0.6.1"]["usable"]
+    assert "1080p television" in models["vmaf_v0.6.1"]["intended_use"]
+    assert models["vmaf_v1.0.16_5d0h"]["intended_use"].startswith("VMAF v1: phone")
     assert "VMAF_integer_feature_motion2_score" in models["vmaf_v0.6.1"]["features"]
 
 

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from acuity.cli.main import COMMANDS
+from acuity.cli.presets import PRESETS
 from acuity.cli.score_options import GROUPS
 from acuity.cli.vmaf_options import FLAGS
+from acuity.metrics import METRICS
+from acuity.models.choose import VIEWINGS, models_for_viewing
 from cli_helpers import run_acuity
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -42,6 +45,27 @@ def test_options_of_score(commands: str, names: tuple[str, ...]) -> None:
         assert re.search(rf"`{name}\b", part)
 
 
+def test_metrics_and_ways_of_watching(commands: str) -> None:
+    for metric in METRICS.values():
+        row = next(line for line in commands.splitlines() if line.startswith(f"| `{metric.name}` |"))
+        assert row.split(" | ")[1] == metric.help
+        assert f"`{metric.key}`" in row or not metric.key
+        assert row.endswith(f"| {metric.better} |")
+    for name, viewing in VIEWINGS.items():
+        model, _ = models_for_viewing(name)
+        assert f"| `{name}` | `{model}` | {viewing.display} |" in commands
+
+
+@pytest.mark.parametrize(
+    ("preset", "version"), [(family, version) for family in PRESETS for version in PRESETS[family]]
+)
+def test_presets(commands: str, preset: str, version: str) -> None:
+    assert f"`--{preset}" in commands
+    assert all(
+        f"`{feature}`" in commands or "scale=1" in feature for feature in PRESETS[preset][version].features
+    )
+
+
 def test_commands(commands: str) -> None:
     assert all(f"`acuity {name}" in commands for name in COMMANDS)
 
@@ -65,6 +89,7 @@ def test_keys_of_lists(capsys: pytest.CaptureFixture[str], output: str, line: li
 
 def test_keys_of_a_score(capsys: pytest.CaptureFixture[str], output: str, clips: Path) -> None:
     line = ["score", str(clips / "ref.y4m"), str(clips / "ref.y4m"), "--json", "--per-frame", "--pool", "p5"]
+    line += ["--metrics", "vmaf,psnr"]
     document = json.loads(run_acuity(capsys, *line).out)
     del document["features"], document["per_frame"]  # their keys are names of features
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", output))))

@@ -37,7 +37,9 @@ def test_the_summary(capsys: Capture, pair: list[str], clips: Path) -> None:
     assert ran.code == 0
     score = run_vmaf(capsys, "-r", pair[1], "-d", pair[2]).err.split()[1]
     assert f"VMAF  {float(score):.2f}" in ran.out
-    assert "vmaf_v0.6.1  the one for 48x32" in ran.err
+    assert "vmaf_v0.6.1, scored at 8 bit" in ran.out
+    why = "vmaf_v0.6.1  the default for pictures of 48x32; --viewing tv, phone or 4k-tv takes VMAF v1"
+    assert why in ran.err
     for word in ("p1 ", "p50 ", "harmonic mean", "lowest", "worst frames", "fps on"):
         assert word in ran.out
     assert ran.out.count(" at 0:00.") == 2
@@ -56,6 +58,9 @@ def test_the_json_document(capsys: Capture, pair: list[str]) -> None:
     assert found["frames"] == FRAMES
     assert found["model"] == "vmaf_v0.6.1"
     assert found["model_chosen_by"] == "resolution"
+    assert found["model_reason"] == "the default for pictures of 48x32"
+    assert found["bitdepth"] == 8
+    assert found["metrics"] == []
     assert found["score"] == found["models"][0]["mean"] == found["features"]["vmaf"]["mean"]
     assert found["models"][0]["min"] == found["worst"][0]["score"]
     assert found["worst"][0]["time"] == found["worst"][0]["frame"] / 25
@@ -97,6 +102,7 @@ def test_models_and_features_that_are_asked_for(capsys: Capture, pair: list[str]
     )
     assert [m["name"] for m in found["models"]] == ["vmaf", "plain"]
     assert found["model_chosen_by"] == "caller"
+    assert found["model_reason"] is None
     assert "integer_vif_num" in found["features"]
 
 

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from acuity.cli.getopt import UsageError
-from acuity.cli.presets import PRESETS, check_preset
 from acuity.cli.vmaf_help import help_page
 from acuity.cli.vmaf_options import FLAGS, parse
-from acuity.errors import FeatureError
 from acuity.models import Model
 from cli_helpers import FRAMES, GEOMETRY, encode, moving, run_vmaf, start, y4m
 from golden_figures import load_cases, needs_golden
@@ -87,26 +85,6 @@ def test_lines_that_make_no_sense(line: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(line.split())
     assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("family", PRESETS)
-def test_presets_add_models_and_features_in_order(family: str) -> None:
-    for version, preset in PRESETS[family].items():
-        settings = parse(["-r", "a", "-d", "b", "--feature", "vif", f"--{family}", version])
-        assert settings.models == list(preset.models)
-        assert settings.features == ["vif", *preset.features]
-
-
-def test_a_preset_says_which_extractors_it_misses(monkeypatch: pytest.MonkeyPatch) -> None:
-    import acuity.features
-
-    preset = PRESETS["aom_ctc"]["v3.0"]
-    have = {"psnr": None, "ciede": None, "float_ssim": None, "cambi": None}
-    monkeypatch.setattr(acuity.features, "EXTRACTORS", have)
-    with pytest.raises(FeatureError, match=r"yet: float_ms_ssim, psnr_hvs$"):
-        check_preset("aom_ctc", "v3.0", preset)
-    monkeypatch.setattr(acuity.features, "EXTRACTORS", {**have, "float_ms_ssim": None, "psnr_hvs": None})
-    check_preset("aom_ctc", "v3.0", preset)
 
 
 # ---- what it writes -------------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, extractor_for_feature, feature_key, get_extractor, parse_feature
-from acuity.features.options import Option, OptionValue
+from acuity.features.options import Option, OptionValue, name_suffix, parse_options
 
 VIF0 = "VMAF_integer_feature_vif_scale0_score"
 ADM2 = "VMAF_integer_feature_adm2_score"
@@ -75,6 +77,13 @@ def test_keys_are_libvmafs(feature: str, options: dict[str, OptionValue], key: s
         ("adm", {"adm_csf_mode": 1.5}, "must be a whole number"),
         ("adm", {"adm_csf_mode": 4}, "between 0 and 3"),
         ("motion", {"motion_fps_weight": -0.1}, "between 0 and 5"),
+        ("psnr", {"min_sse": -1}, "min_sse cannot be -1: it must be 0 or more"),
+        (
+            "psnr",
+            {"enable_mes": True},
+            "no option 'enable_mes': did you mean enable_mse\\? it has enable_chroma",
+        ),
+        ("vif", {"adm_csf_mode": 1}, "vif has no option 'adm_csf_mode', which .*adm.* ha.*: it has debug"),
         ("adm", {"adm_norm_view_dist": 2.9}, "2.9 times adm_ref_display_height 1080 is below 3240"),
         (
             "adm",
@@ -86,6 +95,29 @@ def test_keys_are_libvmafs(feature: str, options: dict[str, OptionValue], key: s
 def test_wrong_options_are_explained(extractor: str, options: dict[str, OptionValue], message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         get_extractor(extractor)(options)
+
+
+TEXTS = (Option("how", "h", "text", "near", choices=("near", "far")), Option("where", "", "text", ""))
+
+
+def test_an_extractor_may_have_no_options() -> None:
+    with pytest.raises(FeatureError, match=r"^bare has no option 'x': it takes none$"):
+        parse_options("bare", (), {"x": 1})
+
+
+def test_texts_are_one_of_their_choices() -> None:
+    settings = parse_options("texts", TEXTS, {"how": "far", "where": "over there"})
+    assert settings == {"how": "far", "where": "over there"}
+    assert name_suffix(TEXTS, settings) == "_h_far_where_over there"
+    with pytest.raises(FeatureError, match=r"^texts: how cannot be 'up': it must be one of near, far$"):
+        parse_options("texts", TEXTS, {"how": "up"})
+    assert [option.values() for option in TEXTS] == ["near, far", "text"]
+
+
+def test_one_extractor_cannot_be_asked_for_in_two_ways() -> None:
+    ours, theirs = (get_extractor("psnr")({"reduced_hbd_peak": peak}) for peak in (True, False))
+    with pytest.raises(FeatureError, match="psnr is asked for with reduced_hbd_peak=true and with"):
+        ours.merge(theirs)
 
 
 def test_unknown_names_are_explained() -> None:
@@ -174,5 +206,7 @@ def test_texts_have_choices() -> None:
 def test_a_default_outside_the_range_stands_for_none() -> None:
     option = Option("size", "s", "int", 0, 16, 99)
     assert option.parse("0") == 0
+    assert option.values() == "0, 16 to 99"
+    assert Option("much", "", "float", 1.0, 0.5, math.inf).values() == "0.5 or more"
     with pytest.raises(ValueError, match="between 16 and 99"):
         option.parse(3)

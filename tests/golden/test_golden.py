@@ -9,6 +9,7 @@ from acuity.errors import AcuityError
 from acuity.measure import Results
 from golden_figures import GoldenCase, GoldenRun, load_cases, needs_golden
 from golden_pairs import all_runs, answered_runs, arguments, measure
+from tolerances import tolerance
 
 pytestmark = needs_golden
 
@@ -23,19 +24,6 @@ UNDEFINED_DEBUG = (
     "integer_adm_num_scale3",
     "integer_adm_den_scale3",
 )
-
-# By how much figures may differ, by the start of their key; the first that fits counts. Features that aren't
-# here are the same doubles.
-TOLERANCES = {
-    "psnr_": 1e-9,  # log10() differs in its last digit between libraries
-    "float_psnr": 1e-9,
-    "float_an": 1e-9,  # single precision, in the same order
-    # So do exp(), pow() and atan2(), and a rounding to single precision can bring that to light.
-    "ciede2000": 1e-9,
-    "mse_": 0.0,
-    "apsnr_": 1e-9,
-}
-SCORE_TOLERANCE = 1e-11  # scores pass through exp(), whose last digit libraries disagree on
 
 Runs = list[tuple[GoldenCase, GoldenRun]]
 
@@ -55,12 +43,6 @@ def is_defined(case: GoldenCase, key: str) -> bool:
         return True
     bare = key.partition("_csf_")[0].partition("_egl_")[0]
     return not bare.startswith(UNDEFINED) and bare not in UNDEFINED_DEBUG
-
-
-def tolerance(key: str, scores: set[str]) -> float:
-    if key in scores:
-        return SCORE_TOLERANCE
-    return next((limit for start, limit in TOLERANCES.items() if key.startswith(start)), 0.0)
 
 
 def check(case: GoldenCase, run: GoldenRun, results: Results) -> None:

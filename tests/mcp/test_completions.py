@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
 
-from acuity.features import EXTRACTORS
+from acuity.features import EXTRACTORS, Option
 from acuity.jobs.spec import JobSpec
 from acuity.mcp.completions import matching
 from fake_jobs import FakeJobs, serve
@@ -80,7 +80,7 @@ def test_models_for_the_size_of_the_pictures_come_first(settled: dict[str, str],
 
 def test_features_options_and_switches() -> None:
     assert in_prompt("feature", "") == list(EXTRACTORS)
-    assert in_prompt("feature", "vi") == ["vif"]
+    assert in_prompt("feature", "vi")[0] == "vif"  # what only holds it comes later
     options = in_prompt("feature", "vif=")
     assert "vif=debug=" in options
     assert set(options) == {f"vif={option.name}=" for option in EXTRACTORS["vif"].options}
@@ -88,6 +88,13 @@ def test_features_options_and_switches() -> None:
     assert in_prompt("feature", "vif=debug=") == ["vif=debug=true", "vif=debug=false"]
     assert "vif=debug=true:debug=" not in in_prompt("feature", "vif=debug=true:")
     assert in_prompt("feature", "nothing=") == []
+
+
+def test_texts_are_completed_with_their_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    how = Option("how", "h", "text", "near", choices=("near", "far"))
+    monkeypatch.setattr(EXTRACTORS["vif"], "options", (how,))
+    assert in_prompt("feature", "vif=how=") == ["vif=how=near", "vif=how=far"]
+    assert in_prompt("feature", "vif=how=f") == ["vif=how=far"]
 
 
 def test_backends_that_work() -> None:
@@ -117,7 +124,10 @@ def test_free_text_and_arguments_that_are_not_there_have_none(prompt: str, name:
 def test_names_in_addresses(tmp_path: Path) -> None:
     models = in_template("acuity://models/{name}", "name", "vmaf_v0")
     assert models == ["vmaf_v0.6.1", "vmaf_v0.6.1neg"]
-    assert in_template("acuity://extractors/{name}", "name", "m") == ["motion", "adm"]
+    begins = [name for name in EXTRACTORS if name.startswith("m")]
+    holds = [name for name in EXTRACTORS if "m" in name[1:] and name not in begins]
+    assert in_template("acuity://extractors/{name}", "name", "m") == begins + holds
+    assert (begins[0], holds[0]) == ("motion", "adm")
     assert in_template("acuity://models/{name}", "id", "v") == []
 
 

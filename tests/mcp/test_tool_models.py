@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from acuity.features import EXTRACTORS
 from acuity.mcp import model_list
 from acuity.mcp.tools import models
 from acuity.models import find_model
@@ -51,7 +52,8 @@ def test_every_model_is_listed_in_the_shape_that_the_schema_tells() -> None:
         "size_bytes": path.stat().st_size,
         "usable": True,
     } in listed
-    assert [m["usable"] for m in listed if m["name"].startswith("vmaf_v1.0.16")] == [False] * 8
+    version_1 = [m["usable"] for m in listed if m["name"].startswith("vmaf_v1.0.16")]
+    assert version_1 == [{"cambi", "speed_chroma"} <= set(EXTRACTORS)] * 8
     schema = asked.listed()[0].output_schema
     assert schema is not None
     for model in listed:
@@ -172,11 +174,28 @@ def test_options_of_features_are_told() -> None:
     } in (found["features"])
 
 
-def test_a_model_that_this_version_cannot_measure_says_why() -> None:
-    found = Asked(models.tools).ask("describe_model", name="vmaf_v1.0.16_3d0h")
+def test_a_model_that_this_version_cannot_measure_says_why(shelf: Path) -> None:
+    put(shelf / "odd.json", json.dumps(small_document()).replace("integer_feature_adm2", "feature_magic"))
+    found = Asked(models.tools).ask("describe_model", name="odd")
     assert found["usable"] is False
-    assert "Cambi_feature_cambi_score" in found["problem"]
+    assert "VMAF_feature_magic_score" in found["problem"]
     assert found["model_argument"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "highest", "use"),
+    [
+        ("vmaf_v1.0.16_3d0h", 100.0, "1080p display seen from 3.0 times its height"),
+        ("vmaf_v1.0.16_5d0h", 100.0, "phone"),
+        ("vmaf_v1.0.16_hfr_3d0h_2160", 110.0, "4K display seen from 3.0 times its height, high frame rate"),
+    ],
+)
+def test_the_models_of_version_1_are_described(name: str, highest: float, use: str) -> None:
+    found = Asked(models.tools).ask("describe_model", name=name)
+    assert found["score_range"] == [0.0, highest]
+    assert found["score_transform"] is True
+    assert use in found["intended_use"]
+    assert found["feature_names"][0] == "Cambi_feature_cambi_score"
 
 
 @pytest.mark.parametrize(

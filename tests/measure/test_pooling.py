@@ -25,6 +25,11 @@ def test_sums_run_from_first_to_last(values: list[float]) -> None:
     assert pool(array, "max") == max(values)
 
 
+@pytest.mark.parametrize("method", ["min", "max", "mean", "harmonic_mean", "p5"])
+def test_decibels_of_equal_pictures_are_infinite(method: str) -> None:
+    assert pool(np.array([np.inf, np.inf]), method) == np.inf
+
+
 @given(scores, st.floats(0, 100))
 def test_percentiles(values: list[float], percent: float) -> None:
     found = pool(np.array(values), ("percentile", percent))

@@ -32,7 +32,7 @@ def readable(bridge: _native.Bridge, seconds: float = 0.0) -> bool:
 
 
 def publish(bridge: _native.Bridge, done: int = 0) -> bool:
-    return bridge.publish(done, done, done - 1, 0, math.nan)
+    return bridge.publish(done)
 
 
 def test_a_command_gets_there_and_its_reply_comes_back(bridge: _native.Bridge) -> None:
@@ -88,17 +88,15 @@ def test_payloads_that_are_too_long_change_nothing(bridge: _native.Bridge) -> No
 
 
 def test_status_is_what_was_published_last(bridge: _native.Bridge) -> None:
-    fed, done, last, state, score, when = bridge.status()
-    assert (fed, done, last, state, when) == (0, 0, -1, 0, 0.0)
-    assert math.isnan(score)
+    assert bridge.status() == (0, 0.0)
     before = time.monotonic()
-    bridge.publish(12, 10, 11, 2**64 - 1, 93.5)
-    *values, when = bridge.status()
-    assert values == [12, 10, 11, 2**64 - 1, 93.5]
+    bridge.publish(10)
+    done, when = bridge.status()
+    assert done == 10
     assert before <= when <= time.monotonic()
     with pytest.raises(TypeError):
-        bridge.publish("12", 10, 11, 0, 0.0)  # type: ignore[arg-type]
-    assert bridge.status()[0] == 12
+        bridge.publish("12")  # type: ignore[arg-type]
+    assert bridge.status()[0] == 10
 
 
 # ---- waking the server -----------------------------------------------------------------------
@@ -117,21 +115,6 @@ def test_replies_make_the_descriptor_readable_until_they_are_collected(bridge: _
     assert not readable(bridge)
     bridge.answer(2, 0, b"")
     assert readable(bridge)
-
-
-def test_awaited_frames_wake_once(bridge: _native.Bridge) -> None:
-    publish(bridge, 3)
-    assert bridge.wake_when_done(3)
-    publish(bridge, 4)
-    assert not readable(bridge)
-    assert not bridge.wake_when_done(6)
-    publish(bridge, 5)
-    assert not readable(bridge)
-    publish(bridge, 7)
-    assert readable(bridge)
-    assert bridge.replies() == []
-    publish(bridge, 8)
-    assert not readable(bridge)
 
 
 # ---- waiting for commands --------------------------------------------------------------------
@@ -207,7 +190,6 @@ USES: dict[str, Callable[[_native.Bridge], object]] = {
     "send": lambda bridge: bridge.send(1, 0, b""),
     "replies": lambda bridge: bridge.replies(),
     "fileno": lambda bridge: bridge.fileno(),
-    "wake_when_done": lambda bridge: bridge.wake_when_done(1),
     "publish": lambda bridge: publish(bridge),
     "take": lambda bridge: bridge.take(),
     "answer": lambda bridge: bridge.answer(1, 0, b""),
@@ -225,7 +207,7 @@ def test_a_closed_bridge_is_refused(bridge: _native.Bridge, use: str) -> None:
     assert bridge.closed
     with pytest.raises(ClosedError, match="was closed"):
         USES[use](bridge)
-    assert bridge.status()[:2] == (5, 5)
+    assert bridge.status()[0] == 5
     assert (bridge.depth, bridge.waiting, bridge.outstanding, bridge.refused) == (4, 1, 1, 0)
 
 

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from acuity.measure import Measurement, Results
+from acuity.models.choose import Choice
 from acuity.report import render_report
 from acuity.score_report import ScoreReport
 from acuity.video.timeline import Timeline
@@ -45,9 +46,10 @@ def measure(*, steered: bool) -> ScoreReport:
         return ScoreReport(
             results=measurement.results(),
             models=measurement.models,
-            chosen="vmaf_v0.6.1",
+            choice=Choice("vmaf_v0.6.1", "resolution", "the default"),
             notes=[],
             input={},
+            bitdepth=8,
             timeline=Timeline(None, None, variable=False),
             threads=measurement.threads,
             instruction_set=measurement.instruction_set,

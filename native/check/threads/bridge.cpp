@@ -61,25 +61,6 @@ void check_bridge(std::uint64_t commands, std::int64_t depth) {
     expect(bridge.refused() == refused, "refusals are counted");
 }
 
-// Each frame is published once, at the moment the server begins to wait for it.
-void check_awaited_frames(std::int64_t frames) {
-    Bridge bridge(2);
-    std::atomic<std::int64_t> wanted{0};
-    std::thread measuring([&] {
-        for (std::int64_t n = 1; n <= frames; ++n) {
-            while (wanted.load() < n) std::this_thread::yield();
-            bridge.publish(standing(n));
-        }
-    });
-    for (std::int64_t n = 1; n <= frames; ++n) {
-        wanted = n;
-        if (!bridge.wake_when_done(n)) sleep_until_readable(bridge.descriptor(), "no frame is slept through");
-        bridge.clear();
-        while (bridge.status().done < n) std::this_thread::yield();  // a wake-up of the frame before
-    }
-    measuring.join();
-}
-
 // Whoever interrupts changed something before: the sleeper sees it, however the two meet.
 void check_interrupt(std::int64_t rounds) {
     Bridge bridge(2);

@@ -44,7 +44,7 @@ void expect_sample(const Envelope& envelope, std::uint64_t ticket, std::uint32_t
 }
 
 Standing standing(std::int64_t n) {
-    return {n, n, n - 1, static_cast<std::uint64_t>(n), static_cast<double>(n), static_cast<double>(n)};
+    return {n, static_cast<double>(n)};
 }
 
 }  // namespace acuity::check

@@ -39,7 +39,6 @@ void check_published(std::int64_t rounds);
 void check_wakeup(std::int64_t signals);
 
 void check_bridge(std::uint64_t commands, std::int64_t depth);
-void check_awaited_frames(std::int64_t frames);
 void check_interrupt(std::int64_t rounds);
 void check_close(int rounds);
 

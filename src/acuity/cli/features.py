@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = [get_extractor(arguments.name)] if arguments.name else list(EXTRACTORS.values())
     if arguments.json:
         found = [describe_extractor(extractor) for extractor in chosen]
-        print(json.dumps({"schema": SCHEMA, "features": found}, indent=2))
+        print(json.dumps({"schema": SCHEMA, "features": found}, indent=2, allow_nan=False))
     elif arguments.name:
         print("\n".join(explain(chosen[0])))
     else:
@@ -50,17 +50,29 @@ def explain(extractor: type[Extractor]) -> list[str]:
     shown = [feature for feature in extractor.features if not feature.hidden]
     plain = [f.alias for f in shown if not f.only_with]
     switches = dict.fromkeys(f.only_with for f in shown if f.only_with)
-    lines = [f"{extractor.name}: {extractor.summary}", "", "gives:", *_wrapped(plain)]
+    given = ["", "gives:", *_wrapped(plain)] if plain else []
+    lines = [f"{extractor.name}: {extractor.summary}", *given]
     for switch in switches:
         lines += [
             "",
             f"and with {switch}=true:",
             *_wrapped([f.alias for f in shown if f.only_with == switch]),
         ]
+    if not extractor.options:
+        return [*lines, "", "It takes no options."]
+    head = ("name", "short", "type", "values", "default", "")
     rows = [
-        (o.name, o.alias if o.named else "", o.values(), show(o.default), o.help) for o in extractor.options
+        (
+            o.name,
+            (o.alias or o.name) if o.named else "",
+            o.kind,
+            o.values(),
+            show(o.default) or "none",
+            o.help,
+        )
+        for o in extractor.options
     ]
-    return [*lines, "", "options:", *columns([("name", "short", "values", "default", ""), *rows])]
+    return [*lines, "", "options:", *columns([head, *rows])]
 
 
 def _wrapped(names: list[str]) -> list[str]:

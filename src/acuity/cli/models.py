@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("There are no models: install ffmpeg-quality-metrics, or name a folder in ACUITY_MODEL_PATH.")
         return 0
     usable = [m for m in models if m.usable]
-    print("\n".join(columns([(m.name, describe(m), m.source) for m in usable])))
+    print("\n".join(columns([(m.name, m.source, describe(m)) for m in usable])))
     others = [m for m in models if not m.usable]
     if others:
         print("\nnot usable in this version:")
@@ -43,15 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def describe(model: ModelInfo) -> str:
     """What a person wants to know of a model, in a few words."""
+    from acuity.models.describe import intended_use
+
     if model.problem is not None:
         return model.problem
     if model.unknown:
         return f"needs {', '.join(model.unknown)}"
-    kind = f"{model.members} bootstrap models with a confidence interval" if model.members else "one model"
-    return f"{kind}, {len(model.features)} features"
+    use = intended_use(model.name)
+    if model.members:
+        return f"{use or 'an interval'}: {model.members} bootstrap models"
+    return use or f"one model, {len(model.features)} features"
 
 
 def as_dict(model: ModelInfo) -> dict[str, object]:
+    from acuity.models.describe import intended_use
+
     return {
         "name": model.name,
         "path": str(model.path),
@@ -60,6 +66,7 @@ def as_dict(model: ModelInfo) -> dict[str, object]:
         "bootstrap_models": model.members,
         "features": list(model.features),
         "missing_features": list(model.unknown),
+        "intended_use": intended_use(model.name),
         "usable": model.usable,
         "problem": model.problem,
     }

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from acuity.cli.getopt import UsageError
-from acuity.errors import FeatureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +14,9 @@ class Preset:
 
     models: tuple[str, ...]
     features: tuple[str, ...]
-    common_bitdepth: bool = False  # score a pair of different depths at the greater one
+    # Score a pair of different depths at the greater one, also raw and Y4M. libvmaf 3.2 takes such a pair and
+    # reads the samples of the lesser depth as if they had the greater.
+    common_bitdepth: bool = False
 
 
 _AOM_MODELS: Final = ("version=vmaf_v0.6.1:name=vmaf", "version=vmaf_v0.6.1neg:name=vmaf_neg")
@@ -64,15 +65,3 @@ def find_preset(family: str, version: str) -> Preset:
     if version not in versions:
         raise UsageError(f"'{version}' is no version of --{family}: use one of {', '.join(versions)}")
     return versions[version]
-
-
-def check_preset(family: str, version: str, preset: Preset) -> None:
-    """Refuse a preset that needs extractors this version doesn't have, naming all of them at once."""
-    from acuity.features import EXTRACTORS
-
-    needed = dict.fromkeys(feature.partition("=")[0] for feature in preset.features)
-    missing = [name for name in needed if name not in EXTRACTORS]
-    if missing:
-        raise FeatureError(
-            f"--{family} {version} needs feature extractors that are not here yet: {', '.join(missing)}"
-        )

@@ -4,6 +4,8 @@
 
     acuity score original.mp4 encoded.mp4
     acuity score original.mp4 encoded.mp4 -o report.json
+    acuity score original.mp4 encoded.mp4 --viewing phone
+    acuity score original.mp4 encoded.mp4 --metrics vmaf,psnr,ssim,cambi
     acuity score original.mp4 encoded.mp4 --model vmaf_v0.6.1neg --pool p5
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
     acuity score original.mp4 encoded.mp4 --json
@@ -25,6 +27,7 @@ from acuity.cli.score_options import check_pools, configure, embedding, report_f
 from acuity.cli.scoring import check_target, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
+from acuity.models.choose import VIEWINGS, Choice
 from acuity.score_report import AnyModel, ScoreReport
 from acuity.video.pairing import Pairing
 
@@ -54,8 +57,8 @@ def score_and_report(reference: str, distorted: str) -> int:
     return run(parser.parse_args([reference, distorted]))
 
 
-def announce(pairing: Pairing, models: list[AnyModel], chosen: str | None) -> None:
-    """Before the first frame: what is going to be compared, with which models."""
+def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) -> None:
+    """Before the first frame: what is going to be compared, with which models and why."""
     style = Style(sys.stderr)
     rows = []
     for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
@@ -64,10 +67,16 @@ def announce(pairing: Pairing, models: list[AnyModel], chosen: str | None) -> No
         pixels = f"{info.width}x{info.height}, {info.format.layout} {info.format.depth}-bit"
         rows.append((role, os.path.basename(info.path), f"{pixels}{rate}{codec}"))
     for model in models:
-        why = f"the one for {pairing.width}x{pairing.height}; --model takes another"
         shown = "" if model.name == "vmaf" else f"shown as {model.name}"
-        rows.append(("model", model.label, why if model.label == chosen else shown))
+        rows.append(("model", model.label, _why(choice) if choice and model.label == choice.model else shown))
     print("\n".join(style("dim", line) for line in columns(rows)), file=sys.stderr)
+
+
+def _why(choice: Choice) -> str:
+    if choice.by == "viewing":
+        return choice.reason
+    *most, last = VIEWINGS
+    return f"{choice.reason}; --viewing {', '.join(most)} or {last} takes VMAF v1"
 
 
 def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
@@ -75,7 +84,8 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         document = report.to_dict(pools=arguments.pools, worst=arguments.worst, per_frame=arguments.per_frame)
         return [json.dumps(document, indent=2, allow_nan=False)]
     if arguments.quiet:
-        return [f"{report.pool(model.name):.6f}" for model in report.models]
+        columns = [headline.key for headline in report.headlines] or [m.name for m in report.models]
+        return [f"{report.pool(name):.6f}" for name in columns]
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
 
 

@@ -11,7 +11,9 @@ from acuity.backends import start_backend
 from acuity.cli.embedded import OPTIONS, Wanted, port
 from acuity.cli.getopt import UsageError
 from acuity.cli.vmaf_options import DAMAGED, PAIRING
-from acuity.scoring import AUTO, Request
+from acuity.metrics import METRICS
+from acuity.models.choose import AUTO, VIEWINGS
+from acuity.scoring import Request
 from acuity.video.open import OpenOptions, RawGeometry
 from acuity.video.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
@@ -64,8 +66,12 @@ def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], di
 
 _MODEL = (
     "a name from 'acuity models', a file, or libvmaf's notation version=NAME:name=LABEL:...; "
-    "may be repeated (default: by resolution)"
+    "may be repeated (default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
 )
+_VIEWING = "take the model of VMAF v1 for this way of watching, and for the frame rate: " + "; ".join(
+    f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
+)
+_METRICS = f"what to measure, separated by commas: {', '.join(METRICS)} (default: vmaf)"
 _FEATURE = "one more extractor from 'acuity features', as NAME or NAME=OPTION=VALUE:...; may be repeated"
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
 _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
@@ -73,6 +79,8 @@ _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max
 GROUPS: Final = {
     "what to measure": (
         _entry("-m", "--model", help=_MODEL, action="append", metavar="SPEC", dest="models"),
+        _entry("--viewing", help=_VIEWING, choices=tuple(VIEWINGS)),
+        _entry("--metrics", help=_METRICS, action="append", default=[], metavar="NAMES"),
         _entry("--feature", help=_FEATURE, action="append", default=[], metavar="SPEC", dest="features"),
         _entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),
     ),
@@ -83,7 +91,9 @@ GROUPS: Final = {
         _entry("--json", help="print one JSON document on standard output", action="store_true"),
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
         _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
-        _entry("-q", "--quiet", help="no progress, only the score", action="store_true"),
+        _entry(
+            "-q", "--quiet", help="no progress, only the score of each model or metric", action="store_true"
+        ),
     ),
     "which frames": (
         _entry("--frames", help="stop after N frames", type=whole, default=0, metavar="N"),
@@ -137,6 +147,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def request(arguments: argparse.Namespace) -> Request:
     """What to score; refuses what can be refused before a file is opened."""
+    if arguments.viewing and arguments.models and AUTO not in arguments.models:
+        raise UsageError(
+            "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "
+            f"--model {AUTO}"
+        )
     start_backend(arguments.backend)
     width, height = arguments.size or (arguments.width, arguments.height)
     words = {name: getattr(arguments, name) for name in PAIRING if getattr(arguments, name) is not None}
@@ -145,7 +160,9 @@ def request(arguments: argparse.Namespace) -> Request:
         arguments.reference,
         arguments.distorted,
         models=arguments.models or (AUTO,),
+        viewing=arguments.viewing,
         features=arguments.features,
+        metrics=arguments.metrics,
         geometry=RawGeometry(width, height, arguments.pixel_format, arguments.bitdepth),
         opening=OpenOptions(rate=arguments.fps, guess=True, allow_damaged=arguments.allow_damaged),
         pairing=PairOptions(

@@ -7,13 +7,15 @@ from typing import Final
 
 from acuity.cli.plot import plot
 from acuity.cli.style import Style, clock, columns, count
-from acuity.score_report import PERCENTILES, ScoreReport
+from acuity.metrics import Headline
+from acuity.score_report import ScoreReport
 
+_PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
 _MARKS: Final = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
 
 
 def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
-    """All of it: score, spread, chart, worst frames, remarks, speed."""
+    """All of it: score, spread, chart, worst frames, metrics, remarks, speed."""
     parts = []
     if report.results.models:
         parts = [
@@ -22,9 +24,9 @@ def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[st
             _chart(report, style),
             _worst(report, style, worst),
         ]
-    else:
+    elif not report.headlines:
         parts = [_features(report)]
-    parts += [_notes(report, style), [_speed(report, style)]]
+    parts += [_metrics(report, style, pools), _notes(report, style), [_speed(report, style)]]
     return [line for part in parts if part for line in ("", *part)]
 
 
@@ -33,7 +35,8 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
     rows = []
     for model in report.models:
         name = "VMAF" if model.name == "vmaf" else model.name
-        rows.append((name, f"{results.pool(model.name):.2f}", model.label))
+        depth = f"{model.label}, scored at {report.bitdepth} bit"
+        rows.append((name, f"{results.pool(model.name):.2f}", depth))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
     lines = [
         f"  {style('bold', f'{name:{names}}  {number:>{numbers}}')}   {style('dim', label)}"
@@ -53,7 +56,7 @@ def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str
     pool = report.results.pool
     wanted = [("lowest", "min"), ("harmonic mean", "harmonic_mean"), ("highest", "max")]
     line = "   ".join(f"{label} {pool(method=method):.2f}" for label, method in wanted)
-    percentiles = "   ".join(f"p{p} {pool(method=('percentile', p)):.2f}" for p in PERCENTILES)
+    percentiles = "   ".join(f"p{p} {pool(method=('percentile', p)):.2f}" for p in _PERCENTILES)
     asked = [style("bold", f"  {method} {pool(method=method):.2f}") for method in pools]
     return [*asked, f"  {line}", f"  {percentiles}"]
 
@@ -76,6 +79,41 @@ def _worst(report: ScoreReport, style: Style, number: int) -> list[str]:
         seconds = report.time_of(frame)
         rows.append((f"{frame:7d}", "" if seconds is None else f"at {clock(seconds, 3)}", f"{score:.2f}"))
     return [style("dim", "  worst frames"), *columns(rows)] if rows else []
+
+
+def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str]:
+    """One line for each metric that was asked for; figures that say nothing are left out."""
+    if not report.headlines:
+        return []
+    head = ("metric", "mean", "whole clip", "harmonic", "worst 5 %", "worst", *pools, "")
+    rows = [head, *(_metric(report, headline, pools) for headline in report.headlines)]
+    shown = [i for i in range(len(head)) if i == len(head) - 1 or any(row[i] for row in rows[1:])]
+    rows = [tuple(row[i] for i in shown) for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(shown) - 1)]
+    lines = []
+    for row in rows:
+        cells = [f"{row[0]:{widths[0]}}"]
+        cells += [f"{cell:>{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True)]
+        lines.append("  ".join(["", *cells, row[-1]]).rstrip())
+    return [style("dim", lines[0]), *lines[1:]]
+
+
+def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tuple[str, ...]:
+    metric, key = headline.metric, headline.key
+    if not len(report.results.values(key)):
+        return (metric.name, *[""] * (5 + len(pools)), "no frame has a figure")
+
+    def figure(method: str) -> str:
+        return f"{report.pool(key, method):.{metric.decimals}f}"
+
+    worst, few = metric.worst
+    harmonic = figure("harmonic_mean") if metric.harmonic else ""
+    clip = report.results.aggregate.get(metric.clip)
+    whole = "" if clip is None else f"{clip:.{metric.decimals}f}"
+    means = f"{metric.unit}, {metric.better} is better".removeprefix(", ")
+    name = metric.name if key in (metric.key, metric.name) else f"{metric.name} ({key})"
+    figures = (figure("mean"), whole, harmonic, figure(few), figure(worst), *map(figure, pools))
+    return (name, *figures, means)
 
 
 def _features(report: ScoreReport) -> list[str]:

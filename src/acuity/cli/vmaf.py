@@ -54,13 +54,10 @@ def _score(settings: Settings) -> int:
 
 
 def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
-    from acuity.cli.presets import check_preset
     from acuity.cli.progress import Meter
     from acuity.cli.scoring import check_target, score_with
     from acuity.report import write_report
 
-    for family, version, preset in settings.presets:
-        check_preset(family, version, preset)
     request = _request(settings)
     if settings.output is not None:
         check_target(settings.output, (settings.reference, settings.distorted))
@@ -90,8 +87,8 @@ def _request(settings: Settings) -> Request:
 
     start_backend(settings.backend, settings.excluded)
     chosen = dict(settings.pairing)
-    if any(preset.common_bitdepth for _, _, preset in settings.presets):
-        chosen.setdefault("convert", "force")
+    if settings.common_bitdepth:
+        chosen.setdefault("convert", "depth")
     return Request(
         settings.reference,
         settings.distorted,

@@ -10,12 +10,13 @@ from typing import Any, Final
 from acuity.backends import BACKENDS
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
-from acuity.cli.presets import Preset, find_preset
+from acuity.cli.presets import find_preset
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {
     "scale": "distorted of another size: auto (scale containers, refuse raw and Y4M), never or force",
-    "convert": "other bit depth, chroma or range: auto (convert containers), never or force",
+    "convert": "other bit depth, chroma or range: auto (convert containers), never, force or depth "
+    "(auto, and the depth of raw and Y4M)",
     "rate": "other frame rate: refuse, match (leave out frames of the faster) or by-index",
     "vfr": "variable frame rate: by-time or by-index",
     "hdr": "HDR against SDR: refuse or ignore",
@@ -36,7 +37,7 @@ class Settings:
     bitdepth: int | None = None
     models: list[str] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
-    presets: list[tuple[str, str, Preset]] = field(default_factory=list)
+    common_bitdepth: bool = False  # score a pair of different depths at the greater one
     output: str | None = None
     format: str = "xml"
     precision: str = "legacy"
@@ -142,7 +143,7 @@ def _set(attribute: str, constant: object = None) -> _Setter:
 def _preset(family: str) -> _Setter:
     def add(settings: Settings, version: str) -> None:
         preset = find_preset(family, version)
-        settings.presets.append((family, version, preset))
+        settings.common_bitdepth |= preset.common_bitdepth
         settings.models += preset.models
         settings.features += preset.features
 

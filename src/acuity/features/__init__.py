@@ -7,31 +7,53 @@ from typing import Final
 
 from acuity.errors import FeatureError
 from acuity.features.adm import Adm
+from acuity.features.cambi import Cambi
 from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.float_adm import FloatAdm
 from acuity.features.float_ansnr import FloatAnsnr
 from acuity.features.float_moment import FloatMoment
+from acuity.features.float_motion import FloatMotion
+from acuity.features.float_ms_ssim import FloatMsSsim
 from acuity.features.float_psnr import FloatPsnr
+from acuity.features.float_ssim import FloatSsim
+from acuity.features.float_vif import FloatVif
 from acuity.features.motion import Motion
 from acuity.features.null import Null
 from acuity.features.options import Option, OptionValue, parse_feature
 from acuity.features.psnr import Psnr
 from acuity.features.psnr_hvs import PsnrHvs
+from acuity.features.speed_chroma import SpeedChroma
+from acuity.features.speed_temporal import SpeedTemporal
+from acuity.features.ssim import Ssim
+from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
+from acuity.features.xpsnr import Xpsnr
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
         Adm,
+        Cambi,
         Ciede,
+        FloatAdm,
         FloatAnsnr,
         FloatMoment,
+        FloatMotion,
+        FloatMsSsim,
         FloatPsnr,
+        FloatSsim,
+        FloatVif,
         Motion,
         Null,
         Psnr,
         PsnrHvs,
+        SpeedChroma,
+        SpeedTemporal,
+        Ssim,
+        Ssimulacra2,
         Vif,
+        Xpsnr,
     )
 }
 
@@ -46,6 +68,12 @@ def get_extractor(name: str) -> type[Extractor]:
         raise FeatureError(
             f"unknown feature extractor '{name}': use one of {', '.join(EXTRACTORS)}"
         ) from None
+
+
+def make_extractor(text: str) -> Extractor:
+    """The extractor that 'NAME' or 'NAME=OPTION=VALUE:…' asks for; FeatureError if that makes no sense."""
+    name, options = parse_feature(text)
+    return get_extractor(name)(options)
 
 
 def extractor_for_feature(long_name: str) -> type[Extractor]:
@@ -79,5 +107,6 @@ __all__ = [
     "extractor_for_feature",
     "feature_key",
     "get_extractor",
+    "make_extractor",
     "parse_feature",
 ]

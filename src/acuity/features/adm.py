@@ -75,7 +75,7 @@ class Adm(Extractor):
     features = (
         *(Feature(f"VMAF_integer_feature_{n}_score", f"integer_{n}") for n in ("adm2", "aim", "adm3")),
         *(Feature(f"integer_adm_scale{s}", f"integer_adm_scale{s}") for s in SCALES),
-        *debug_features("adm"),
+        *debug_features("integer_adm"),
     )
     min_size = 17
     min_size_reason = "its coarsest bands are a sixteenth and need two rows and columns for masking"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from acuity.features.extractor import Extractor
 from acuity.features.options import Option
 
@@ -32,9 +34,14 @@ def _describe_option(option: Option) -> dict[str, object]:
         "alias": option.alias or None,
         "type": option.kind,
         "default": option.default,
-        "min": option.minimum if option.kind in ("int", "float") else None,
-        "max": option.maximum if option.kind in ("int", "float") else None,
+        "min": _limit(option, option.minimum),
+        "max": _limit(option, option.maximum),
         "choices": list(option.choices) or None,
         "in_name": option.named,
         "help": option.help,
     }
+
+
+def _limit(option: Option, value: float) -> float | None:
+    """None where there is no limit."""
+    return value if option.kind in ("int", "float") and math.isfinite(value) else None

@@ -34,7 +34,8 @@ class Feature:
     alias: str  # the short name, as reports have it
     only_with: str = ""  # the option that must be on for it; empty: it is always given
     late: bool = False  # derived from the figures of several frames, so it can come after the frame's own
-    hidden: bool = False  # in no report: kept for figures of the whole clip
+    opens: bool = False  # late, but known at once of the first frame: listed beside the frame's own
+    hidden: bool = False  # in no report: kept for figures derived from it, or of the whole clip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +155,19 @@ class Extractor(ABC):
         return feature.alias + self.suffix
 
     def keys(self, *, late: bool) -> list[str]:
-        """Keys of the features these settings provide, in report order."""
+        """Keys of the features these settings provide."""
         return [self.key(f) for f in self.features if f.late == late and not f.hidden and self.gives(f)]
 
+    def listed(self, *, last: bool) -> list[str]:
+        """Keys in report order: those listed with the frames' own figures, or `last`, after everybody's."""
+        return [
+            self.key(f)
+            for f in self.features
+            if (f.late and not f.opens) == last and not f.hidden and self.gives(f)
+        ]
+
     def hidden_keys(self) -> list[str]:
-        """Keys of the figures that are kept only for those of the whole clip."""
+        """Keys of the figures that are kept only for others."""
         return [self.key(f) for f in self.features if f.hidden and self.gives(f)]
 
     def gives(self, feature: Feature) -> bool:

@@ -41,7 +41,7 @@ class Option:
         if self.kind == "int" and number != int(number):
             raise ValueError("a whole number")
         if number != self.default and not self.minimum <= number <= self.maximum:
-            raise ValueError(f"between {self.minimum:g} and {self.maximum:g}")
+            raise ValueError(self._limits())
         return int(number) if self.kind == "int" else number
 
     def _parse_text(self, value: OptionValue) -> str:
@@ -49,11 +49,22 @@ class Option:
             raise ValueError(f"one of {', '.join(self.choices)}")
         return str(value)
 
+    def words(self) -> tuple[str, ...]:
+        """All that it can be, where these are words."""
+        return tuple(_SWITCHES) if self.kind == "bool" else self.choices
+
+    def _limits(self) -> str:
+        if math.isfinite(self.maximum):
+            return f"between {self.minimum:g} and {self.maximum:g}"
+        return f"{self.minimum:g} or more"
+
     def values(self) -> str:
         """What it can be, for people."""
-        if self.kind == "text":
-            return ", ".join(self.choices) or "text"
-        return "true, false" if self.kind == "bool" else f"{self.minimum:g} to {self.maximum:g}"
+        if self.kind in ("text", "bool"):
+            return ", ".join(self.words()) or "text"
+        least = f"{self.minimum:g} " + (f"to {self.maximum:g}" if math.isfinite(self.maximum) else "or more")
+        usual = isinstance(self.default, str) or self.minimum <= self.default <= self.maximum
+        return least if usual else f"{self.default:g}, {least}"
 
     def suffix(self, setting: Setting) -> str:
         """What the setting adds to the names of features."""
@@ -99,12 +110,27 @@ def parse_options(
     settings = {option.name: option.default for option in table.values()}
     for name, value in given.items():
         if name not in table:
-            raise FeatureError(f"{extractor} has no option '{name}': it has {', '.join(table)}")
+            raise FeatureError(_unknown_option(extractor, name, list(table)))
         try:
             settings[name] = table[name].parse(value)
         except ValueError as error:
             raise FeatureError(f"{extractor}: {name} cannot be {value!r}: it must be {error}") from None
     return settings
+
+
+def _unknown_option(extractor: str, name: str, known: list[str]) -> str:
+    """The sentence for an option that the extractor hasn't: what it has, and who has it."""
+    import difflib  # only for this message
+
+    from acuity.features import EXTRACTORS
+
+    owners = [cls.name for cls in EXTRACTORS.values() if any(option.name == name for option in cls.options)]
+    has = f"it has {', '.join(known)}" if known else "it takes none"
+    if owners:
+        verb = "has" if len(owners) == 1 else "have"
+        return f"{extractor} has no option '{name}', which {' and '.join(owners)} {verb}: {has}"
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"{extractor} has no option '{name}': {f'did you mean {close[0]}? ' if close else ''}{has}"
 
 
 def name_suffix(options: Iterable[Option], settings: Mapping[str, Setting]) -> str:

@@ -20,8 +20,7 @@ DEBUG: Final = Option(
 )
 
 
-def debug_features(name: str) -> tuple[Feature, ...]:
+def debug_features(stem: str) -> tuple[Feature, ...]:
     """What DEBUG adds: the whole, then its fraction, then that of each scale."""
-    stem = f"integer_{name}"
     parts = [f"_{part}_scale{scale}" for scale in SCALES for part in ("num", "den")]
     return tuple(Feature(stem + end, stem + end, only_with="debug") for end in ("", "_num", "_den", *parts))

@@ -32,7 +32,7 @@ class Vif(Extractor):
     # In the order of the native outputs.
     features = (
         *(Feature(f"VMAF_integer_feature_vif_scale{s}_score", f"integer_vif_scale{s}") for s in SCALES),
-        *debug_features("vif"),
+        *debug_features("integer_vif"),
     )
     min_size = 16
     min_size_reason = "its coarsest scale is an eighth and needs two samples to reflect"

@@ -64,7 +64,7 @@ def _score(wanted: ScorePayload, report: Callable[[Progress], None]) -> ScoreRep
 
     pace = Pace()
 
-    def started(pairing: Pairing, _: list[AnyModel], __: str | None) -> None:
+    def started(pairing: Pairing, _: list[AnyModel], __: object) -> None:
         nonlocal pace
         pace = Pace()  # opening files is no scoring
         report(pace.progress(0, pairing.length, None))
@@ -96,10 +96,10 @@ def _request(wanted: ScorePayload) -> Request:
 
 
 def _document(wanted: ScorePayload, found: ScoreReport) -> dict[str, Any]:
+    from acuity.models.choose import AUTO
     from acuity.models.fit import mismatch
     from acuity.models.spec import parse_spec
     from acuity.report import render_report
-    from acuity.scoring import AUTO
 
     about = found.about()
     text = "".join(render_report(found.results, "json", wanted.precision, extra={"acuity": about}))

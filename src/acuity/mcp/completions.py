@@ -101,7 +101,7 @@ async def _extractors(_: str, __: Mapping[str, str]) -> Iterable[str]:
 
 
 async def _features(typed: str, _: Mapping[str, str]) -> list[str]:
-    """Extractors, then after 'NAME=' the options that aren't set yet, then the values of a switch."""
+    """Extractors, then after 'NAME=' the options that aren't set yet, then the words one can be."""
     name, equals, rest = typed.partition("=")
     if not equals or name not in EXTRACTORS:
         return list(EXTRACTORS)
@@ -110,8 +110,8 @@ async def _features(typed: str, _: Mapping[str, str]) -> list[str]:
     options: dict[str, Option] = {option.name: option for option in EXTRACTORS[name].options}
     chosen, has_value, _value = last.partition("=")
     if has_value:
-        switch = chosen in options and options[chosen].kind == "bool"
-        return [f"{before}{chosen}={word}" for word in ("true", "false")] if switch else []
+        words = options[chosen].words() if chosen in options else ()
+        return [f"{before}{chosen}={word}" for word in words]
     used = {part.partition("=")[0] for part in earlier.split(":")}
     return [f"{before}{option}=" for option in options if option not in used]
 

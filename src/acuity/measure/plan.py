@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from acuity.errors import FeatureError
 from acuity.features.extractor import Extractor, Geometry
 
 
@@ -19,6 +20,18 @@ class ExtractorSet:
             known = self._extractors.setdefault(extractor.identity, extractor)
             if known != extractor:  # its features have the same names: it is widened
                 self._extractors[extractor.identity] = known.merge(extractor)
+        self._check_names()
+
+    def _check_names(self) -> None:
+        owners: dict[str, Extractor] = {}
+        for extractor in self:
+            for key in (*extractor.listed(last=False), *extractor.listed(last=True)):
+                owner = owners.setdefault(key, extractor)
+                if owner is not extractor:
+                    raise FeatureError(
+                        f"{owner.identity} and {extractor.identity} would both give '{key}': leave one of "
+                        "them out, or its debug figures"
+                    )
 
     def __bool__(self) -> bool:
         return bool(self._extractors)
@@ -32,7 +45,7 @@ class ExtractorSet:
 
     def keys(self) -> list[str]:
         """Figures of the frames themselves first, then those derived from them."""
-        return [key for late in (False, True) for extractor in self for key in extractor.keys(late=late)]
+        return [key for last in (False, True) for extractor in self for key in extractor.listed(last=last)]
 
     def hidden_keys(self) -> list[str]:
         """Figures that are collected, but in no report."""

@@ -25,8 +25,8 @@ def _mean(values: Array) -> float:
 def _harmonic_mean(values: Array) -> float:
     """Of values + 1, so that a zero doesn't swallow the others."""
     with np.errstate(divide="ignore"):
-        inverses = _sequential_sum(1.0 / (values + 1.0))
-    return len(values) / inverses - 1.0 if inverses else math.inf  # all of them are infinite
+        total = _sequential_sum(1.0 / (values + 1.0))
+    return len(values) / total - 1.0 if total else math.inf  # all of them are infinite
 
 
 def percentile(values: Array, percent: float) -> float:

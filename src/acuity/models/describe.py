@@ -71,9 +71,10 @@ def intended_use(name: str) -> str | None:
     found = _VERSION_1.fullmatch(name)
     if use is not None or found is None:
         return use
-    display = "4K display" if found["large"] else "1080p display"
+    far = int(found["far"]) + int(found["tenths"]) / 10
+    display = "4K display" if found["large"] else "phone or 1080p display" if far >= 5 else "1080p display"
     rate = ", high frame rate" if found["fast"] else ""
-    return f"{display} seen from {found['far']}.{found['tenths']} times its height{rate}"
+    return f"VMAF v1: {display} seen from {far:.1f} times its height{rate}"
 
 
 def _readable(path: str | Path) -> dict[str, object]:

@@ -22,7 +22,11 @@ _DISPLAYS: Final = (
     (re.compile(r"vmaf_(?:float_)?(?:rb_|b_)?v0\.6\.[123]"), "hd"),
 )
 
-_BETTER: Final = {"4k": "vmaf_4k_v0.6.1", "hd": "vmaf_v0.6.1"}
+# Of the same generation: the first line whose pattern the name matches.
+_BETTER: Final = (
+    (re.compile(r"vmaf_v1\.\d"), {"4k": "vmaf_v1.0.16_1d5h_2160", "hd": "vmaf_v1.0.16_3d0h"}),
+    (re.compile(""), {"4k": "vmaf_4k_v0.6.1", "hd": "vmaf_v0.6.1"}),
+)
 
 
 def size_class(width: int, height: int) -> str:
@@ -32,8 +36,7 @@ def size_class(width: int, height: int) -> str:
 
 def model_class(spec: ModelSpec) -> str | None:
     """The class of pictures a model was made for; None where its name doesn't say."""
-    name = (spec.version if spec.version is not None else PurePath(str(spec.path)).name).lower()
-    return next((found for pattern, found in _DISPLAYS if pattern.search(name)), None)
+    return next((found for pattern, found in _DISPLAYS if pattern.search(_name(spec))), None)
 
 
 def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
@@ -43,13 +46,18 @@ def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
         return None
     return (
         f"the model '{spec.label}' is made for {made_for} and the pictures are {width}x{height} ({given}):"
-        f" scores may saturate or be biased; {_remedy(given)}"
+        f" scores may saturate or be biased; {_remedy(spec, given)}"
     )
 
 
-def _remedy(given: str) -> str:
-    if given in _BETTER:
-        return f"pick a model for {given}, such as version={_BETTER[given]}"
+def _name(spec: ModelSpec) -> str:
+    return (spec.version if spec.version is not None else PurePath(str(spec.path)).name).lower()
+
+
+def _remedy(spec: ModelSpec, given: str) -> str:
+    better = next(models for pattern, models in _BETTER if pattern.search(_name(spec)))
+    if given in better:
+        return f"pick a model for {given}, such as version={better[given]}"
     return (
         "scale both videos to the size they are watched at, or compare only scores of pictures of this size"
     )

@@ -1,7 +1,7 @@
 """From a model file to a Model or a ModelCollection, checking everything that prediction relies on."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from acuity.models.document import Section, read_document
 from acuity.models.inputs import ModelFeature, OptionValue, apply_overrides
 from acuity.models.model import Model
 from acuity.models.scaling import ChromaCorrection, LinearRescale, Scaling, Unscaled
-from acuity.models.sources import find_model
+from acuity.models.sources import find_model, variant_options
 from acuity.models.spec import ModelSpec, parse_spec
 from acuity.models.svm import parse_libsvm
 from acuity.models.transform import ScoreClip, ScoreTransform
@@ -36,6 +36,10 @@ def load_model(spec: ModelSpec | str) -> Model | ModelCollection:
     if isinstance(spec, str):
         spec = parse_spec(spec)
     path = Path(spec.path) if spec.path is not None else find_model(str(spec.version))
+    if spec.version is not None and (own := variant_options(spec.version, path)):
+        given = spec.overrides
+        merged = {e: {**own.get(e, {}), **given.get(e, {})} for e in dict.fromkeys((*own, *given))}
+        spec = replace(spec, overrides=merged)
     document = read_document(path)
     request = _Request(spec, path)
     if "model_dict" in document.values:

@@ -1,19 +1,31 @@
 """Where models come from: the user's folders first, then what the ffmpeg-quality-metrics package carries.
 
 A name stands for NAME.json. Folders are searched in the order given, and the first that has the name wins.
+A model that differs from another one in options alone and has no file of its own here is made from that one.
 """
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from acuity.errors import ModelError, PathError
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
 _PACKAGE, _PACKAGE_FOLDER = "ffmpeg_quality_metrics", "vmaf_models"
 PACKAGE_SOURCE = "ffmpeg-quality-metrics"
+
+Overrides = Mapping[str, Mapping[str, str]]  # extractor -> option -> value
+
+# A model, the one whose file it shares to the last digit, and the options in which it differs.
+_VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
+    "vmaf_4k_v0.6.1neg": (
+        "vmaf_4k_v0.6.1",
+        {"adm": {"adm_enhn_gain_limit": "1.0"}, "vif": {"vif_enhn_gain_limit": "1.0"}},
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,12 @@ def find_model(name: str) -> Path:
     raise ModelError(_unknown_model(name, list(paths)))
 
 
+def variant_options(name: str, path: Path) -> Overrides:
+    """The options that make the model of that name from the file it was found in; empty for its own file."""
+    base, options = _VARIANTS.get(name, (name, {}))
+    return options if path.stem == base else {}
+
+
 def list_models() -> list[ModelInfo]:
     """Every model that can be named, in order of name, loaded and described."""
     return [_describe(name, path, source) for name, (path, source) in sorted(_model_files().items())]
@@ -54,7 +72,8 @@ def _model_files() -> dict[str, tuple[Path, str]]:
         for path in sorted(folder.glob("*.json")):
             if path.is_file():
                 files.setdefault(path.stem, (path, source))
-    return files
+    variants = {name: files[base] for name, (base, _) in _VARIANTS.items() if base in files}
+    return {**variants, **files}
 
 
 def model_folders() -> Iterator[tuple[Path, str]]:
@@ -93,7 +112,7 @@ def _describe(name: str, path: Path, source: str) -> ModelInfo:
     from acuity.models.spec import ModelSpec
 
     try:
-        model = load_model(ModelSpec(path=str(path)))
+        model = load_model(ModelSpec(version=name))
     except (ModelError, PathError) as error:
         return ModelInfo(name, path, source, problem=str(error))
     return ModelInfo(

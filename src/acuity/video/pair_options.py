@@ -14,7 +14,8 @@ class PairOptions:
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and
         refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, 'never' refuses.
-    convert: the same for different bit depth, chroma layout and range.
+    convert: the same for different bit depth, chroma layout and range; 'depth' is 'auto' that takes raw and
+        Y4M pairs to the greater depth too.
     rate: different frame rates: 'refuse'; 'match' leaves out frames of the faster video, for whole ratios;
         'by-index' compares frame n with frame n whatever the rates and times say.
     vfr: variable frame rate: 'by-time' needs equal presentation times; 'by-index' ignores them.
@@ -24,7 +25,7 @@ class PairOptions:
     """
 
     scale: Literal["auto", "never", "force"] = "auto"
-    convert: Literal["auto", "never", "force"] = "auto"
+    convert: Literal["auto", "never", "depth", "force"] = "auto"
     rate: Literal["refuse", "match", "by-index"] = "refuse"
     vfr: Literal["by-time", "by-index"] = "by-time"
     hdr: Literal["refuse", "ignore"] = "refuse"

@@ -189,13 +189,13 @@ def _samples(plan: Plan, options: PairOptions) -> None:
 
 def _allow_samples(plan: Plan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
-    if options.convert == "force" or (options.convert == "auto" and plan.container):
+    if options.convert == "force" or (options.convert != "never" and plan.container):
         return
     remedy = "convert one of them, or pass convert=force"
     if ref.format.layout != dis.format.layout:
         said = f"{ref.name} is {ref.format.layout} and {dis.name} is {dis.format.layout}"
         raise PairingError(f"pixel formats do not match: {said}, so {remedy}")
-    if ref.format.depth != dis.format.depth:
+    if ref.format.depth != dis.format.depth and options.convert != "depth":
         said = f"{ref.name} has {ref.format.depth} and {dis.name} has {dis.format.depth}"
         raise PairingError(f"bit depths do not match: {said}, so {remedy}")
 

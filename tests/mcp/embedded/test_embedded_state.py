@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -13,28 +15,56 @@ from acuity.mcp.embedded.bridge import MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.state import Live
 from acuity.measure import Measurement
+from acuity.measure.plan import ExtractorSet
 from bridge_room import measuring
 from moving_pictures import pair
+from small_model import small_document
 
 
 @contextmanager
-def looking(fresh: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Measurement, Bridge, Live]]:
+def looking(
+    fresh: float, monkeypatch: pytest.MonkeyPatch, model: str = "vmaf_v0.6.1"
+) -> Iterator[tuple[Measurement, Bridge, Live]]:
     """A measurement with a model, whose scores stay fresh for so many seconds."""
     monkeypatch.setattr(state, "_FRESH", fresh)
     native = Bridge(4)
-    with measuring(("vmaf_v0.6.1",)) as measurement:
+    with measuring((model,)) as measurement:
         side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
         yield measurement, native, Live(measurement, native, side)
         side.detach()
     native.close()
 
 
-def test_the_same_document_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_most_of_a_status_is_the_same_object_while_frames_come(monkeypatch: pytest.MonkeyPatch) -> None:
     with looking(0.0, monkeypatch) as (measurement, _, live):
+        measurement.add(*pair(0))
+        first = live.parted_status()
+        for index in range(1, 4):
+            measurement.add(*pair(index))
+        last = live.parted_status()
+        assert last.constant is first.constant
+        assert (first.whole()["frames_read"], last.whole()["frames_read"]) == (1, 4)
+        measurement.flush()
+        assert live.parted_status().whole() == live.status()
+        assert live.status()["frames_scored"] == 4
+
+
+def test_a_model_that_holds_later_shows_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    small = tmp_path / "small.json"
+    small.write_text(json.dumps(small_document()))
+    with looking(0.0, monkeypatch, str(small)) as (measurement, _, live):
         for index in range(4):
             measurement.add(*pair(index))
-        measurement.flush()
-        assert live.status() is live.status()
+        # Its motion has to be known of neighbours.
+        swap = measurement.swap_model("vmaf", "vmaf_v0.6.1:motion.motion_moving_average=true")
+        assert swap.first > measurement.frames
+        agenda = measurement.agenda
+        while measurement.frames < swap.first + 2:
+            found = live.status()
+            assert found["model"] == ("vmaf_v0.6.1" if measurement.frames >= swap.first else str(small))
+            assert found["features"] == ExtractorSet(measurement.extractors).keys()
+            measurement.add(*pair(measurement.frames))
+        assert measurement.agenda is agenda  # only the number of frames told that there was news
 
 
 def test_every_change_shows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

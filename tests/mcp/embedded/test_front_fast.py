@@ -13,7 +13,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.agreed import Agreed
-from acuity.mcp.embedded.fast import FastAnswers, readable
+from acuity.mcp.embedded.fast import FastAnswers
+from acuity.mcp.embedded.shapes import readable
 from acuity.mcp.results import finite, to_text
 from front_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request, run
 

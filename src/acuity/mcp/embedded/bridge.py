@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 
 logger: Final = logging.getLogger(__name__)
 
-_NO_STATE: Final = 0  # readers ask the measurement itself
-_NO_SCORE: Final = math.nan  # and predict scores themselves: that takes longer than a boundary may
 _PATIENCE: Final = 0.05  # seconds until a pause that the host ended by itself is noticed
 
 
 class MeasuringSide:
-    """Listens at the frame boundary: publishes where the measurement stands, and carries out commands.
+    """Listens at the frame boundary: publishes how many frames are done, and carries out commands.
 
     Everything here runs on the thread that feeds; `began` and `paused_for` may be read by any.
     """
@@ -77,7 +75,7 @@ class MeasuringSide:
 
     def _at_boundary(self, at: BoundarySnapshot) -> None:
         try:
-            if self._native.publish(at.frames_fed, at.frames_done, at.last_index, _NO_STATE, _NO_SCORE):
+            if self._native.publish(at.frames_done):
                 self._drain()
         except ClosedError:  # the server stopped just now, or this is a forked child
             self.detach()
@@ -96,7 +94,7 @@ class MeasuringSide:
 
     def _end(self, at: BoundarySnapshot) -> None:
         try:
-            self._native.publish(at.frames_fed, at.frames_done, at.last_index, _NO_STATE, _NO_SCORE)
+            self._native.publish(at.frames_done)
             self._native.interrupt()  # the feeding thread, if another one closed the measurement meanwhile
         except ClosedError:
             return

@@ -9,6 +9,7 @@ from mcp.server.caching import CacheHint
 
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.addresses import STATUS
+from acuity.mcp.embedded.fast import Document
 from acuity.mcp.embedded.pulse import Pulse
 from acuity.mcp.embedded.resources import MeasurementResources
 from acuity.mcp.embedded.scores import Scores
@@ -56,9 +57,9 @@ def embedded_catalog(
     )
 
 
-def quick_documents(live: Live, scores: Scores) -> Mapping[str, Callable[[], dict[str, Any]]]:
+def quick_documents(live: Live, scores: Scores) -> Mapping[str, Document]:
     """What tools that are asked all the time say when they are called without arguments."""
-    return {watching.STATUS: live.status, watching.SCORE: scores.newest}
+    return {watching.STATUS: live.parted_status, watching.SCORE: scores.newest}
 
 
 def _versions(live: Live) -> Callable[[str], Hashable]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import select
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
@@ -22,6 +21,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCRequest
 from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.hanging_up import hung_up
 from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.mixed import serve_mixed
 from acuity.mcp.transports.framing import Fault, Frame, Framing
@@ -78,7 +78,13 @@ class LineConnection(asyncio.Protocol):
         self._start(self._serve())
 
     def data_received(self, data: bytes) -> None:
-        self._take(self._framing.feed(data))
+        frames = self._framing.feed(data)
+        calm = not (self._paused or self._ended or self._read_timer)
+        if calm and len(frames) == 1 and self._is_answered(frames[0]):  # most often, and all there is to do
+            if self._framing.waiting:
+                self._regulate()
+        else:
+            self._take(frames)
 
     def eof_received(self) -> bool:
         self._take(self._framing.end())
@@ -214,11 +220,8 @@ class LineConnection(asyncio.Protocol):
             if frame.lost:
                 self.finish()
             return
-        if self._fast is not None:
-            quick = self._fast.answer(frame, self._agreed, self._in_flight)
-            if quick is not None:
-                self.write(quick)
-                return
+        if self._is_answered(frame):
+            return
         try:
             message = parse(frame)
             noted = self._in_flight.noted(message)
@@ -228,6 +231,15 @@ class LineConnection(asyncio.Protocol):
         if isinstance(message, JSONRPCRequest) and message.method == "initialize":
             self._agreed.shaking += 1
         self._inbox.put(noted)
+
+    def _is_answered(self, frame: Frame) -> bool:
+        """Whether a quick answer was all that it took."""
+        if self._fast is None or isinstance(frame, Fault):
+            return False
+        quick = self._fast.answer(frame, self._agreed, self._in_flight)
+        if quick is not None:
+            self.write(quick)
+        return quick is not None
 
     async def _wait_for_room(self) -> None:
         await asyncio.sleep(0)  # one turn for everybody else
@@ -284,14 +296,3 @@ class Outbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def hung_up(transport: asyncio.BaseTransport) -> bool:
-    """Whether nobody is at the other end any more, as far as the system can tell without writing."""
-    pair = transport.get_extra_info("descriptors")
-    socket = transport.get_extra_info("socket")
-    if transport.is_closing() or (pair is None and socket is None):
-        return transport.is_closing()
-    look = select.poll()
-    look.register(pair[1] if pair is not None else socket.fileno(), 0)
-    return bool(look.poll(0))  # only that it hung up, or failed

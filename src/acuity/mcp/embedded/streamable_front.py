@@ -21,10 +21,11 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from acuity.mcp.embedded.agreed import Agreed
-from acuity.mcp.embedded.fast import METHOD, FastAnswers
+from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.inline import InlineReplies
 from acuity.mcp.embedded.quick_posts import Answer
+from acuity.mcp.embedded.shapes import METHOD
 from acuity.mcp.transports.http_body import CheckedBody, checked_message
 from acuity.mcp.transports.sessions import Sessions
 from acuity.mcp.transports.streamable import PATH

@@ -51,6 +51,7 @@ _PROVIDED: Final = record(
         "name": text("As model files have it."),
         "key": text("As reports have it; options with in_name add to it."),
         "debug": flag("Whether it comes only with debug=true."),
+        "only_with": or_null(text("The option that has to be true for it; null: it always comes.")),
     }
 )
 
@@ -58,10 +59,11 @@ _OPTION: Final = record(
     {
         "name": text(),
         "alias": or_null(text("How it appears in the names of features.")),
-        "type": {**text(), "enum": ["bool", "int", "float"]},
-        "default": {"type": ["number", "boolean"]},
-        "min": or_null(number()),
-        "max": or_null(number()),
+        "type": {**text(), "enum": ["bool", "int", "float", "text"]},
+        "default": {"type": ["number", "boolean", "string"]},
+        "min": or_null(number("Null also where there is no limit.")),
+        "max": or_null(number("Null also where there is no limit.")),
+        "choices": or_null(array(text(), "What a text can be; null: anything.")),
         "in_name": flag("Whether a value other than the default adds to the names of features."),
         "help": text(),
     }

@@ -22,7 +22,8 @@ The model files of this server, by name, with their path, format and size, and w
 score with them (`usable`). Call it before scoring with anything but the default, or when a model was not \
 found. Score with a model by passing model="version=NAME" to vmaf_score or vmaf_score_encoded. As a rule: \
 vmaf_v0.6.1 for up to 1080p, vmaf_4k_v0.6.1 for 2160p, the neg model to compare encoders that may \
-sharpen. describe_model tells what one of them is meant for."""
+sharpen; the vmaf_v1 models are the generation of 2026, each for a display and a distance. \
+describe_model tells what one of them is meant for."""
 
 _DESCRIBE: Final = """\
 What a model is: the features it reads and their options, its type, the range of its scores, what it is \

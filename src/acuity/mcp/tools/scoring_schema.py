@@ -46,7 +46,8 @@ _GEOMETRY: Final[dict[str, Any]] = {
 _PAIRING: Final = {
     "scale": "Distorted video of another size: auto scales it to the reference's size if one of the two is a "
     "container and refuses otherwise, never refuses, force always scales.",
-    "convert": "Other bit depth, chroma layout or range: auto, never or force, as with scale.",
+    "convert": "Other bit depth, chroma layout or range: auto, never or force, as with scale; depth "
+    "is auto, and takes raw video to the greater bit depth too.",
     "rate": "Other frame rate: refuse, match (leave out frames of the faster one, for whole ratios), or "
     "by-index (frame n against frame n whatever the times say).",
     "vfr": "Variable frame rate: by-time needs the same times in both videos, by-index ignores times.",

@@ -58,8 +58,11 @@ class Lines:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        self._buffer += data
         frames: list[Frame] = []
+        if not self.waiting and data.find(b"\n") == len(data) - 1:  # one whole line, as most often
+            self._finish(data, frames)
+            return frames
+        self._buffer += data
         start = 0
         while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
             self._finish(bytes(self._buffer[start:end]), frames)

@@ -1,0 +1,72 @@
+// Banding of a picture: its scales, and the mean of the strongest contrasts of each.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "cambi/table.h"
+
+namespace acuity {
+
+constexpr int kCambiScales = 5;
+
+// A step between values that can be seen, for the lower of both values from `lowest` to `highest`.
+struct CambiStep {
+    float weight;
+    int lowest, highest;
+};
+
+// What doesn't depend on the picture. A step that can be seen from one value can be seen from it if larger.
+class CambiTables {
+  public:
+    explicit CambiTables(const std::vector<CambiStep>& steps);
+    CambiLevels levels() const;
+
+  private:
+    int base_, count_;
+    std::vector<std::uint8_t> first_;
+    std::vector<float> weights_, inverse_;
+};
+
+struct CambiOptions {
+    int width, height;  // the picture is judged at
+    int window;         // odd, at most kCambiMaxWindow
+    bool smooth, halve;
+    double share;       // of samples, those with the strongest contrasts, that count
+    bool heatmaps;
+};
+
+class Cambi {
+  public:
+    // Pictures have `width` and `height`.
+    Cambi(std::shared_ptr<Workspace> workspace, const CambiKernels& kernels, int width, int height,
+          const CambiOptions& options, const std::vector<CambiStep>& steps);
+
+    struct Heatmap {
+        std::uint16_t* data;
+        std::ptrdiff_t stride;  // in samples
+    };
+    using Heatmaps = std::array<Heatmap, kCambiScales>;
+
+    // Columns and rows of a scale.
+    std::pair<int, int> size(int scale) const { return sizes_[static_cast<std::size_t>(scale)]; }
+
+    // The score; contrasts are drawn where there is a place for them.
+    double run(const Plane& picture, const Heatmaps* heatmaps) const;
+
+  private:
+    struct Memory;
+    Memory carve(Carver carver) const;
+    double pool(const CambiScale& scale, const Memory& memory) const;
+    void draw(const CambiScale& scale, const Memory& memory, const Heatmap& out) const;
+
+    std::shared_ptr<Workspace> workspace_;
+    const CambiKernels& kernels_;
+    CambiOptions options_;
+    CambiTables tables_;
+    std::vector<std::int32_t> columns_, rows_;  // empty: pictures have the size they are judged at
+    std::array<std::pair<int, int>, kCambiScales> sizes_;
+};
+
+}  // namespace acuity

@@ -1,0 +1,94 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
+
+#include "binding.h"
+#include "cambi/cambi.h"
+
+namespace acuity {
+
+namespace {
+
+using Image = nb::ndarray<std::uint16_t, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+using Judged = std::tuple<int, int, int>;            // width, height, window
+using Step = std::tuple<double, int, int>;           // weight, lowest, highest
+using Memory = std::shared_ptr<Workspace>;
+
+Cambi make(const Memory& workspace, const CambiKernels& kernels, const Shape& shape, const Judged& judged, bool smooth,
+           bool halve, double share, const std::vector<Step>& steps, bool heatmaps) {
+    const auto [width, height, window] = judged;
+    if (width < 1 || height < 1 || width > 65536 || height > 65536)
+        throw nb::value_error("pictures can be judged at 1 to 65536 samples a side");
+    if (window < 1 || window % 2 == 0 || window > kCambiMaxWindow)
+        throw nb::value_error("the window must be odd and not larger than 65");
+    const auto size = static_cast<unsigned>(steps.size());
+    if (size == 0 || size > kCambiMaxSteps || (size & (size - 1)) != 0)
+        throw nb::value_error("the number of steps must be a power of two up to 32");
+    std::vector<CambiStep> all;
+    for (const auto& [weight, lowest, highest] : steps) all.push_back({static_cast<float>(weight), lowest, highest});
+    return {workspace, kernels, shape.width, shape.height, {width, height, window, smooth, halve, share, heatmaps}, all};
+}
+
+class PyCambi {
+  public:
+    PyCambi(const Memory& workspace, int width, int height, int depth, const Judged& judged,
+            const std::optional<Judged>& source, bool smooth, bool halve, double share, const std::vector<Step>& steps,
+            bool heatmaps, const std::string& instruction_set)
+        : shape_("cambi", 1, width, height, depth), heatmaps_(heatmaps) {
+        const CambiKernels& kernels = *select_kernels(instruction_set).cambi;
+        cambis_.push_back(make(workspace, kernels, shape_, judged, smooth, halve, share, steps, heatmaps));
+        if (source.has_value())
+            cambis_.push_back(make(workspace, kernels, shape_, *source, smooth, halve, share, steps, false));
+    }
+
+    std::vector<double> run(const Array& ref, const Array& dis, const std::vector<Image>& heatmaps) const {
+        const Plane r = shape_.plane(ref), d = shape_.plane(dis);
+        Cambi::Heatmaps places;
+        const bool drawn = to_places(heatmaps, places);
+        nb::gil_scoped_release released;
+        std::vector<double> scores = {cambis_[0].run(d, drawn ? &places : nullptr)};
+        if (cambis_.size() > 1) scores.push_back(cambis_[1].run(r, nullptr));
+        return scores;
+    }
+
+    std::vector<std::pair<int, int>> sizes() const {
+        std::vector<std::pair<int, int>> all;
+        for (int s = 0; s < kCambiScales; ++s) all.push_back(cambis_[0].size(s));
+        return all;
+    }
+
+  private:
+    bool to_places(const std::vector<Image>& heatmaps, Cambi::Heatmaps& out) const {
+        if (heatmaps.empty() && !heatmaps_) return false;
+        if (heatmaps.size() != kCambiScales || !heatmaps_) throw nb::value_error("there are heatmaps of five scales");
+        for (int s = 0; s < kCambiScales; ++s) {
+            const auto [width, height] = cambis_[0].size(s);
+            const Image& image = heatmaps[static_cast<std::size_t>(s)];
+            if (image.shape(1) != static_cast<std::size_t>(width) || image.shape(0) != static_cast<std::size_t>(height))
+                throw nb::value_error("a heatmap does not have its scale's size");
+            out[static_cast<std::size_t>(s)] = {image.data(), width};
+        }
+        return true;
+    }
+
+    Shape shape_;
+    bool heatmaps_;
+    std::vector<Cambi> cambis_;  // of the distorted picture, and of the reference where it is wanted
+};
+
+}  // namespace
+
+void bind_cambi(nb::module_& m) {
+    nb::class_<PyCambi>(m, "Cambi")
+        .def(nb::init<const Memory&, int, int, int, const Judged&, const std::optional<Judged>&, bool, bool, double,
+                      const std::vector<Step>&, bool, const std::string&>(),
+             "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "judged"_a, "source"_a.none(), "smooth"_a,
+             "halve"_a, "share"_a, "steps"_a, "heatmaps"_a = false, "instruction_set"_a = "")
+        .def_prop_ro("sizes", &PyCambi::sizes)
+        .def("run", &PyCambi::run, "ref"_a, "dis"_a, "heatmaps"_a);
+    m.attr("CAMBI_MAX_WINDOW") = kCambiMaxWindow;
+}
+
+}  // namespace acuity

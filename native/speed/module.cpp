@@ -1,0 +1,72 @@
+#include "binding.h"
+#include <nanobind/stl/tuple.h>
+
+#include "speed/speed.h"
+
+namespace acuity {
+
+namespace {
+
+using Settings = std::vector<std::tuple<double, double, int>>;  // sigma_nn, nn_floor, weight_var_mode
+
+std::vector<Speed::Weighing> weighings(const Settings& settings) {
+    std::vector<Speed::Weighing> all;
+    for (const auto& [sigma_nn, nn_floor, mode] : settings)
+        all.push_back({static_cast<float>(sigma_nn), static_cast<float>(nn_floor), mode});
+    return all;
+}
+
+// Either extractor: planes of one size, compared.
+class PySpeed {
+  public:
+    PySpeed(std::shared_ptr<Workspace> workspace, int width, int height, int depth, double kernelscale,
+            double prescale, std::string prescale_method, const Settings& settings, const std::string& instruction_set)
+        : shape_("speed", 1, width, height, depth),
+          speed_(std::move(workspace), select_kernels(instruction_set), width, height,
+                 {kernelscale, prescale, std::move(prescale_method)}, weighings(settings)) {}
+
+    using Scores = std::vector<std::vector<double>>;
+
+    Scores chroma(const Array& ref_u, const Array& ref_v, const Array& dis_u, const Array& dis_v) const {
+        const SpeedSource sources[] = {source(ref_u), source(ref_v), source(dis_u), source(dis_v)};
+        nb::gil_scoped_release released;
+        const Speed::Result u = speed_.run(sources[0], sources[2]), v = speed_.run(sources[1], sources[3]);
+        Scores scores;
+        for (std::size_t i = 0; i < u.scores.size(); ++i) {
+            // A plane that can't be described, a flat one for instance, has no say.
+            float both = static_cast<float>(static_cast<double>(u.scores[i] + v.scores[i]) / 2.0);
+            if (u.unstable != v.unstable) both = u.unstable ? v.scores[i] : u.scores[i];
+            scores.push_back({u.scores[i], v.scores[i], both});
+        }
+        return scores;
+    }
+
+    std::vector<double> change(const Array& ref_before, const Array& ref, const Array& dis_before,
+                               const Array& dis) const {
+        const SpeedSource r = {shape_.plane(ref_before), shape_.plane(ref)};
+        const SpeedSource d = {shape_.plane(dis_before), shape_.plane(dis)};
+        nb::gil_scoped_release released;
+        const Speed::Result result = speed_.run(r, d);
+        return {result.scores.begin(), result.scores.end()};
+    }
+
+  private:
+    SpeedSource source(const Array& array) const { return {shape_.plane(array), {}}; }
+
+    Shape shape_;
+    Speed speed_;
+};
+
+}  // namespace
+
+void bind_speed(nb::module_& m) {
+    nb::class_<PySpeed>(m, "Speed")
+        .def(nb::init<std::shared_ptr<Workspace>, int, int, int, double, double, std::string, const Settings&,
+                      const std::string&>(),
+             "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "kernelscale"_a, "prescale"_a,
+             "prescale_method"_a, "settings"_a, "instruction_set"_a = "")
+        .def("chroma", &PySpeed::chroma, "ref_u"_a, "ref_v"_a, "dis_u"_a, "dis_v"_a)
+        .def("change", &PySpeed::change, "ref_before"_a, "ref"_a, "dis_before"_a, "dis"_a);
+}
+
+}  // namespace acuity

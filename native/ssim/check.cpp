@@ -1,0 +1,88 @@
+#include <bit>
+
+#include "check/check.h"
+#include "ssim/table.h"
+
+namespace acuity::check {
+
+namespace {
+
+// Exactly as much as the kernels ask for, so that a sanitizer sees a write past it.
+class Scratch {
+  public:
+    Scratch(const SsimKernels& kernels, int width) { memory_.reserve(kernels.scratch_bytes(width)); }
+    void* block() const { return memory_.block(); }
+
+  private:
+    Workspace memory_;
+};
+
+void list(const Grid<float>& grid, int width, int height, Integers* out) {
+    if (out == nullptr) return;
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x) out->push_back(std::bit_cast<std::uint32_t>(grid.data[y * grid.stride + x]));
+}
+
+void check_statistic(Session& session, const Plane& ref, const Plane& dis, const std::string& what) {
+    session.run("ssim_statistic", what, ref.width, ref.height, [&](const Kernels& t, void*, Integers* out) {
+        SsimSums sums;
+        t.ssim->statistic(ref, dis, Scratch(*t.ssim, ref.width).block(), sums);
+        if (out == nullptr) return;
+        for (double sum : {sums.luminance, sums.contrast, sums.structure, sums.ssim})
+            out->push_back(std::bit_cast<std::uint64_t>(sum));
+    });
+}
+
+void check_halve(Session& session, const Plane& in, const std::string& what) {
+    const int width = shrunk(in.width, 2), height = shrunk(in.height, 2);
+    session.run("ssim_halve", what, in.width, in.height, [&](const Kernels& t, void*, Integers* out) {
+        const OwnedGrid<float> to(width, height);
+        t.ssim->halve(in, Scratch(*t.ssim, in.width).block(), to.grid.data, to.grid.stride);
+        list(to.grid, width, height, out);
+    });
+}
+
+void check_shrink(Session& session, const Plane& in, int factor, const std::string& what) {
+    const int width = shrunk(in.width, factor), height = shrunk(in.height, factor);
+    const std::string by = " by " + std::to_string(factor);
+    session.run("ssim_shrink", what + by, in.width, in.height, [&](const Kernels& t, void*, Integers* out) {
+        const OwnedGrid<float> to(width, height);
+        t.ssim->shrink(in, factor, Scratch(*t.ssim, in.width).block(), to.grid.data, to.grid.stride);
+        list(to.grid, width, height, out);
+    });
+}
+
+// What the pyramid goes on with: the picture halved by the plain kernel.
+Plane halved(const Plane& in, const OwnedGrid<float>& to) {
+    int count = 0;
+    const SsimKernels& plain = *all_kernels(count)[count - 1]->ssim;
+    plain.halve(in, Scratch(plain, in.width).block(), to.grid.data, to.grid.stride);
+    return {to.grid.data, to.grid.stride_bytes(), shrunk(in.width, 2), shrunk(in.height, 2), kSingle};
+}
+
+void check_pair(Session& session, const Pair& pair) {
+    const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
+    const std::string what = std::to_string(ref.depth) + " bit, " + pair.pattern;
+    check_statistic(session, ref, dis, what);
+    check_halve(session, ref, what);
+    for (int factor : {2, 3, 4, 7, 10})
+        if (std::min(ref.width, ref.height) >= factor) check_shrink(session, ref, factor, what);
+    const int width = shrunk(ref.width, 2), height = shrunk(ref.height, 2);
+    if (std::min(width, height) < kWindow) return;
+    const OwnedGrid<float> ref_half(width, height), dis_half(width, height);
+    const Plane coarse = halved(ref, ref_half), other = halved(dis, dis_half);
+    check_statistic(session, coarse, other, what + ", halved");
+    check_halve(session, coarse, what + ", halved");
+}
+
+}  // namespace
+
+void check_ssim(Session& session) {
+    const Options& o = session.options;
+    if (o.bench) return check_pair(session, natural_pair(o.width, o.height, o.depth, session.random));
+    for (const Size& size : sizes(kWindow, o, session.random))
+        for (int depth : kDepths)
+            for (const Pair& pair : pairs(size.width, size.height, depth, session.random)) check_pair(session, pair);
+}
+
+}  // namespace acuity::check

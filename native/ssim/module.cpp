@@ -1,0 +1,68 @@
+#include "binding.h"
+#include "ssim/ssim.h"
+
+namespace acuity {
+
+namespace {
+
+class PySsim {
+  public:
+    PySsim(std::shared_ptr<Workspace> workspace, int width, int height, int depth, int factor,
+           const std::string& instruction_set)
+        : shape_("float_ssim", checked(width, height, factor), width, height, depth),
+          ssim_(std::move(workspace), select_kernels(instruction_set), width, height, factor) {}
+
+    std::vector<double> run(const Array& ref, const Array& dis) const {
+        const Plane r = shape_.plane(ref), d = shape_.plane(dis);
+        nb::gil_scoped_release released;
+        const SsimMeans mean = ssim_.run(r, d);
+        return {mean.ssim, mean.luminance, mean.contrast, mean.structure};
+    }
+
+  private:
+    // The smallest side, which only pictures that stay large enough may be below.
+    static int checked(int width, int height, int factor) {
+        if (factor < 1 || factor > kMaxFactor) throw nb::value_error("the factor must be 1 to 256");
+        const auto fits = [factor](int side) {
+            return side >= factor && (factor == 1 ? side : shrunk(side, factor)) >= Ssim::kMinSize;
+        };
+        return fits(width) && fits(height) ? 1 : Ssim::kMinSize * factor;
+    }
+
+    Shape shape_;
+    Ssim ssim_;
+};
+
+class PyMsSsim {
+  public:
+    PyMsSsim(std::shared_ptr<Workspace> workspace, int width, int height, int depth,
+             const std::string& instruction_set)
+        : shape_("float_ms_ssim", MsSsim::kMinSize, width, height, depth),
+          ssim_(std::move(workspace), select_kernels(instruction_set), width, height) {}
+
+    std::vector<double> run(const Array& ref, const Array& dis) const {
+        const Plane r = shape_.plane(ref), d = shape_.plane(dis);
+        nb::gil_scoped_release released;
+        return ssim_.run(r, d);
+    }
+
+  private:
+    Shape shape_;
+    MsSsim ssim_;
+};
+
+}  // namespace
+
+void bind_ssim(nb::module_& m) {
+    nb::class_<PySsim>(m, "FloatSsim")
+        .def(nb::init<std::shared_ptr<Workspace>, int, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
+             "height"_a, "depth"_a, nb::kw_only(), "factor"_a, "instruction_set"_a = "")
+        .def("run", &PySsim::run, "ref"_a, "dis"_a);
+
+    nb::class_<PyMsSsim>(m, "FloatMsSsim")
+        .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
+             "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
+        .def("run", &PyMsSsim::run, "ref"_a, "dis"_a);
+}
+
+}  // namespace acuity

@@ -1,0 +1,55 @@
+// Structural similarity of a picture pair, at one scale or at five.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ssim/table.h"
+#include "workspace.h"
+
+namespace acuity {
+
+// Means over all places.
+struct SsimMeans {
+    float luminance, contrast, structure, ssim;
+};
+
+class Ssim {
+  public:
+    static constexpr int kMinSize = kWindow;  // after shrinking
+
+    // Pictures are shrunk by the factor first.
+    Ssim(std::shared_ptr<Workspace> workspace, const Kernels& kernels, int width, int height, int factor);
+
+    SsimMeans run(const Plane& ref, const Plane& dis) const;
+
+  private:
+    struct Memory;
+    Memory carve(Carver carver) const;
+
+    std::shared_ptr<Workspace> workspace_;
+    const SsimKernels& kernels_;
+    int width_, factor_;
+    int shrunk_width_, shrunk_height_;
+};
+
+class MsSsim {
+  public:
+    static constexpr int kScales = 5;
+    static constexpr int kMinSize = kWindow << (kScales - 1);
+
+    MsSsim(std::shared_ptr<Workspace> workspace, const Kernels& kernels, int width, int height);
+
+    // The figure, then luminance at each scale, contrast at each, structure at each.
+    std::vector<double> run(const Plane& ref, const Plane& dis) const;
+
+  private:
+    struct Memory;
+    Memory carve(Carver carver) const;
+
+    std::shared_ptr<Workspace> workspace_;
+    const SsimKernels& kernels_;
+    int width_, height_;
+};
+
+}  // namespace acuity

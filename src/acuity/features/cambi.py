@@ -1,0 +1,275 @@
+"""Banding: steps in smooth places, where a gradient should be."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+import numpy as np
+
+from acuity.errors import FeatureError
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.heatmaps import HeatmapFolder
+from acuity.features.options import Option
+from acuity.features.visible_steps import EOTFS, visible_steps
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+_SMALLEST: Final = 216
+_LARGEST_WINDOW: Final = 65
+_ANTI_DITHER_BELOW: Final = 10  # bits
+_BANDING: Final = Feature("Cambi_feature_cambi_score", "cambi")
+# Their names are the same whatever the options are.
+_SOURCE: Final = Feature("cambi_source", "cambi_source", only_with="full_ref")
+_FULL_REFERENCE: Final = Feature("cambi_full_reference", "cambi_full_reference", only_with="full_ref")
+# Smallest picture that cambi_high_res_speedup halves, by its value.
+_SPEEDUPS: Final = {1080: 1920 * 1080, 1440: 2560 * 1440, 2160: 3840 * 2160}
+
+
+class Judged(NamedTuple):
+    """The size a picture is judged at, and the window that contrast is taken in."""
+
+    width: int
+    height: int
+    window: int
+
+
+class Cambi(Extractor):
+    name = "cambi"
+    summary = "banding of the distorted picture, and of the reference"
+    options = (
+        Option("cambi_max_val", "cmxv", "float", 1000.0, 0.0, 1000.0, help="largest figure"),
+        Option("enc_width", "encw", "int", 0, 180, 7680, help="width the video was encoded at; 0: as it is"),
+        Option("enc_height", "ench", "int", 0, 150, 7680, help="height it was encoded at; 0: as it is"),
+        Option(
+            "enc_bitdepth", "encbd", "int", 0, 6, 16, help="bits a sample it was encoded with; 0: as it is"
+        ),
+        Option(
+            "src_width", "srcw", "int", 0, 320, 7680, help="width of the source, for full_ref; 0: as it is"
+        ),
+        Option("src_height", "srch", "int", 0, 200, 4320, help="height of the source; 0: as it is"),
+        Option("window_size", "ws", "int", 65, 15, 127, help="window at 3840x2160; 65 is about a degree"),
+        Option("topk", "", "float", 0.6, 0.0001, 1.0, help="share of samples, the worst, that count"),
+        Option("cambi_topk", "ctpk", "float", 0.6, 0.0001, 1.0, help="the same, where topk isn't given"),
+        Option(
+            "tvi_threshold",
+            "tvit",
+            "float",
+            0.019,
+            0.0001,
+            1.0,
+            help="share of luminance a step must add to be seen",
+        ),
+        Option(
+            "cambi_vis_lum_threshold",
+            "vlt",
+            "float",
+            0.0,
+            0.0,
+            300.0,
+            help="luminance in cd/m² below which banding isn't seen",
+        ),
+        Option(
+            "max_log_contrast",
+            "mlc",
+            "int",
+            2,
+            0,
+            5,
+            help="largest step, as a power of two, at 10 bits: 2 is 4 levels, or 1 at 8 bits",
+        ),
+        Option(
+            "heatmaps_path",
+            "",
+            "text",
+            "",
+            named=False,
+            help="folder for an image of the contrasts of each frame and scale",
+        ),
+        Option(
+            "full_ref",
+            "",
+            "bool",
+            False,
+            named=False,
+            widens=True,
+            help="also judge the reference, and by how much the distorted picture is worse",
+        ),
+        Option("eotf", "", "text", "bt1886", choices=tuple(EOTFS), help="transfer function of the display"),
+        Option(
+            "cambi_eotf",
+            "ceot",
+            "text",
+            "bt1886",
+            choices=tuple(EOTFS),
+            help="the same; it counts where both are given",
+        ),
+        Option(
+            "cambi_high_res_speedup",
+            "hrs",
+            "int",
+            0,
+            0,
+            2160,
+            help="judge pictures of at least 1080, 1440 or 2160 lines at half size; 0: none",
+        ),
+    )
+    features = (_BANDING, _SOURCE, _FULL_REFERENCE)
+    min_size = 1  # of either side alone; see check_size
+    min_size_reason = "it needs a sample"
+
+    def key(self, feature: Feature) -> str:
+        return super().key(feature) if feature is _BANDING else feature.alias
+
+    def merge(self, other: Extractor) -> Extractor:
+        ours, theirs = self.text("heatmaps_path"), other.text("heatmaps_path")
+        if not ours or not theirs:  # drawing changes no figure
+            folder = {"heatmaps_path": ours or theirs}
+            self, other = (type(self)({**one.settings, **folder}) for one in (self, other))
+        return super(Cambi, self).merge(other)
+
+    def covers(self, other: Extractor) -> bool:
+        if self.identity == other.identity and not other.text("heatmaps_path"):
+            folder = {"heatmaps_path": self.settings["heatmaps_path"]}
+            other = type(self)({**other.settings, **folder})
+        return super().covers(other)
+
+    @property
+    def share(self) -> float:
+        """Of the samples, those that count. The older name of the option comes first."""
+        topk = next(option for option in self.options if option.name == "topk")
+        return self.number("topk" if self.settings["topk"] != topk.default else "cambi_topk")
+
+    @property
+    def eotf(self) -> str:
+        """Here the newer name comes first."""
+        newer = next(option for option in self.options if option.name == "cambi_eotf")
+        return self.text("cambi_eotf" if self.settings["cambi_eotf"] != newer.default else "eotf")
+
+    @property
+    def sharing(self) -> Hashable:
+        work = (
+            *("enc_width", "enc_height", "enc_bitdepth", "src_width", "src_height", "window_size"),
+            *("tvi_threshold", "cambi_vis_lum_threshold", "max_log_contrast", "cambi_high_res_speedup"),
+        )
+        return (self.share, self.eotf, *(self.settings[name] for name in work))
+
+    def check_size(self, geometry: Geometry) -> None:
+        super().check_size(geometry)
+        encoded, source = self.encoded_size(geometry), self.source_size(geometry)
+        for what, (width, height) in (("pictures", encoded), ("sources", source)):
+            if max(width, height) < _SMALLEST:
+                raise FeatureError(
+                    f"{self.name} needs {what} with at least {_SMALLEST} samples on one side, because its "
+                    f"window shrinks with them, and these are {width}x{height}"
+                )
+        if (source[0] - encoded[0]) * (source[1] - encoded[1]) < 0:
+            raise FeatureError(
+                f"{self.name} can't compare a source of {source[0]}x{source[1]} with an encode of "
+                f"{encoded[0]}x{encoded[1]}: neither is larger on both sides, so check src_width, "
+                "src_height, enc_width and enc_height"
+            )
+        for size in (encoded, source):
+            if self.window(size, geometry) > _LARGEST_WINDOW:
+                raise FeatureError(self._too_large_a_window(size, geometry))
+
+    def _too_large_a_window(self, size: tuple[int, int], geometry: Geometry) -> str:
+        fitting = next(
+            given
+            for given in range(int(self.settings["window_size"]), -1, -1)
+            if self.window(size, geometry, given) <= _LARGEST_WINDOW
+        )
+        return (
+            f"{self.name} with window_size={self.settings['window_size']} takes a window of "
+            f"{self.window(size, geometry)} samples at {size[0]}x{size[1]}, and {_LARGEST_WINDOW} is the most: "
+            f"give window_size={fitting} or less, or cambi_high_res_speedup=1080"
+        )
+
+    def encoded_size(self, geometry: Geometry) -> tuple[int, int]:
+        """Pictures are never enlarged to it."""
+        width, height = int(self.settings["enc_width"]), int(self.settings["enc_height"])
+        if 0 < width <= geometry.width and 0 < height <= geometry.height:
+            return width, height
+        return geometry.width, geometry.height
+
+    def source_size(self, geometry: Geometry) -> tuple[int, int]:
+        width, height = int(self.settings["src_width"]), int(self.settings["src_height"])
+        return (width, height) if width and height else (geometry.width, geometry.height)
+
+    def halves(self, geometry: Geometry) -> bool:
+        """Whether the speed-up applies."""
+        width, height = self.encoded_size(geometry)
+        least = _SPEEDUPS.get(int(self.settings["cambi_high_res_speedup"]))
+        return least is not None and width * height >= least
+
+    def window(self, size: tuple[int, int], geometry: Geometry, given: int | None = None) -> int:
+        """The window at a size; what is given is meant for 3840x2160."""
+        window = int(self.settings["window_size"]) if given is None else given
+        window = window * sum(size) // 375 >> 4
+        if self.halves(geometry):
+            window = (window + 1) >> 1
+        return window | 1
+
+    def judged(self, size: tuple[int, int], geometry: Geometry) -> Judged:
+        return Judged(*size, self.window(size, geometry))
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> CambiRunner:
+        return CambiRunner(members, geometry, workspace, instruction_set)
+
+    def figures(self, score: float, source: float) -> list[float]:
+        """Figures in the order of `features`."""
+        largest = self.number("cambi_max_val")
+        return [min(figure, largest) for figure in (score, source, max(0.0, score - source))]
+
+
+class CambiRunner:
+    def __init__(
+        self, members: Sequence[Cambi], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> None:
+        from acuity import _native
+
+        first = members[0]
+        with_source = any(member.flag("full_ref") for member in members)
+        self._folders = [
+            HeatmapFolder(folder, member.key(_BANDING))
+            for member in members
+            if (folder := member.text("heatmaps_path"))
+        ]
+        self._native = _native.Cambi(
+            workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            judged=first.judged(first.encoded_size(geometry), geometry),
+            source=first.judged(first.source_size(geometry), geometry) if with_source else None,
+            smooth=(int(first.settings["enc_bitdepth"]) or geometry.depth) < _ANTI_DITHER_BELOW,
+            halve=first.halves(geometry),
+            share=first.share,
+            steps=visible_steps(
+                first.eotf,
+                first.number("tvi_threshold"),
+                first.number("cambi_vis_lum_threshold"),
+                1 << int(first.settings["max_log_contrast"]),
+            ),
+            heatmaps=bool(self._folders),
+            instruction_set=instruction_set,
+        )
+        self._heatmaps = [
+            np.zeros((height, width), np.uint16)
+            for width, height in (self._native.sizes if self._folders else ())
+        ]
+        self._members = [(member, member.keys(late=False)) for member in members]
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        score, *source = self._native.run(frame.ref.luma, frame.dis.luma, self._heatmaps)
+        for folder in self._folders:
+            folder.write(frame.index, self._heatmaps)
+        found: dict[str, float] = {}
+        for member, keys in self._members:
+            # Without the source only the first figure has a key.
+            found.update(zip(keys, member.figures(score, *(source or (0.0,))), strict=False))
+        return found

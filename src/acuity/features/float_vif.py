@@ -1,0 +1,151 @@
+"""Visual information fidelity, single precision: how much of the reference's detail is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+from acuity.errors import FeatureError
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.options import Option, OptionValue, show
+from acuity.features.scales import DEBUG, SCALES, debug_features
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+# What the arithmetic depends on besides the gain limit, of which one pass serves several.
+_SHARED: Final = (
+    "vif_kernelscale",
+    "vif_prescale",
+    "vif_prescale_method",
+    "vif_sigma_nsq",
+    "vif_skip_scale0",
+)
+
+
+class FloatVif(Extractor):
+    name = "float_vif"
+    summary = "visual information fidelity at four scales, single precision"
+    options = (
+        DEBUG,
+        Option(
+            "vif_enhn_gain_limit",
+            "egl",
+            "float",
+            100.0,
+            1.0,
+            100.0,
+            help="limit of enhancement gain; 1 allows none",
+        ),
+        Option(
+            "vif_kernelscale",
+            "ks",
+            "float",
+            1.0,
+            0.1,
+            4.0,
+            help="how much wider its windows are; only some values",
+        ),
+        Option("vif_prescale", "ps", "float", 1.0, 0.1, 4.0, help="how much larger pictures are made first"),
+        *(
+            Option(f"vif_scale{s}_min_val", f"s{s}miv", "float", 0.0, 0.0, 1.0, help=f"smallest vif_scale{s}")
+            for s in SCALES[1:]
+        ),
+        Option(
+            "vif_prescale_method",
+            "pm",
+            "text",
+            "nearest",
+            choices=("nearest", "bilinear", "bicubic", "lanczos4"),
+            help="how vif_prescale makes pictures",
+        ),
+        Option("vif_sigma_nsq", "snsq", "float", 2.0, 0.0, 5.0, help="variance of the eye's own noise"),
+        Option("vif_skip_scale0", "ssclz", "bool", False, help="leave scale 0 out"),
+    )
+    # In the order of the native outputs.
+    features = (
+        *(Feature(f"VMAF_feature_vif_scale{s}_score", f"vif_scale{s}") for s in SCALES),
+        *debug_features("vif"),
+    )
+    min_size = 16
+    min_size_reason = "its coarsest scale is an eighth and needs two samples to reflect"
+
+    def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
+        super().__init__(given)
+        if self.settings["vif_kernelscale"] != 1.0:
+            self._smallest()
+
+    def _smallest(self) -> int:
+        """The smallest side its windows can reflect; FeatureError for windows that there aren't."""
+        from acuity import _native
+
+        return _native.float_vif_min_size(self.number("vif_kernelscale"))
+
+    def check_size(self, geometry: Geometry) -> None:
+        scale = self.number("vif_prescale")
+        if scale == 1.0 and self.settings["vif_kernelscale"] == 1.0:
+            super().check_size(geometry)
+            return
+        smallest = self._smallest()
+        width, height = (int(side * scale + 0.5) for side in (geometry.width, geometry.height))
+        if min(width, height) < smallest:
+            raise FeatureError(
+                f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures of "
+                f"at least {smallest}x{smallest} samples, because its windows reflect at the edges of every "
+                f"scale, and these, made {show(scale)} times as large by vif_prescale, are {width}x{height}"
+            )
+
+    @property
+    def sharing(self) -> Hashable:
+        return tuple(self.settings[name] for name in _SHARED)
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> FloatVifRunner:
+        return FloatVifRunner(members, geometry, workspace, instruction_set)
+
+    def figures(self, values: Sequence[float]) -> list[float]:
+        """Figures in the order of `features`, from one gain limit's native output."""
+        found = list(values)
+        for scale in SCALES[1:]:
+            smallest = self.number(f"vif_scale{scale}_min_val")
+            found[scale] = found[scale] if found[scale] > smallest else smallest
+        return found
+
+
+class FloatVifRunner:
+    def __init__(
+        self, members: Sequence[FloatVif], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> None:
+        from acuity import _native
+
+        first = members[0]
+        gains = list(dict.fromkeys(member.number("vif_enhn_gain_limit") for member in members))
+        self._native = _native.FloatVif(
+            workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            kernel_scale=first.number("vif_kernelscale"),
+            prescale=first.number("vif_prescale"),
+            prescale_method=first.text("vif_prescale_method"),
+            sigma_nsq=first.number("vif_sigma_nsq"),
+            skip_scale0=first.flag("vif_skip_scale0"),
+            gains=gains,
+            instruction_set=instruction_set,
+        )
+        self._width = _native.FLOAT_VIF_OUTPUTS
+        # Each member, its keys, and where its figures start in the native output.
+        self._members = [
+            (member, member.keys(late=False), gains.index(member.number("vif_enhn_gain_limit")) * self._width)
+            for member in members
+        ]
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        values = self._native.run(frame.ref.luma, frame.dis.luma)
+        found: dict[str, float] = {}
+        for member, keys, start in self._members:
+            # Keys end where the debug features start, unless those are asked for.
+            found.update(zip(keys, member.figures(values[start : start + self._width]), strict=False))
+        return found

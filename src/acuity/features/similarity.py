@@ -1,0 +1,81 @@
+"""What the extractors of structural similarity have in common: their options, and figures in decibels."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from acuity.features.extractor import Extractor, Frame, Geometry
+from acuity.features.options import Option
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+    from acuity.video.picture import Samples
+
+OPTIONS: Final = (
+    Option(
+        "enable_lcs",
+        "",
+        "bool",
+        False,
+        named=False,
+        widens=True,
+        help="also give luminance, contrast and structure",
+    ),
+    Option("enable_db", "", "bool", False, named=False, help="give the figure in decibels"),
+    Option("clip_db", "", "bool", False, named=False, help="limit decibels, which have no end otherwise"),
+)
+
+
+class Kernel(Protocol):
+    """A native object that compares two pictures."""
+
+    def run(self, ref: Samples, dis: Samples) -> list[float]: ...
+
+
+class Similarity(Extractor):
+    """An extractor whose kernel gives the figure and then its terms, in the order of its features."""
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @abstractmethod
+    def kernel(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> Kernel:
+        """What computes it."""
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> SimilarityRunner:
+        (member,) = members  # none of its options is in a name, so there is one
+        return SimilarityRunner(member, geometry, member.kernel(geometry, workspace, instruction_set))
+
+    def limit(self, geometry: Geometry) -> float:
+        """The most decibels: those of pictures of which one sample is off by less than a step."""
+        if not self.flag("clip_db"):
+            return math.inf
+        peak = (1 << geometry.depth) - 1
+        return math.ceil(10.0 * math.log10(peak * peak / (0.5 / (geometry.width * geometry.height))))
+
+
+def decibels(figure: float, limit: float) -> float:
+    """How far a figure is from 1. One that isn't below, and one that is no number, is at the limit."""
+    distance = 1.0 - figure
+    return min(-10.0 * math.log10(distance), limit) if distance > 0.0 else limit
+
+
+class SimilarityRunner:
+    def __init__(self, member: Similarity, geometry: Geometry, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._keys = member.keys(late=False)
+        self._decibels = member.flag("enable_db")
+        self._limit = member.limit(geometry)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        values = self._kernel.run(frame.ref.luma, frame.dis.luma)
+        if self._decibels:
+            values[0] = decibels(values[0], self._limit)
+        return dict(zip(self._keys, values, strict=False))  # the terms may not be wanted

@@ -1,0 +1,121 @@
+"""What both SpEED extractors have in common: options, the smallest picture, and the native object."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from acuity.errors import FeatureError
+from acuity.features.extractor import Extractor
+from acuity.features.options import Option, OptionValue
+
+if TYPE_CHECKING:
+    from acuity._native import Speed, Workspace
+
+# Samples of a plane, once rescaled, along the side of one block: 5 samples that are 16 apart.
+BLOCK: Final = 80
+
+# The Gaussians are defined for these scales alone, and for what is close to them.
+KERNELSCALES: Final = (
+    *(1 / 2.25, 0.5, 2 / 3, 0.711111, 0.74074, 1.0, 1.06667, 1.111111, 3.5 / 3, 1.25, 4 / 3, 4.25 / 3),
+    *(1.4746, 1.5, 1.54, 1.6, 5 / 3, 2.0, 2.4, 3.0, 360 / 97),
+)
+_CLOSE: Final = 1e-3
+
+OPTIONS: Final = (
+    Option("speed_kernelscale", "ks", "float", 1.0, 0.1, 4.0, help="width of the filters, 1 being normal"),
+    Option("speed_prescale", "ps", "float", 1.0, 0.1, 4.0, help="rescale planes by this factor first"),
+    Option(
+        "speed_prescale_method",
+        "psm",
+        "text",
+        "nearest",
+        choices=("nearest", "bilinear", "bicubic", "lanczos4"),
+        help="how planes are rescaled",
+    ),
+    Option("speed_sigma_nn", "snn", "float", 0.29, 0.1, 2.0, help="standard deviation of neural noise"),
+    Option(
+        "speed_nn_floor",
+        "nnf",
+        "float",
+        0.0,
+        0.0,
+        1.0,
+        help="what is below neural noise, raised by this part of it, is not seen",
+    ),
+)
+
+
+class SpeedExtractor(Extractor):
+    """Either of the two."""
+
+    min_size = BLOCK
+    min_size_reason = "its blocks are 5 samples of a plane reduced 16 times"
+
+    def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
+        super().__init__(given)
+        kernelscale = self.number("speed_kernelscale")
+        if not any(abs(kernelscale - known) < _CLOSE for known in KERNELSCALES):
+            known_scales = ", ".join(f"{known:g}" for known in KERNELSCALES)
+            raise FeatureError(
+                f"{self.name}: speed_kernelscale cannot be {kernelscale:g}: it must be one of {known_scales}"
+            )
+
+    @property
+    def rescales(self) -> bool:
+        return abs(self.number("speed_prescale") - 1.0) >= _CLOSE
+
+    @property
+    def smallest_plane(self) -> int:
+        """The smallest side of a plane that holds a block."""
+        factor = self.number("speed_prescale")
+        smallest = 1
+        while min(int(smallest * factor + 0.5), smallest if not self.rescales else BLOCK) < BLOCK:
+            smallest += 1
+        return smallest
+
+    def too_small(self, what: str, needed: tuple[int, int], given: tuple[int, int]) -> FeatureError:
+        factor = f" with speed_prescale={self.number('speed_prescale'):g}" if self.rescales else ""
+        return FeatureError(
+            f"{self.name} needs {what} of at least {needed[0]}x{needed[1]} samples{factor}, because "
+            f"{self.min_size_reason}, and these are {given[0]}x{given[1]}"
+        )
+
+    @property
+    def reduction(self) -> Hashable:
+        """Equal for those that look at the same reduced planes."""
+        method = self.text("speed_prescale_method") if self.rescales else ""
+        return self.number("speed_kernelscale"), self.number("speed_prescale"), method
+
+    @property
+    def weighing(self) -> tuple[float, float, int]:
+        """What makes scores of the statistics of a plane: neural noise, its floor, and the mode."""
+        return self.number("speed_sigma_nn"), self.number("speed_nn_floor"), 0
+
+
+def weighings(members: Sequence[SpeedExtractor]) -> list[tuple[float, float, int]]:
+    """The distinct ones, those of the same noise together."""
+    return sorted({member.weighing for member in members})
+
+
+def native_speed(
+    members: Sequence[SpeedExtractor],
+    plane: tuple[int, int],
+    depth: int,
+    workspace: Workspace,
+    instruction_set: str,
+) -> Speed:
+    """What compares planes of that size; it gives a score, or scores, for each of the weighings."""
+    from acuity import _native
+
+    first = members[0]
+    return _native.Speed(
+        workspace,
+        *plane,
+        depth,
+        kernelscale=first.number("speed_kernelscale"),
+        prescale=first.number("speed_prescale"),
+        prescale_method=first.text("speed_prescale_method"),
+        settings=weighings(members),
+        instruction_set=instruction_set,
+    )

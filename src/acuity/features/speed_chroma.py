@@ -1,0 +1,82 @@
+"""SpEED of chroma: by how much the entropy of coarse blocks of both chroma planes differs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.features.options import Option
+from acuity.features.speed import OPTIONS, SpeedExtractor, native_speed, weighings
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+
+class SpeedChroma(SpeedExtractor):
+    name = "speed_chroma"
+    summary = "difference in entropy of the chroma planes"
+    options = (
+        *OPTIONS,
+        Option("speed_max_val", "mxv", "float", 1000.0, 0.0, 1000.0, help="largest figure"),
+        Option(
+            "speed_weight_var_mode",
+            "wvm",
+            "int",
+            0,
+            0,
+            6,
+            help="variances that weigh entropies: 0 each picture's own, 1 the reference's, 2 the distorted "
+            "one's, 3 their mean; 4 to 6: for the distorted picture 1/2, 1/4 or 3/4 of its own",
+        ),
+    )
+    features = tuple(
+        Feature(f"Speed_chroma_feature_speed_chroma_{planes}_score", f"speed_chroma_{planes}")
+        for planes in ("u", "v", "uv")
+    )
+    needs_chroma = True
+
+    def check_size(self, geometry: Geometry) -> None:
+        if geometry.chroma is None:
+            super().check_size(geometry)  # which says so
+            return
+        smallest = self.smallest_plane
+        if min(geometry.chroma) >= smallest:
+            return
+        whole = (geometry.width, geometry.height)
+        steps = [2 if plane < side else 1 for plane, side in zip(geometry.chroma, whole, strict=True)]
+        needed = (smallest * steps[0], smallest * steps[1])
+        raise self.too_small("pictures with this chroma format", needed, whole)
+
+    @property
+    def weighing(self) -> tuple[float, float, int]:
+        return *super().weighing[:2], int(self.number("speed_weight_var_mode"))
+
+    @property
+    def sharing(self) -> Hashable:
+        return self.reduction
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> SpeedChromaRunner:
+        return SpeedChromaRunner(members, geometry, workspace, instruction_set)
+
+
+class SpeedChromaRunner:
+    def __init__(
+        self, members: Sequence[SpeedChroma], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> None:
+        plane = geometry.chroma or (0, 0)
+        self._native = native_speed(members, plane, geometry.depth, workspace, instruction_set)
+        self._weighings = weighings(members)
+        self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        (_, ref_u, ref_v), (_, dis_u, dis_v) = frame.ref.planes, frame.dis.planes
+        scores = dict(zip(self._weighings, self._native.chroma(ref_u, ref_v, dis_u, dis_v), strict=True))
+        found: dict[str, float] = {}
+        for weighing, most, keys in self._members:
+            for key, score in zip(keys, scores[weighing], strict=True):
+                found[key] = score if score < most else most  # what is no number counts as large
+        return found

@@ -1,0 +1,85 @@
+"""SpEED of changes: by how much the entropy of coarse blocks of what changed in luma differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.features.options import Option
+from acuity.features.speed import OPTIONS, SpeedExtractor, native_speed, weighings
+
+if TYPE_CHECKING:
+    from acuity._native import Speed, Workspace
+
+
+class SpeedTemporal(SpeedExtractor):
+    name = "speed_temporal"
+    summary = "difference in entropy of what changes from frame to frame"
+    options = (
+        *OPTIONS,
+        Option(
+            "speed_max_val",
+            "mxv",
+            "float",
+            1000.0,
+            0.0,
+            1000.0,
+            help="figure of changes too even for the arithmetic; others are not limited",
+        ),
+        Option(
+            "speed_use_ref_diff",
+            "urd",
+            "bool",
+            False,
+            help="take the distorted picture's change towards the reference",
+        ),
+    )
+    features = (Feature("Speed_temporal_feature_speed_temporal_score", "speed_temporal"),)
+
+    def check_size(self, geometry: Geometry) -> None:
+        """Any size will do for a first frame, in which nothing has changed yet; see the runner."""
+
+    @property
+    def lookback(self) -> int:
+        return 1  # the frame before, also where subsampling leaves that one out
+
+    @property
+    def sharing(self) -> Hashable:
+        return self.reduction, self.flag("speed_use_ref_diff")
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> SpeedTemporalRunner:
+        return SpeedTemporalRunner(members, geometry, workspace, instruction_set)
+
+
+class SpeedTemporalRunner:
+    def __init__(
+        self, members: Sequence[SpeedTemporal], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> None:
+        self._size = geometry.width, geometry.height
+        self._first = members[0]
+        self._weighings = weighings(members)
+        self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
+        self._native: Speed | None = None
+        if min(self._size) >= self._first.smallest_plane:
+            self._native = native_speed(members, self._size, geometry.depth, workspace, instruction_set)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        if frame.index == 0:
+            return {key: 0.0 for *_, keys in self._members for key in keys}
+        if self._native is None:
+            smallest = self._first.smallest_plane
+            raise self._first.too_small("pictures", (smallest, smallest), self._size)
+        before = frame.before[0]
+        dis = frame.ref if self._first.flag("speed_use_ref_diff") else frame.dis
+        scores = self._native.change(before.ref.luma, frame.ref.luma, before.dis.luma, dis.luma)
+        found = dict(zip(self._weighings, scores, strict=True))
+        return {
+            key: found[weighing] if math.isfinite(found[weighing]) else most
+            for weighing, most, keys in self._members
+            for key in keys
+        }

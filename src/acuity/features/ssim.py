@@ -1,0 +1,45 @@
+"""Structural similarity, integer arithmetic.
+
+libvmaf has it in its source but not in its program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+
+class Ssim(Extractor):
+    name = "ssim"
+    summary = "structural similarity of luma, every sample's window counting"
+    options = ()
+    features = (Feature("ssim", "ssim"),)
+    min_size = 1
+    min_size_reason = "it needs a sample"
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> SsimRunner:
+        return SsimRunner(geometry, workspace, instruction_set)
+
+
+class SsimRunner:
+    def __init__(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> None:
+        from acuity import _native
+
+        self._native = _native.Ssim(
+            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+        )
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        return {"ssim": self._native.run(frame.ref.luma, frame.dis.luma)}

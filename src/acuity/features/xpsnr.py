@@ -1,0 +1,137 @@
+"""XPSNR: squared errors weighted by how well the picture hides them, as FFmpeg's xpsnr filter has it.
+
+Each frame's figures and those of the whole clip are the filter's own, infinity for equal planes included. The
+weighted figure is the usual one over the planes: four parts luma, one part of each chroma plane, as errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.options import Option
+from acuity.features.psnr import plane_samples
+
+if TYPE_CHECKING:
+    from acuity._native import Workspace
+
+_PLANES: Final = ("y", "u", "v")
+_WEIGHTS: Final = (4.0, 1.0, 1.0)
+_FAST: Final = 32  # frames a second from which on three pictures tell what moves
+
+
+class Xpsnr(Extractor):
+    name = "xpsnr"
+    summary = "PSNR weighted by what the eye sees, luma and chroma"
+    options = (
+        Option(
+            "frame_rate",
+            "fps",
+            "float",
+            30.0,
+            0.0,
+            1000.0,
+            named=False,
+            help="frames a second: from 32 on, motion is judged by three frames instead of two",
+        ),
+    )
+    features = (
+        *(Feature(f"xpsnr_{plane}", f"xpsnr_{plane}") for plane in _PLANES),
+        Feature("xpsnr_w", "xpsnr_w"),
+        *(Feature(f"xpsnr_root_{plane}", f"xpsnr_root_{plane}", hidden=True) for plane in _PLANES),
+    )
+    min_size = 1
+    min_size_reason = "it needs a sample"
+
+    @property
+    def fast(self) -> bool:
+        return self.number("frame_rate") >= _FAST
+
+    @property
+    def lookback(self) -> int:
+        return 2 if self.fast else 1
+
+    @property
+    def uses_chroma(self) -> bool:
+        return True
+
+    @property
+    def sharing(self) -> Hashable:
+        return None
+
+    @classmethod
+    def runner(
+        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
+    ) -> XpsnrRunner:
+        return XpsnrRunner(members, geometry, instruction_set)
+
+    def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
+        """What the filter prints at the end, and the weighted figure of it."""
+        found = {}
+        for plane, size in zip(_PLANES, signal_sizes(geometry), strict=False):
+            roots = columns.get(f"xpsnr_root_{plane}")
+            if roots is not None and len(roots):
+                found[f"axpsnr_{plane}"] = clip_figure(roots, size)
+        if found:
+            figures = list(found.values())
+            found["axpsnr_min"] = min(figures)
+            found["axpsnr_w"] = weighted(figures)
+        return found
+
+
+def signal_sizes(geometry: Geometry) -> list[int]:
+    """The square of the largest error everywhere, of each plane."""
+    peak = (1 << geometry.depth) - 1
+    return [samples * peak * peak for samples in plane_samples(geometry)]
+
+
+def decibels(root: float, size: int) -> float:
+    """Of the root of a weighted squared error; infinite where that is less than one."""
+    return 10.0 * math.log10(size / (root * root)) if root >= 1.0 else math.inf
+
+
+def clip_figure(roots: NDArray[np.float64], size: int) -> float:
+    """The mean of roots as decibels; of frames that are nearly all equal, the mean of their decibels."""
+    mean = float(roots.sum()) / len(roots)
+    if mean >= 1.0:
+        return decibels(mean, size)
+    return math.fsum(decibels(root, size) for root in roots.tolist()) / len(roots)
+
+
+def weighted(figures: Iterable[float]) -> float:
+    """Figures of the planes, averaged as the errors that they stand for; infinite if there are none."""
+    terms = [(weight, 10.0 ** (-figure / 10.0)) for weight, figure in zip(_WEIGHTS, figures, strict=False)]
+    error = sum(weight * term for weight, term in terms) / sum(weight for weight, _ in terms)
+    return -10.0 * math.log10(error) if error > 0.0 else math.inf
+
+
+class XpsnrRunner:
+    def __init__(self, members: Sequence[Xpsnr], geometry: Geometry, instruction_set: str) -> None:
+        from acuity import _native
+
+        (member,) = members  # none of its options is in a name, so there is one
+        self._lookback = member.lookback
+        self._sizes = signal_sizes(geometry)
+        self._native = _native.Xpsnr(
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            chroma=geometry.chroma or (0, 0),
+            fast=member.fast,
+            instruction_set=instruction_set,
+        )
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        before = [pair.ref.luma for pair in frame.before[: self._lookback]]
+        errors = self._native.run(list(frame.ref.planes), list(frame.dis.planes), before)
+        roots = [math.sqrt(error) for error in errors]
+        figures = [decibels(root, size) for root, size in zip(roots, self._sizes, strict=False)]
+        found = {f"xpsnr_{plane}": figure for plane, figure in zip(_PLANES, figures, strict=False)}
+        found["xpsnr_w"] = weighted(figures)
+        found |= {f"xpsnr_root_{plane}": root for plane, root in zip(_PLANES, roots, strict=False)}
+        return found

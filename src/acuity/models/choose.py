@@ -1,0 +1,80 @@
+"""Which model to score with where nobody names one: by the size of the pictures, or by how they are watched.
+
+What the makers of VMAF v1 say of its models: 1080p is watched from 3 times the height of the display, phones
+from 5, 4K from 1.5 (or, by consumers, from 3). Each has a variant for high frame rates, which here means
+about twice the usual 24 to 30.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal
+
+from acuity.errors import ModelError
+
+AUTO: Final = "auto"
+
+# The first line whose size the reference reaches; a 4K display is watched from nearer than a 1080p one.
+# These models read luma only: readers may leave chroma out before the choice is made.
+_MODEL_BY_SIZE: Final = ((3840, 2160, "vmaf_4k_v0.6.1"), (0, 0, "vmaf_v0.6.1"))
+
+_VERSION_1: Final = "vmaf_v1.0.16"
+# Frames a second: halfway between 30 and 50, the nearest rates that the two variants are made for.
+_HIGH_RATE: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Viewing:
+    """A way of watching that VMAF v1 has a model for."""
+
+    model: str  # how the names of its models end
+    display: str
+
+
+VIEWINGS: Final = {
+    "tv": Viewing("3d0h", "a 1080p television seen from 3 times its height"),
+    "phone": Viewing("5d0h", "a phone seen from 5 times the height of its display"),
+    "4k-tv": Viewing("1d5h_2160", "a 4K television seen from 1.5 times its height"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The model that 'auto' stands for, and why."""
+
+    model: str
+    by: Literal["resolution", "viewing"]
+    reason: str
+
+
+def model_for_size(width: int, height: int) -> str:
+    """The default model for pictures of that size."""
+    return next(name for w, h, name in _MODEL_BY_SIZE if width >= w or height >= h)
+
+
+def find_viewing(word: str) -> Viewing:
+    """The way of watching that a word names; ModelError lists them."""
+    if word not in VIEWINGS:
+        raise ModelError(f"viewing={word!r} is unknown: use one of {', '.join(VIEWINGS)}")
+    return VIEWINGS[word]
+
+
+def models_for_viewing(word: str) -> tuple[str, str]:
+    """The models of a way of watching: for usual frame rates, and for high ones."""
+    end = find_viewing(word).model
+    return f"{_VERSION_1}_{end}", f"{_VERSION_1}_hfr_{end}"
+
+
+def choose(width: int, height: int, rate: Fraction | None, viewing: str | None = None) -> Choice:
+    """The model for pictures of that size, shown so many times a second, watched so."""
+    if viewing is None:
+        name = model_for_size(width, height)
+        return Choice(name, "resolution", f"the default for pictures of {width}x{height}")
+    usual, fast = models_for_viewing(viewing)
+    if rate is None:
+        shown = "at an unknown frame rate, taken for a usual one"
+    else:
+        shown = f"at {float(rate):.6g} frames a second, a {'high' if rate >= _HIGH_RATE else 'usual'} rate"
+    reason = f"VMAF v1 for {find_viewing(viewing).display}, {shown}"
+    return Choice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)

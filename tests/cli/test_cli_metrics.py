@@ -1,0 +1,196 @@
+"""`acuity score --viewing` and `--metrics`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.features import EXTRACTORS
+from acuity.metrics import METRICS
+from acuity.models.choose import VIEWINGS, models_for_viewing
+from cli_helpers import FRAMES, moving, run_acuity, y4m
+from small_model import small_document
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def pair(clips: Path) -> list[str]:
+    return ["score", str(clips / "ref.y4m"), str(clips / "dis.y4m")]
+
+
+@pytest.fixture
+def fast(tmp_path: Path) -> list[str]:
+    """The same at 50 frames a second."""
+    for name, noise in (("ref", 0), ("dis", 25)):
+        (tmp_path / f"{name}.y4m").write_bytes(y4m(moving(noise=noise), rate="50:1"))
+    return ["score", str(tmp_path / "ref.y4m"), str(tmp_path / "dis.y4m")]
+
+
+@pytest.fixture
+def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small models under the names of the real ones, which need pictures larger than these."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for viewing in VIEWINGS:
+        for name in models_for_viewing(viewing):
+            (folder / f"{name}.json").write_text(json.dumps(small_document()))
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(folder))
+
+
+def document(capsys: Capture, *argv: str) -> dict[str, Any]:
+    ran = run_acuity(capsys, *argv, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    parsed: dict[str, Any] = json.loads(ran.out)
+    return parsed
+
+
+# ---- --viewing ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("version_1")
+def test_the_way_of_watching_chooses_the_model(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--viewing", "phone")
+    assert found["model"] == "vmaf_v1.0.16_5d0h"
+    assert found["model_chosen_by"] == "viewing"
+    assert found["model_reason"] == (
+        "VMAF v1 for a phone seen from 5 times the height of its display, at 25 frames a second, a usual rate"
+    )
+    ran = run_acuity(capsys, *pair, "--viewing", "phone")
+    assert "vmaf_v1.0.16_5d0h, scored at 8 bit" in ran.out
+    assert f"vmaf_v1.0.16_5d0h  {found['model_reason']}" in ran.err
+
+
+@pytest.mark.usefixtures("version_1")
+def test_the_frame_rate_chooses_too(capsys: Capture, fast: list[str]) -> None:
+    found = document(capsys, *fast, "--viewing", "tv")
+    assert found["model"] == "vmaf_v1.0.16_hfr_3d0h"
+    assert "50 frames a second" in found["model_reason"]
+
+
+@pytest.mark.usefixtures("version_1")
+def test_pictures_of_another_size_than_the_display_are_remarked(capsys: Capture, pair: list[str]) -> None:
+    notes = {note["code"]: note for note in document(capsys, *pair, "--viewing", "4k-tv")["notes"]}
+    assert notes["model-size"]["level"] == "warning"
+    assert "made for 4k and the pictures are 48x32" in notes["model-size"]["text"]
+
+
+@pytest.mark.usefixtures("version_1")
+def test_another_model_can_be_beside_the_chosen_one(capsys: Capture, pair: list[str]) -> None:
+    line = [*pair, "--viewing", "tv", "-m", "auto", "-m", "vmaf_v0.6.1:name=before"]
+    found = document(capsys, *line)
+    assert [(m["name"], m["label"]) for m in found["models"]] == [
+        ("vmaf", "vmaf_v1.0.16_3d0h"),
+        ("before", "vmaf_v0.6.1"),
+    ]
+    assert found["model"] == "vmaf_v1.0.16_3d0h"
+
+
+def test_the_depth_is_said_where_it_moves_the_figures(
+    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert document(capsys, *pair, "--feature", "psnr")["notes"] == []
+    monkeypatch.setattr(EXTRACTORS["psnr"], "name", "cambi")
+    (note,) = document(capsys, *pair, "--feature", "psnr")["notes"]
+    assert (note["level"], note["code"]) == ("info", "bit-depth-scored")
+    assert note["text"].startswith(
+        "scored at 8 bit (VMAF v1 is meant for 10 bit): cambi, and VMAF v1 with it"
+    )
+
+
+def test_a_named_model_leaves_nothing_to_choose(capsys: Capture, pair: list[str]) -> None:
+    ran = run_acuity(capsys, *pair, "--viewing", "tv", "-m", "vmaf_v0.6.1")
+    assert ran.code == 1
+    assert "--viewing: it chooses the model, and --model names one" in ran.err
+
+
+def test_an_unknown_way_of_watching(capsys: Capture, pair: list[str]) -> None:
+    ran = run_acuity(capsys, *pair, "--viewing", "cinema")
+    assert ran.code == 1
+    assert "invalid choice: 'cinema' (choose from" in ran.err
+    assert "4k-tv" in ran.err
+
+
+# ---- --metrics ------------------------------------------------------------------------------
+
+
+def test_metrics_come_in_one_table(capsys: Capture, pair: list[str]) -> None:
+    found = {m["name"]: m for m in document(capsys, *pair, "--metrics", "vmaf,psnr")["metrics"]}
+    table = run_acuity(capsys, *pair, "--metrics", "vmaf,psnr").out
+    head, vmaf, psnr = (line.split() for line in table.splitlines() if line.split()[:1] in NAMES)
+    assert head == ["metric", "mean", "harmonic", "worst", "5", "%", "worst"]
+    figures = ("mean", "harmonic_mean", "p5", "min")
+    values = [{**found["vmaf"], **found["vmaf"]["percentiles"]}[name] for name in figures]
+    assert vmaf == ["vmaf", *(f"{value:.2f}" for value in values), "higher", "is", "better"]
+    assert psnr[0] == "psnr"
+    assert psnr[1] == f"{found['psnr']['mean']:.2f}"
+    assert psnr[4:] == ["dB,", "higher", "is", "better"]  # no harmonic mean
+
+
+NAMES = (["metric"], ["vmaf"], ["psnr"])
+
+
+def test_the_document_has_every_metric(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--metrics", "psnr", "--metrics", "vmaf,psnr", "--pool", "p33")
+    psnr, vmaf = found["metrics"]
+    about = ["name", "key", "label", "unit", "better"]
+    assert list(psnr) == [*about, "clip", "min", "max", "mean", "harmonic_mean", "percentiles", "pools"]
+    assert (psnr["name"], psnr["key"], psnr["label"]) == ("psnr", "psnr_y", "psnr")
+    assert (psnr["unit"], psnr["better"], psnr["harmonic_mean"]) == ("dB", "higher", None)
+    assert psnr["mean"] == found["features"]["psnr_y"]["mean"]
+    assert (vmaf["key"], vmaf["label"], vmaf["unit"]) == ("vmaf", "vmaf_v0.6.1", None)
+    assert vmaf["mean"] == found["score"] == found["models"][0]["mean"]
+    assert vmaf["pools"] == found["models"][0]["pools"]
+    assert vmaf["percentiles"] == found["models"][0]["percentiles"]
+
+
+def test_without_vmaf_no_model_is_measured(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--metrics", "psnr", "--per-frame")
+    assert (found["score"], found["models"], found["model"]) == (None, [], None)
+    assert set(found["per_frame"]) == {"frame", "psnr_y", "psnr_cb", "psnr_cr"}
+    assert len(found["per_frame"]["psnr_y"]) == FRAMES
+    named = document(capsys, *pair, "--metrics", "psnr", "-m", "vmaf_v0.6.1neg")
+    assert [model["label"] for model in named["models"]] == ["vmaf_v0.6.1neg"]
+
+
+def test_the_chosen_model_counts_before_those_of_metrics(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--metrics", "vmaf-neg,vmaf")
+    assert [m["name"] for m in found["metrics"]] == ["vmaf-neg", "vmaf"]
+    assert [m["name"] for m in found["models"]] == ["vmaf", "vmaf_neg"]
+    assert found["score"] == found["metrics"][1]["mean"] > found["metrics"][0]["mean"]
+
+
+def test_quiet_prints_the_metrics_in_order(capsys: Capture, pair: list[str]) -> None:
+    psnr, vmaf = run_acuity(capsys, *pair, "-q", "--metrics", "psnr,vmaf").out.split()
+    assert float(psnr) < float(vmaf)
+    assert run_acuity(capsys, *pair, "-q").out.split() == [vmaf]
+
+
+def test_a_metric_may_have_a_figure_of_the_whole_clip_and_be_told_the_rate(
+    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = replace(METRICS["psnr"], feature="psnr=enable_apsnr=true", clip="apsnr_y", rate_option="min_sse")
+    monkeypatch.setitem(METRICS, "psnr", whole)  # type: ignore[arg-type]  # it is a dict
+    found = document(capsys, *pair, "--metrics", "psnr")
+    assert found["metrics"][0]["clip"] == pytest.approx(found["metrics"][0]["mean"], abs=0.1)
+    assert "whole clip" in run_acuity(capsys, *pair, "--metrics", "psnr").out
+    monkeypatch.setitem(METRICS, "psnr", replace(whole, rate_option="rate"))  # type: ignore[arg-type]
+    assert "psnr has no option 'rate'" in run_acuity(capsys, *pair, "--metrics", "psnr").err
+
+
+def test_metrics_and_features_of_one_extractor_must_agree(capsys: Capture, pair: list[str]) -> None:
+    ran = run_acuity(capsys, *pair, "--metrics", "psnr", "--feature", "psnr=reduced_hbd_peak=true")
+    assert ran.code == 1
+    assert "psnr is asked for with reduced_hbd_peak=true and with reduced_hbd_peak=false" in ran.err
+
+
+@pytest.mark.parametrize(("name", "words"), [("vmff", "did you mean 'vmaf'?"), ("", "unknown metric ''")])
+def test_unknown_metrics(capsys: Capture, pair: list[str], name: str, words: str) -> None:
+    ran = run_acuity(capsys, *pair, "--metrics", name)
+    assert ran.code == 1
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 1

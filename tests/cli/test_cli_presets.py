@@ -1,0 +1,124 @@
+"""Common test conditions: what the presets add, and in which order their figures come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acuity.cli.presets import PRESETS
+from acuity.cli.vmaf_options import parse
+from acuity.features import EXTRACTORS
+from acuity.measure import Measurement
+from acuity.models import load_model
+from cli_helpers import HEIGHT, WIDTH, run_vmaf
+from golden_figures import GOLDEN, GoldenRun, load_cases, needs_golden
+
+Capture = pytest.CaptureFixture[str]
+
+ANYTHING = ["-r", "a", "-d", "b"]
+
+
+@pytest.mark.parametrize("family", PRESETS)
+def test_presets_add_models_and_features_in_order(family: str) -> None:
+    for version, preset in PRESETS[family].items():
+        settings = parse([*ANYTHING, "--feature", "vif", f"--{family}", version])
+        assert settings.models == list(preset.models)
+        assert settings.features == ["vif", *preset.features]
+
+
+def test_what_the_presets_hold() -> None:
+    held = {
+        version: [feature.partition("=")[0] for feature in preset.features]
+        for version, preset in PRESETS["aom_ctc"].items()
+    }
+    first = ["psnr", "ciede", "float_ssim", "float_ms_ssim", "psnr_hvs"]
+    assert held == {
+        "v1.0": first,
+        "v2.0": first,
+        **{f"v{number}.0": [*first, "cambi"] for number in range(3, 8)},
+    }
+    assert "float_ssim=scale=1:enable_db=true:clip_db=true" in PRESETS["aom_ctc"]["v7.0"].features
+
+
+@pytest.mark.parametrize("family", PRESETS)
+def test_the_models_of_presets_are_installed(family: str) -> None:
+    for preset in PRESETS[family].values():
+        names = [load_model(model).name for model in preset.models]
+        assert names == ["vmaf", "vmaf_neg"]
+
+
+def preset_runs() -> list[GoldenRun]:
+    """One run of each preset, of those whose extractors are all here."""
+    runs = {r.name: r for case in load_cases().values() for r in case.runs.values() if r.exit == 0}
+    found = []
+    for name, run in runs.items():
+        if name.startswith("preset_"):
+            extractors = {feature.partition("=")[0] for feature in parse([*ANYTHING, *run.args]).features}
+            found += [run] if extractors <= set(EXTRACTORS) else []
+    return found
+
+
+@needs_golden
+@pytest.mark.parametrize("run", preset_runs(), ids=lambda run: run.name)
+def test_presets_give_libvmafs_figures_in_its_order(run: GoldenRun) -> None:
+    settings = parse([*ANYTHING, *run.args])
+    with Measurement() as measurement:
+        for model in settings.models:
+            measurement.add_model(model)
+        for feature in settings.features:
+            measurement.add_feature(feature)
+        scores = [name for model in measurement.models for name in model.output_names()]
+        assert [*measurement.features, *scores] == list(run.metrics)
+
+
+@needs_golden
+def test_a_made_model_is_the_one_of_the_file() -> None:
+    made, own = load_model("vmaf_4k_v0.6.1neg"), load_model(f"path={GOLDEN}/models/vmaf_4k_v0.6.1neg.json")
+    assert made.extractors() == [
+        (name, {option: str(value) for option, value in options.items()})
+        for name, options in own.extractors()
+    ]
+    assert made.feature_keys() == own.feature_keys()
+    rows = np.random.default_rng(3).random((20, 6))
+    assert (made.outputs(rows)["vmaf"] == own.outputs(rows)["vmaf"]).all()
+
+
+def test_the_later_presets_take_a_pair_to_one_depth() -> None:
+    common = {version: preset.common_bitdepth for version, preset in PRESETS["aom_ctc"].items()}
+    assert [version for version, both in common.items() if both] == ["v6.0", "v7.0"]
+    for version, both in common.items():
+        assert parse([*ANYTHING, "--aom_ctc", version]).common_bitdepth == both
+
+
+def deepened(source: Path, target: Path) -> Path:
+    """The same samples with two more bits, as Y4M."""
+    frames = np.frombuffer(source.read_bytes(), np.uint8).astype("<u2") << 2
+    parts = [b"FRAME\n" + frame.tobytes() for frame in frames.reshape(-1, WIDTH * HEIGHT * 3 // 2)]
+    target.write_bytes(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F25:1 Ip C420p10\n".encode() + b"".join(parts))
+    return target
+
+
+def test_a_pair_of_different_depths(
+    capsys: Capture, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples of the lesser depth are shifted up, where libvmaf 3.2 scores nonsense or fails."""
+    few = replace(PRESETS["aom_ctc"]["v6.0"], features=("psnr",))
+    monkeypatch.setitem(PRESETS["aom_ctc"], "v6.0", few)
+    monkeypatch.setitem(PRESETS["aom_ctc"], "v5.0", replace(few, common_bitdepth=False))
+    deep = {name: deepened(clips / f"{name}.yuv", tmp_path / f"{name}.y4m") for name in ("ref", "dis")}
+
+    def pooled(ref: Path, *options: str) -> object:
+        out = tmp_path / "out.json"
+        line = ["-r", str(ref), "-d", str(deep["dis"]), "-o", str(out), "--json", *options]
+        assert run_vmaf(capsys, *line).code == 0
+        return json.loads(out.read_text())["pooled_metrics"]
+
+    both = pooled(deep["ref"], "--aom_ctc", "v6.0")
+    assert pooled(clips / "ref.y4m", "--aom_ctc", "v6.0") == both
+    line = ["-r", str(clips / "ref.y4m"), "-d", str(deep["dis"]), "--aom_ctc"]
+    assert "bit depths do not match" in run_vmaf(capsys, *line, "v5.0").err
+    assert "bit depths do not match" in run_vmaf(capsys, *line, "v6.0", "--convert", "never").err

@@ -1,0 +1,39 @@
+"""Measuring made pictures, and comparing figures that were taken in single precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from acuity.measure import Measurement
+from acuity.video.picture import Picture
+
+Pairs = Sequence[tuple[Picture, Picture]]
+
+
+def run(
+    features: str | Sequence[str],
+    pairs: Pairs,
+    instruction_set: str | None = None,
+    threads: int = 1,
+    subsample: int = 1,
+) -> dict[str, list[float]]:
+    """Every column of a report, in its order."""
+    with Measurement(threads, subsample, instruction_set) as measurement:
+        for feature in [features] if isinstance(features, str) else features:
+            measurement.add_feature(feature)
+        for ref, dis in pairs:
+            measurement.add(ref, dis)
+        measurement.flush()
+        return {key: [float(v) for v in column] for key, column in measurement.results().columns.items()}
+
+
+def first_frame(feature: str, pairs: Pairs) -> dict[str, float]:
+    return {key: column[0] for key, column in run(feature, pairs[:1]).items()}
+
+
+def close(found: Sequence[float], expected: Sequence[float]) -> None:
+    """Sums are taken in libvmaf's own order, so that they agree to the last digit of single precision. Only
+    exp() and pow(), which make windows and roots, may differ by one between libraries."""
+    assert list(found) == pytest.approx(list(expected), rel=2e-7, abs=1e-9)

@@ -1,0 +1,100 @@
+"""Pictures that SpEED is tested with, made from integers alone, and measuring them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.measure import Measurement, Results
+from acuity.video.picture import Picture, PixelFormat, Samples
+
+Plane = NDArray[np.int64]
+# A sample of 16 bits by column, row, and a number that says which plane of which frame of which picture.
+Pattern = Callable[[Plane, Plane, int], Plane]
+
+_SUBSAMPLING: Final = {"400": (1, 1), "420": (2, 2), "422": (2, 1), "444": (1, 1)}
+FRAMES: Final = 2
+
+
+def scrambled(x: Plane, y: Plane, seed: int) -> Plane:
+    mixed = (x * 73856093) ^ (y * 19349663) ^ (seed * 83492791)
+    mixed = ((mixed ^ (mixed >> 13)) * 1540483477) & 0xFFFFFFFF
+    return (mixed ^ (mixed >> 15)) & 0xFFFF
+
+
+def tiles(x: Plane, y: Plane, seed: int) -> Plane:
+    """Squares of random grey, the same in both pictures, with noise."""
+    return (scrambled(x // 20, y // 20, seed // 2) * 3 + scrambled(x, y, seed)) // 4
+
+
+def gradient(x: Plane, y: Plane, seed: int) -> Plane:
+    return (x * 90 + y * 70 + seed * 50) % 65536
+
+
+def checkerboard(x: Plane, y: Plane, seed: int) -> Plane:
+    return (x + y + seed) % 2 * 65535
+
+
+def black_or_white(x: Plane, y: Plane, seed: int) -> Plane:
+    return 0 * x + seed % 2 * 65535
+
+
+def identical(x: Plane, y: Plane, seed: int) -> Plane:
+    return tiles(x, y, seed // 2 * 2)
+
+
+def one_flat_chroma_plane(x: Plane, y: Plane, seed: int) -> Plane:
+    return tiles(x, y, seed) if seed // 2 % 3 != 1 else 0 * x + 30000
+
+
+def one_flat_picture(x: Plane, y: Plane, seed: int) -> Plane:
+    return tiles(x, y, seed) if seed % 2 else 0 * x + 30000
+
+
+PATTERNS: Final[dict[str, Pattern]] = {
+    f.__name__: f
+    for f in (
+        scrambled,
+        tiles,
+        gradient,
+        checkerboard,
+        black_or_white,
+        identical,
+        one_flat_chroma_plane,
+        one_flat_picture,
+    )
+}
+
+
+def picture(
+    pattern: str, size: tuple[int, int], layout: str, depth: int, frame: int, *, worse: bool
+) -> Picture:
+    planes: list[Samples] = []
+    for number in range(1 if layout == "400" else 3):
+        across, down = _SUBSAMPLING[layout] if number else (1, 1)
+        y, x = np.mgrid[0 : -(-size[1] // down), 0 : -(-size[0] // across)]
+        samples = PATTERNS[pattern](x, y, (frame * 3 + number) * 2 + worse) >> (16 - depth)
+        planes.append(samples.astype(np.uint8) if depth == 8 else samples.astype(np.uint16))
+    return Picture(tuple(planes), PixelFormat(layout, depth))
+
+
+def measure(
+    pattern: str,
+    size: tuple[int, int],
+    layout: str,
+    depth: int,
+    *features: str,
+    frames: int = FRAMES,
+    **options: Any,
+) -> Results:
+    with Measurement(**{"threads": 1, **options}) as measurement:
+        for feature in features:
+            measurement.add_feature(feature)
+        for frame in range(frames):
+            pair = (picture(pattern, size, layout, depth, frame, worse=worse) for worse in (False, True))
+            measurement.add(*pair)
+        measurement.flush()
+        return measurement.results()

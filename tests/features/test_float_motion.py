@@ -1,0 +1,196 @@
+"""float_motion: libvmaf's figures for made pictures and every option, where they stand, what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acuity.errors import FeatureError
+from acuity.features.extractor import Geometry
+from acuity.features.float_motion import FloatMotion
+from float_figures import close, run
+from formula_pictures import made_pairs
+
+# motion of four frames, as libvmaf's plain path says: pattern, width, height, depth, subsampling.
+FIGURES = {
+    ("detail", 64, 48, 8, "420"): [0.0, 3.6669624, 3.4937439, 3.6077042],
+    ("identical", 64, 48, 8, "420"): [0.0, 3.6669624, 3.4937439, 3.6077042],
+    ("black against white", 64, 48, 8, "420"): [0.0, 0.0, 0.0, 0.0],
+    ("noise", 64, 48, 8, "420"): [0.0, 25.631533, 24.738493, 23.937258],
+    ("checkerboards", 64, 48, 8, "420"): [0.0, 0.13718794, 0.13718794, 0.13718794],
+    ("gradients", 64, 48, 8, "420"): [0.0, 1.0000001, 1.0000001, 1.0000001],
+    ("detail", 61, 47, 10, "444"): [0.0, 3.69595, 3.5208111, 3.6046731],
+    ("noise", 66, 35, 12, "422"): [0.0, 24.452955, 24.682758, 27.981863],
+    ("checkerboards", 34, 64, 16, "420"): [0.0, 0.13772365, 0.13772365, 0.13772365],
+    ("gradients", 40, 18, 16, "444"): [0.0, 1.0000002, 0.99999994, 1.0000001],
+    ("detail", 17, 17, 8, "444"): [0.0, 3.8141477, 3.7291822, 4.3042793],
+}
+
+# All figures of "detail", 64x48 4:2:0 at 8 bits, with options.
+OPTIONS = {
+    "motion_fps_weight=2.5": {
+        "motion2_mfw_2.5": [0.0, 8.7343597, 8.7343597, 9.0192604],
+        "motion_mfw_2.5": [0.0, 9.167406, 8.7343597, 9.0192604],
+        "motion3_mfw_2.5": [9.167406, 8.7343597, 8.7343597, 9.0192604],
+    },
+    "motion_blend_factor=0.3:motion_blend_offset=2": {
+        "motion2_mbf_0.3_mbo_2": [0.0, 3.4937439, 3.4937439, 3.6077042],
+        "motion_mbf_0.3_mbo_2": [0.0, 3.6669624, 3.4937439, 3.6077042],
+        "motion3_mbf_0.3_mbo_2": [2.5000887, 2.4481232, 2.4481232, 2.4823112],
+    },
+    "motion_blend_factor=0.3:motion_blend_offset=2:motion_max_val=3": {
+        "motion2_mbf_0.3_mbo_2_mmxv_3": [0.0, 3.0, 3.0, 3.0],
+        "motion_mbf_0.3_mbo_2_mmxv_3": [0.0, 3.0, 3.0, 3.0],
+        "motion3_mbf_0.3_mbo_2_mmxv_3": [2.5000887, 2.4481232, 2.4481232, 2.4823112],
+    },
+    "motion_add_scale1=true": {
+        "motion2_mdc": [0.0, 6.8980026, 6.8980026, 7.1238489],
+        "motion_mdc": [0.0, 7.2390766, 6.8980026, 7.1238489],
+        "motion3_mdc": [7.2390766, 6.8980026, 6.8980026, 7.1238489],
+    },
+    "motion_filter_size=1": {
+        "motion2_mfs_1": [0.0, 6.2014976, 6.1520181, 6.1520181],
+        "motion_mfs_1": [0.0, 6.2014976, 6.2122397, 6.1520181],
+        "motion3_mfs_1": [6.2014976, 6.2014976, 6.1520181, 6.1520181],
+    },
+    "motion_filter_size=3": {
+        "motion2_mfs_3": [0.0, 4.1253061, 4.1253061, 4.1816363],
+        "motion_mfs_3": [0.0, 4.2679405, 4.1253061, 4.1816363],
+        "motion3_mfs_3": [4.2679405, 4.1253061, 4.1253061, 4.1816363],
+    },
+    "motion_filter_size=8": {
+        "motion2_mfs_8": [0.0, 3.4937439, 3.4937439, 3.6077042],
+        "motion_mfs_8": [0.0, 3.6669624, 3.4937439, 3.6077042],
+        "motion3_mfs_8": [3.6669624, 3.4937439, 3.4937439, 3.6077042],
+    },
+    "motion_filter_size=3:motion_add_scale1=true": {
+        "motion2_mdc_mfs_3": [0.0, 7.8632383, 7.8632383, 7.949234],
+        "motion_mdc_mfs_3": [0.0, 8.147047, 7.8632383, 7.949234],
+        "motion3_mdc_mfs_3": [8.147047, 7.8632383, 7.8632383, 7.949234],
+    },
+    "motion_add_uv=true": {
+        "motion2_mau": [0.0, 10.534135, 10.474982, 10.474982],
+        "motion_mau": [0.0, 10.872041, 10.534135, 10.474982],
+        "motion3_mau": [10.872041, 10.534135, 10.474982, 10.474982],
+    },
+    "motion_add_uv=true:motion_filter_size=1": {
+        "motion2_mau_mfs_1": [0.0, 18.558268, 18.407226, 18.407226],
+        "motion_mau_mfs_1": [0.0, 18.558268, 18.729167, 18.407226],
+        "motion3_mau_mfs_1": [18.558268, 18.558268, 18.407226, 18.407226],
+    },
+    "motion_max_val=3.5": {
+        "motion2_mmxv_3.5": [0.0, 3.4937439, 3.4937439, 3.5],
+        "motion_mmxv_3.5": [0.0, 3.5, 3.4937439, 3.5],
+        "motion3_mmxv_3.5": [3.5, 3.4937439, 3.4937439, 3.5],
+    },
+}
+
+
+@pytest.mark.parametrize(("pattern", "width", "height", "depth", "subsampling"), FIGURES)
+def test_figures_are_libvmafs(
+    pattern: str, width: int, height: int, depth: int, subsampling: str, instruction_set: str
+) -> None:
+    pairs = made_pairs(pattern, width, height, depth, subsampling, 4)
+    found = run("float_motion", pairs, instruction_set)
+    assert list(found) == ["motion2", "motion", "motion3"]
+    motion = FIGURES[pattern, width, height, depth, subsampling]
+    close(found["motion"], motion)
+    close(found["motion2"], [0.0, *map(min, motion[1:], motion[2:]), motion[-1]])
+    close(found["motion3"], [motion[1], *found["motion2"][1:]])
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_do_what_libvmafs_do(options: str) -> None:
+    found = run(f"float_motion={options}", made_pairs("detail", frames=4))
+    assert list(found) == list(OPTIONS[options])
+    for key, figures in OPTIONS[options].items():
+        close(found[key], figures)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chroma_and_half_the_size_of_odd_pictures(threads: int, instruction_set: str) -> None:
+    """4:4:4 only: libvmaf takes rows of smaller chroma planes for closer than they are, and reads between."""
+    both = run(
+        "float_motion=motion_add_uv=true:motion_add_scale1=true",
+        made_pairs("detail", 61, 47, 10, "444", 3),
+        instruction_set,
+        threads,
+    )
+    close(both["motion_mdc_mau"], (0.0, 21.59152079, 21.31929827))
+    half = run(
+        "float_motion=motion_add_scale1=true",
+        made_pairs("noise", 61, 47, 12, "444", 3),
+        instruction_set,
+        threads,
+    )
+    close(half["motion_mdc"], (0.0, 46.64958191, 48.46739197))
+
+
+def test_smaller_chroma_planes_at_half_the_size_have_a_sensible_answer() -> None:
+    luma = run("float_motion=motion_add_scale1=true", made_pairs("detail", subsampling="400"))["motion_mdc"][
+        1
+    ]
+    found = {}
+    for subsampling in ("420", "422", "444"):
+        pairs = made_pairs("detail", subsampling=subsampling)
+        found[subsampling] = run("float_motion=motion_add_uv=true:motion_add_scale1=true", pairs)[
+            "motion_mdc_mau"
+        ][1]
+    # All planes move alike here.
+    assert found["420"] == pytest.approx(3 * luma, rel=0.1)
+    assert found["422"] == pytest.approx(found["444"], rel=0.1)
+
+
+def test_zeros_come_at_once_and_in_libvmafs_order() -> None:
+    found = run("float_motion=motion_force_zero=true", made_pairs("noise"))
+    assert list(found) == ["motion2_force_0", "motion3_force_0", "motion_force_0"]
+    assert all(figure == 0.0 for column in found.values() for figure in column)
+    assert FloatMotion({"motion_force_zero": True}).lookback == 0
+
+
+def test_motion_itself_can_be_left_out() -> None:
+    assert list(run("float_motion=debug=false", made_pairs("noise"))) == ["motion2", "motion3"]
+    merged = FloatMotion({"debug": False}).merge(FloatMotion())
+    assert merged.flag("debug")
+
+
+def test_motion2_stands_among_the_frames_own_figures() -> None:
+    """libvmaf knows it of the first frame at once, but motion3 only later."""
+    found = run(["float_motion", "float_vif"], made_pairs("detail"))
+    assert list(found) == ["motion2", "motion", *(f"vif_scale{scale}" for scale in range(4)), "motion3"]
+
+
+def test_one_frame_does_not_move() -> None:
+    assert run("float_motion", made_pairs("noise", frames=1)) == {
+        "motion2": [0.0],
+        "motion": [0.0],
+        "motion3": [0.0],
+    }
+
+
+def test_settings_share_a_pass() -> None:
+    options: list[dict[str, Any]] = [{}, {"motion_fps_weight": 2.0}, {"motion_max_val": 3.0}]
+    assert len({FloatMotion(given).sharing for given in options}) == 1
+    # Sizes that libvmaf has no blur of its own for are the default one.
+    assert FloatMotion({"motion_filter_size": 7}).sharing == FloatMotion().sharing
+    apart = [{"motion_filter_size": 3}, {"motion_add_uv": True}, {"motion_add_scale1": True}]
+    assert all(FloatMotion(given).sharing != FloatMotion().sharing for given in apart)
+
+
+def test_frames_that_subsampling_leaves_out_count() -> None:
+    pairs = made_pairs("detail", frames=4)
+    every, second = run("float_motion", pairs), run("float_motion", pairs, subsample=2)
+    assert {key: column[::2] for key, column in every.items()} == second
+
+
+def test_chroma_is_wanted_only_where_it_counts() -> None:
+    luma = Geometry(64, 48, 8)
+    FloatMotion().check_size(luma)
+    assert not FloatMotion().uses_chroma
+    colour = FloatMotion({"motion_add_uv": True})
+    assert colour.uses_chroma
+    with pytest.raises(FeatureError, match=r"motion_add_uv needs chroma, and these pictures are luma alone"):
+        colour.check_size(luma)
+    with pytest.raises(FeatureError, match=r"chroma planes of at least 3x3 samples, because .* are 2x2"):
+        colour.check_size(Geometry(4, 4, 8, (2, 2)))

@@ -1,0 +1,200 @@
+"""SpEED: libvmaf's figures, whatever the pictures, options, threads and instruction set; and refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from acuity.errors import AcuityError, FeatureError
+from acuity.features import OptionValue, feature_key, get_extractor
+from acuity.features.extractor import Geometry
+from acuity.features.speed import KERNELSCALES
+from speed_figures import FIGURES, Case
+from speed_pictures import PATTERNS, measure
+
+IDS = [f"{pattern}-{layout}-{depth}-{feature}" for pattern, _, layout, depth, feature, _ in FIGURES]
+
+
+def last_figures(case: Case, **options: Any) -> tuple[float, ...]:
+    pattern, size, layout, depth, feature, _ = case
+    columns = measure(pattern, size, layout, depth, feature, **options).columns
+    return tuple(float(column[-1]) for column in columns.values())
+
+
+@pytest.mark.parametrize("case", FIGURES, ids=IDS)
+def test_figures_are_those_of_libvmaf(case: Case) -> None:
+    assert last_figures(case) == case[-1]
+
+
+@pytest.mark.parametrize("case", [FIGURES[0], FIGURES[3]], ids=["chroma", "temporal"])
+def test_every_instruction_set_gives_them(case: Case, instruction_set: str) -> None:
+    assert last_figures(case, instruction_set=instruction_set) == case[-1]
+
+
+@pytest.mark.parametrize("case", [FIGURES[0], FIGURES[3]], ids=["chroma", "temporal"])
+def test_any_number_of_threads_gives_them(case: Case) -> None:
+    assert last_figures(case, threads=3) == case[-1]
+
+
+def test_all_patterns_have_figures() -> None:
+    for feature in ("speed_chroma", "speed_temporal"):
+        assert {pattern for pattern, *_, name, _ in FIGURES if name == feature} == set(PATTERNS)
+    assert all(math.isfinite(figure) for *_, figures in FIGURES for figure in figures)
+
+
+def test_nothing_has_changed_in_the_first_frame() -> None:
+    figures = measure("tiles", (240, 208), "400", 8, "speed_temporal").columns["speed_temporal"]
+    assert figures[0] == 0.0 < figures[1]
+
+
+def test_frames_that_are_left_out_are_still_compared_with() -> None:
+    whole = measure("tiles", (240, 208), "400", 8, "speed_temporal", frames=5)
+    some = measure("tiles", (240, 208), "400", 8, "speed_temporal", frames=5, subsample=2)
+    assert list(some.frames) == [0, 2, 4]
+    assert list(some.columns["speed_temporal"]) == list(whole.columns["speed_temporal"][::2])
+
+
+def test_settings_in_one_run_are_those_of_runs_of_their_own() -> None:
+    """They share planes, and statistics, and some of them entropies."""
+    features = [
+        "speed_chroma",
+        "speed_chroma=speed_sigma_nn=0.19",
+        "speed_chroma=speed_sigma_nn=0.19:speed_nn_floor=0.1:speed_weight_var_mode=5:speed_max_val=3",
+        "speed_chroma=speed_kernelscale=1.5",
+        "speed_chroma=speed_prescale=1.25:speed_prescale_method=bicubic",
+        "speed_temporal",
+        "speed_temporal=speed_use_ref_diff=true",
+        "speed_temporal=speed_sigma_nn=1.0",
+    ]
+    together = measure("tiles", (240, 208), "444", 8, *features).columns
+    alone: dict[str, list[float]] = {}
+    for feature in features:
+        columns = measure("tiles", (240, 208), "444", 8, feature).columns
+        alone.update({key: list(column) for key, column in columns.items()})
+    assert {key: list(column) for key, column in together.items()} == alone
+
+
+def test_a_method_that_is_not_used_shares_the_planes() -> None:
+    chroma = get_extractor("speed_chroma")
+    assert chroma({"speed_prescale_method": "bicubic"}).sharing == chroma({}).sharing
+    scaled = {"speed_prescale": 0.5}
+    assert chroma({**scaled, "speed_prescale_method": "bicubic"}).sharing != chroma(scaled).sharing
+
+
+def test_names_are_those_of_models() -> None:
+    options: dict[str, OptionValue] = {
+        "speed_kernelscale": 1.0,
+        "speed_nn_floor": 0.1,
+        "speed_sigma_nn": 0.19,
+        "speed_weight_var_mode": 5,
+        "speed_prescale": 0.6,
+        "speed_prescale_method": "bilinear",
+        "speed_max_val": 45.0,
+    }
+    name = "Speed_chroma_feature_speed_chroma_uv_score"
+    assert feature_key(name, options) == "speed_chroma_uv_mxv_45_nnf_0.1_ps_0.6_psm_bilinear_snn_0.19_wvm_5"
+
+
+@pytest.mark.parametrize("kernelscale", KERNELSCALES)
+def test_kernel_scales_of_libvmaf_are_taken(kernelscale: float) -> None:
+    get_extractor("speed_chroma")({"speed_kernelscale": kernelscale})
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "says"),
+    [
+        ("speed_chroma", "speed_kernelscale", 1.2, "one of 0.444444, 0.5"),
+        ("speed_temporal", "speed_kernelscale", 3.9, "one of 0.444444, 0.5"),
+        ("speed_chroma", "speed_kernelscale", 0.0, "between 0.1 and 4"),
+        ("speed_chroma", "speed_prescale", 5.0, "between 0.1 and 4"),
+        ("speed_chroma", "speed_prescale_method", "linear", "one of nearest, bilinear, bicubic, lanczos4"),
+        ("speed_chroma", "speed_sigma_nn", 0.05, "between 0.1 and 2"),
+        ("speed_chroma", "speed_nn_floor", -0.1, "between 0 and 1"),
+        ("speed_chroma", "speed_max_val", 1001, "between 0 and 1000"),
+        ("speed_chroma", "speed_weight_var_mode", 7, "between 0 and 6"),
+        ("speed_chroma", "speed_use_ref_diff", True, "no option"),
+        ("speed_temporal", "speed_use_ref_diff", 2, "true or false"),
+        ("speed_temporal", "speed_weight_var_mode", 1, "no option"),
+    ],
+)
+def test_bad_options_are_refused(name: str, option: str, value: float | str, says: str) -> None:
+    with pytest.raises(FeatureError, match=option) as refusal:
+        get_extractor(name)({option: value})
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "geometry", "smallest"),
+    [
+        ({}, Geometry(160, 90, 8, (80, 45)), "160x160"),
+        ({}, Geometry(22, 18, 8, (11, 9)), "160x160"),
+        ({}, Geometry(160, 79, 8, (80, 79)), "160x80"),
+        ({}, Geometry(79, 300, 8, (79, 300)), "80x80"),
+        (
+            {"speed_prescale": 0.5},
+            Geometry(480, 270, 8, (240, 135)),
+            "318x318 samples with speed_prescale=0.5",
+        ),
+        ({"speed_prescale": 4.0}, Geometry(38, 40, 8, (19, 20)), "40x40 samples with speed_prescale=4"),
+        ({"speed_prescale": 0.9995}, Geometry(160, 158, 8, (80, 79)), "160x160"),
+    ],
+)
+def test_chroma_that_holds_no_block_is_refused(
+    options: dict[str, float], geometry: Geometry, smallest: str
+) -> None:
+    with pytest.raises(FeatureError, match=f"at least {smallest}.*{geometry.width}x{geometry.height}"):
+        get_extractor("speed_chroma")(options).check_size(geometry)
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.3333, 0.5, 0.6, 0.9995, 1.0, 1.0005, 2.0, 4.0])
+def test_the_smallest_plane_is_enough(factor: float) -> None:
+    chroma = get_extractor("speed_chroma")({"speed_prescale": factor, "speed_prescale_method": "bilinear"})
+    side = chroma.smallest_plane  # type: ignore[attr-defined]
+    results = measure("tiles", (side, side), "444", 8, f"speed_chroma=speed_prescale={factor}")
+    assert all(list(column) == [0.0, 0.0] for column in results.columns.values())
+    with pytest.raises(FeatureError):
+        measure("tiles", (side - 1, side), "444", 8, f"speed_chroma=speed_prescale={factor}")
+
+
+def test_luma_alone_has_no_chroma() -> None:
+    with pytest.raises(AcuityError, match="speed_chroma needs chroma"):
+        measure("tiles", (240, 208), "400", 8, "speed_chroma")
+
+
+def test_small_changes_are_refused_once_there_is_one() -> None:
+    """As libvmaf, which says 0 of a clip of one frame, whatever its size, and crashes on the second."""
+    assert list(
+        measure("tiles", (22, 18), "420", 8, "speed_temporal", frames=1).columns["speed_temporal"]
+    ) == [0]
+    with pytest.raises(FeatureError, match=r"speed_temporal needs pictures of at least 80x80.*22x18"):
+        measure("tiles", (22, 18), "420", 8, "speed_temporal", frames=2)
+
+
+def test_odd_chroma_is_measured_as_it_is() -> None:
+    """Planes that are rounded up are whole planes: the same as those of the next even size."""
+    odd = measure("tiles", (479, 415), "420", 8, "speed_chroma").columns
+    even = measure("tiles", (480, 416), "420", 8, "speed_chroma").columns
+    assert {key: list(column) for key, column in odd.items()} == {
+        key: list(column) for key, column in even.items()
+    }
+
+
+class NoNumbers:
+    """In place of the native object: what nearly singular covariances can come to."""
+
+    def chroma(self, *_: object) -> list[list[float]]:
+        return [[2.0, math.nan, math.inf]]
+
+    def change(self, *_: object) -> list[float]:
+        return [math.nan]
+
+
+@pytest.mark.parametrize("name", ["speed_chroma", "speed_temporal"])
+def test_what_is_no_number_is_the_largest_figure(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As libvmaf has it for chroma; of changes it says nan, which no report can hold."""
+    monkeypatch.setattr(f"acuity.features.{name}.native_speed", lambda *_: NoNumbers())
+    columns = measure("tiles", (240, 208), "444", 8, f"{name}=speed_max_val=500").columns
+    expected = [2.0, 500.0, 500.0] if name == "speed_chroma" else [500.0]
+    assert [column[-1] for column in columns.values()] == expected

@@ -1,0 +1,287 @@
+"""XPSNR against FFmpeg's own filter: figures it gave, and the filter itself where PyAV carries it."""
+
+from __future__ import annotations
+
+import gc
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import av
+import av.filter
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity import _native
+from acuity.errors import FeatureError
+from acuity.features.extractor import Geometry
+from acuity.features.xpsnr import Xpsnr, weighted
+from acuity.video.picture import Picture, PixelFormat
+from formula_pictures import measure, pair, pattern, picture
+
+PLANES = ("y", "u", "v")
+
+# (width, height, layout, depth, frames a second), each frame's figures of y, u and v and those of the clip,
+# as FFmpeg 8.1's xpsnr filter (libavfilter 11.14) prints them for tests/formula_pictures.py.
+FILTER = [
+    (
+        (96, 64, "420", 8, 30),
+        [
+            (40.0672, 40.3408, 40.4105),
+            (33.0479, 33.0923, 33.2340),
+            (32.8817, 32.6526, 32.7043),
+            (32.9294, 32.7667, 32.9920),
+        ],
+        (34.2606, 34.1923, 34.3226),
+    ),
+    (
+        (96, 64, "420", 8, 60),
+        [
+            (40.0672, 40.3408, 40.4105),
+            (40.2512, 40.2607, 40.4712),
+            (33.0557, 32.8329, 32.8898),
+            (33.0575, 32.8782, 33.1063),
+        ],
+        (35.9011, 35.8037, 35.9450),
+    ),
+    (
+        (131, 75, "420", 8, 30),
+        [(40.5400, 40.6706, 40.6448), (33.5034, 33.5453, 33.7072), (33.4812, 33.1985, 33.3363)],
+        (35.2719, 35.1951, 35.3134),
+    ),
+    (
+        (131, 75, "422", 8, 60),
+        [(40.5400, 40.7190, 40.6506), (40.6470, 40.6138, 40.6555), (33.6597, 33.5197, 33.5154)],
+        (37.6261, 37.5863, 37.5778),
+    ),
+    (
+        (46, 46, "444", 8, 30),
+        [(39.3761, 39.6190, 39.5661), (32.0298, 31.9862, 31.9632)],
+        (34.9484, 34.9899, 34.9581),
+    ),
+    (
+        (128, 96, "420", 10, 60),
+        [(40.9712, 41.1172, 41.0861), (40.9522, 40.9740, 41.0940), (33.7386, 33.8258, 33.7747)],
+        (37.8409, 37.9264, 37.9198),
+    ),
+    (
+        (64, 64, "444", 12, 30),
+        [(39.7124, 39.9917, 39.9935), (32.3269, 32.3266, 32.3107), (32.3051, 32.4322, 32.3462)],
+        (34.1579, 34.2587, 34.2170),
+    ),
+    (
+        (128, 64, "422", 16, 30),
+        [(40.5305, 40.4580, 40.7185), (33.3928, 33.1868, 33.1455), (33.1098, 33.0935, 33.3388)],
+        (35.0715, 34.9681, 35.0976),
+    ),
+    ((96, 64, "400", 8, 30), [(40.0672,), (33.0479,), (32.8817,)], (34.7539,)),
+    # Too large for its weights to be smoothed.
+    (
+        (704, 480, "420", 8, 30),
+        [(44.5621, 44.5999, 44.5554), (37.2304, 37.2378, 37.2654)],
+        (40.1446, 40.1611, 40.1670),
+    ),
+    # Larger than HD, with a last column of blocks that is too narrow for the filter.
+    (
+        (2600, 1000, "420", 8, 30),
+        [(46.5485, 46.5628, 46.5425), (37.2190, 37.2140, 37.2308), (37.2226, 37.2137, 37.2037)],
+        (39.3727, 39.3688, 39.3688),
+    ),
+    (
+        (2600, 1000, "420", 8, 60),
+        [(46.5485, 46.5628, 46.5425), (46.5549, 46.5489, 46.5682), (36.8275, 36.8186, 36.8077)],
+        (42.0052, 42.0014, 41.9947),
+    ),
+]
+
+PATTERNS = [
+    ("black", "white", 0, (-18.7048, -18.7048, -18.7048)),
+    ("white", "black", 0, (2.3503, 2.3503, 2.3503)),
+    ("noise", "noise", 1, (13.5013, 13.4778, 13.3390)),
+    ("checkers", "checkers", 1, (8.8824, 8.8824, 8.8824)),
+    ("gradient", "gradient", 0, (math.inf, math.inf, math.inf)),
+    ("gradient", "black", 0, (5.4064, 5.4006, 5.4006)),
+]
+
+
+def printed(figures: Any) -> list[str]:
+    """As the filter prints them."""
+    return [f"{figure:.4f}" for figure in figures]
+
+
+@pytest.mark.parametrize(("shape", "frames", "clip"), FILTER)
+def test_equals_the_filter(
+    shape: tuple[int, int, str, int, int], frames: list[tuple[float, ...]], clip: tuple[float, ...]
+) -> None:
+    width, height, layout, depth, rate = shape
+    pairs = [pair(width, height, layout, depth, index) for index in range(len(frames))]
+    results = measure(pairs, f"xpsnr=frame_rate={rate}", threads=2)
+    for plane, column in zip(PLANES, zip(*frames, strict=True), strict=False):
+        assert printed(results.columns[f"xpsnr_{plane}"]) == printed(column)
+        assert printed([results.aggregate[f"axpsnr_{plane}"]]) == printed([clip[PLANES.index(plane)]])
+    assert printed([results.aggregate["axpsnr_min"]]) == printed([min(clip)])
+    assert [key for key in results.columns if "root" in key] == []
+
+
+@pytest.mark.parametrize(("ref", "dis", "seed", "figures"), PATTERNS)
+def test_equals_the_filter_on_patterns(ref: str, dis: str, seed: int, figures: tuple[float, ...]) -> None:
+    pictures = pattern(ref, 80, 56, "420", 8), pattern(dis, 80, 56, "420", 8, seed)
+    results = measure([pictures], "xpsnr")
+    assert printed(results.columns[f"xpsnr_{plane}"][0] for plane in PLANES) == printed(figures)
+
+
+# ---- the filter itself ------------------------------------------------------------------------
+
+
+def run_filter(pairs: list[tuple[Picture, Picture]], form: str, rate: int, log: Path) -> list[list[str]]:
+    """What the filter writes for each frame, and last for the clip."""
+    graph = av.filter.Graph()
+    ref = pairs[0][0]
+    source = f"video_size={ref.width}x{ref.height}:pix_fmt={form}:time_base=1/{rate}:frame_rate={rate}"
+    inputs = [graph.add("buffer", source, name=f"input{number}") for number in range(2)]
+    judge, sink = graph.add("xpsnr", f"stats_file={log}"), graph.add("buffersink")
+    for number, buffer in enumerate(inputs):
+        buffer.link_to(judge, 0, number)
+    judge.link_to(sink)
+    graph.configure()
+    for index, pictures in enumerate(pairs):
+        for buffer, shown in zip(inputs, pictures, strict=True):
+            buffer.push(as_frame(shown, form, index))
+        sink.pull()
+    del buffer, inputs, judge, sink, graph
+    gc.collect()  # it writes the last line when it goes
+    return [re.findall(r"\b[yuv]: +(\S+)", line) for line in log.read_text().splitlines() if " y: " in line]
+
+
+def as_frame(shown: Picture, form: str, index: int) -> av.VideoFrame:
+    frame = av.VideoFrame(shown.width, shown.height, form)
+    for plane, samples in zip(frame.planes, shown.planes, strict=True):
+        rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)  # type: ignore[call-overload]
+        raw = np.ascontiguousarray(samples).view(np.uint8)
+        rows[: raw.shape[0], : raw.shape[1]] = raw
+    frame.pts = index
+    return frame
+
+
+@pytest.mark.skipif("xpsnr" not in av.filter.filters_available, reason="this PyAV has no xpsnr filter")
+@pytest.mark.parametrize("rate", [31, 32])
+@pytest.mark.parametrize(("layout", "depth", "form"), [("420", 8, "yuv420p"), ("444", 10, "yuv444p10le")])
+def test_equals_the_filter_next_to_it(rate: int, layout: str, depth: int, form: str, tmp_path: Path) -> None:
+    pairs = [pair(192, 108, layout, depth, index) for index in range(4)]
+    pairs[2] = (pairs[2][0], pairs[2][0])
+    *frames, clip = run_filter(pairs, form, rate, tmp_path / "xpsnr.log")
+    results = measure(pairs, f"xpsnr=frame_rate={rate}")
+    for index, figures in enumerate(frames):
+        assert printed(results.columns[f"xpsnr_{plane}"][index] for plane in PLANES) == figures
+    assert printed(results.aggregate[f"axpsnr_{plane}"] for plane in PLANES) == clip
+
+
+# ---- what the filter has no word on -----------------------------------------------------------
+
+
+def test_weighs_luma_four_times() -> None:
+    # Figures of a published measurement: XPSNR of y, u and v, and the W-XPSNR given with them.
+    assert weighted((34.80490, 38.48910, 37.42110)) == pytest.approx(35.61793, abs=1e-5)
+    assert weighted((40.0,)) == pytest.approx(40.0)
+    assert weighted((math.inf, math.inf, math.inf)) == math.inf
+    assert math.isfinite(weighted((30.0, math.inf, math.inf)))
+
+
+def test_gives_the_weighted_figure() -> None:
+    results = measure([pair(96, 64, "420", 8, index) for index in range(2)], "xpsnr")
+    for index in range(2):
+        planes = [results.columns[f"xpsnr_{plane}"][index] for plane in PLANES]
+        assert results.columns["xpsnr_w"][index] == weighted(planes)
+    assert results.aggregate["axpsnr_w"] == weighted(results.aggregate[f"axpsnr_{p}"] for p in PLANES)
+
+
+def test_equal_frames_are_infinite_and_counted_as_such() -> None:
+    ref, dis = pair(96, 64, "420", 8)
+    same = measure([(ref, ref)] * 2, "xpsnr")
+    assert set(same.aggregate.values()) == {math.inf}
+    assert np.isinf(same.columns["xpsnr_w"]).all()
+    some = measure([(ref, dis), (ref, ref)], "xpsnr")
+    assert math.isfinite(some.aggregate["axpsnr_y"])
+
+
+@given(
+    st.integers(1, 70),
+    st.integers(1, 70),
+    st.sampled_from(["400", "420", "422", "444"]),
+    st.sampled_from([8, 10, 12, 16]),
+    st.booleans(),
+)
+def test_instruction_sets_agree(width: int, height: int, layout: str, depth: int, fast: bool) -> None:
+    ref, dis = pair(width, height, layout, depth)
+    chroma = ref.planes[1].shape[::-1] if layout != "400" else (0, 0)
+    found = {
+        tuple(
+            _native.Xpsnr(width, height, depth, chroma=chroma, fast=fast, instruction_set=name).run(
+                ref.planes, dis.planes, [dis.luma, ref.luma]
+            )
+        )
+        for name, runs in _native.instruction_sets()
+        if runs
+    }
+    assert len(found) == 1
+
+
+def test_tiny_pictures_are_not_weighted() -> None:
+    ref, dis = pair(40, 40, "420", 8)
+    error = _native.squared_error(ref.luma, dis.luma, 8)
+    results = measure([(ref, dis)], "xpsnr")
+    assert results.columns["xpsnr_y"][0] == pytest.approx(10 * math.log10(255**2 * 1600 / error))
+
+
+def test_chroma_that_rounds_down_has_blocks_too() -> None:
+    ref, dis = pair(131, 75, "420", 8)
+    less = [picture([p.luma, *(c[:37, :65] for c in p.planes[1:])], "420", 8) for p in (ref, dis)]
+    native = _native.Xpsnr(131, 75, 8, chroma=(65, 37), fast=False)
+    whole = _native.Xpsnr(131, 75, 8, chroma=(66, 38), fast=False).run(ref.planes, dis.planes, [])
+    found = native.run(less[0].planes, less[1].planes, [])
+    assert found[0] == whole[0]
+    assert 0.8 * whole[1] < found[1] <= whole[1]
+
+
+@pytest.mark.parametrize("layout", ["420", "444"])
+def test_odd_pictures_larger_than_hd_have_answers(layout: str) -> None:
+    assert np.isfinite(measure([pair(2201, 1101, layout, 8)], "xpsnr").columns["xpsnr_w"]).all()
+
+
+def test_looks_back_as_far_as_the_frame_rate_says() -> None:
+    assert [Xpsnr({"frame_rate": rate}).lookback for rate in (0, 30, 31.9, 32, 60)] == [1, 1, 1, 2, 2]
+    assert Xpsnr().lookback == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fps": 25}, "xpsnr has no option 'fps': it has frame_rate"),
+        ({"frame_rate": -1}, "frame_rate cannot be -1: it must be between 0 and 1000"),
+        ({"frame_rate": "fast"}, "frame_rate cannot be 'fast': it must be a number"),
+    ],
+)
+def test_refuses_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(FeatureError, match=message):
+        Xpsnr(options)
+
+
+def test_refuses_pictures_without_their_chroma() -> None:
+    ref, dis = pair(32, 32, "420", 8)
+    native = _native.Xpsnr(32, 32, 8, chroma=(16, 16), fast=False)
+    with pytest.raises(ValueError, match="lacks its chroma planes"):
+        native.run([ref.luma], dis.planes, [])
+    with pytest.raises(ValueError, match="does not have the picture's size"):
+        native.run([ref.luma, ref.luma, ref.luma], dis.planes, [])
+
+
+def test_knows_luma_alone() -> None:
+    extractor = Xpsnr()
+    extractor.check_size(Geometry(1, 1, 8))
+    results = measure([pair(96, 64, "400", 8)], "xpsnr")
+    assert list(results.columns) == ["xpsnr_y", "xpsnr_w"]
+    assert results.columns["xpsnr_w"][0] == pytest.approx(results.columns["xpsnr_y"][0])
+    assert PixelFormat("400", 8).plane_shapes(96, 64) == [(64, 96)]

@@ -1,0 +1,83 @@
+"""Pictures made by whole-number formulas, the same everywhere: figures of other programs are of these."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.measure import Measurement, Results
+from acuity.video.picture import Picture, PixelFormat
+
+
+def scatter(x: NDArray[Any], y: NDArray[Any], seed: int) -> NDArray[np.uint64]:
+    """32 bits for each place that look like chance."""
+    mixed = (x * 73856093) ^ (y * 19349663) ^ (seed * 83492791)
+    mixed = ((mixed ^ (mixed >> 15)) * 2246822519) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 13)) * 3266489917) & 0xFFFFFFFF
+    return np.asarray(mixed ^ (mixed >> 16), np.uint64)
+
+
+def triangle(value: NDArray[Any], period: int) -> NDArray[Any]:
+    """A wave of straight lines, 0 to period // 2."""
+    return np.abs(value % period - period // 2)
+
+
+def plane(shape: tuple[int, int], depth: int, index: int, seed: int) -> NDArray[Any]:
+    """Waves that move with the index, on the right half with texture, and a little noise; seeds differ."""
+    y, x = np.mgrid[0 : shape[0], 0 : shape[1]].astype(np.int64)
+    value = 9000 + 220 * triangle(x + 3 * index + 11 * seed, 120) + 170 * triangle(y * 2 - index, 90)
+    value += np.where(x > shape[1] // 2, 900 * triangle(3 * x + 2 * y + index, 10), 0)
+    value += (scatter(x, y, index * 8 + seed) % 1500).astype(np.int64)
+    return np.clip(value, 0, 65535) >> (16 - depth)
+
+
+def damage(samples: NDArray[Any], depth: int, index: int, seed: int, steps: int = 24) -> NDArray[Any]:
+    """Coarser values and some noise, below the top quarter."""
+    y, x = np.mgrid[0 : samples.shape[0], 0 : samples.shape[1]].astype(np.int64)
+    step = max(1, (steps << depth) >> 10)
+    coarse = samples // step * step + (scatter(x, y, 1000 + index * 8 + seed) % step).astype(np.int64)
+    worse = np.where(y >= samples.shape[0] // 4, coarse, samples)
+    return np.clip(worse, 0, (1 << depth) - 1)
+
+
+def picture(planes: list[NDArray[Any]], layout: str, depth: int) -> Picture:
+    form = PixelFormat(layout, depth)
+    return Picture(tuple(p.astype(form.dtype) for p in planes), form)
+
+
+@lru_cache(maxsize=4)
+def pair(width: int, height: int, layout: str, depth: int, index: int = 0) -> tuple[Picture, Picture]:
+    shapes = PixelFormat(layout, depth).plane_shapes(width, height)
+    ref = [plane(shape, depth, index, seed) for seed, shape in enumerate(shapes)]
+    dis = [damage(samples, depth, index, seed) for seed, samples in enumerate(ref)]
+    return picture(ref, layout, depth), picture(dis, layout, depth)
+
+
+def pattern(kind: str, width: int, height: int, layout: str, depth: int, seed: int = 0) -> Picture:
+    """black, white, checkers of one sample, a gradient, or noise over the full range."""
+    peak = (1 << depth) - 1
+    planes = []
+    for number, (rows, columns) in enumerate(PixelFormat(layout, depth).plane_shapes(width, height)):
+        y, x = np.mgrid[0:rows, 0:columns].astype(np.int64)
+        planes.append(
+            {
+                "black": 0 * x,
+                "white": 0 * x + peak,
+                "checkers": (x + y + seed) % 2 * peak,
+                "gradient": (x * peak) // max(columns - 1, 1),
+                "noise": (scatter(x, y, seed * 4 + number) >> (32 - depth)).astype(np.int64),
+            }[kind]
+        )
+    return picture(planes, layout, depth)
+
+
+def measure(pairs: list[tuple[Picture, Picture]], feature: str, **options: Any) -> Results:
+    with Measurement(**options) as measurement:
+        measurement.add_feature(feature)
+        for ref, dis in pairs:
+            measurement.add(ref, dis)
+        measurement.flush()
+        return measurement.results()
