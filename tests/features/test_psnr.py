@@ -133,7 +133,7 @@ def test_the_clips_figure_has_a_limit() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_sse": -1.0}, "min_sse cannot be -1.0: it must be between 0 and"),
+        ({"min_sse": -1.0}, "min_sse cannot be -1.0: it must be 0 or more"),
         ({"min_sse": "little"}, "min_sse cannot be 'little': it must be a number"),
         ({"enable_mse": "perhaps"}, "enable_mse cannot be 'perhaps': it must be true or false"),
         ({"enable_ssim": "true"}, "psnr has no option 'enable_ssim'"),
