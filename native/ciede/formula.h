@@ -1,18 +1,20 @@
 // The colour difference of one pixel, as libvmaf computes it: in doubles, most results rounded to single
 // precision, at these very places. See functions.h for what the including file defines; besides,
 //   single(n)         rounded to single precision
-//   somewhere(mask)         whether it holds for any lane
+//   somewhere(mask)   whether it holds for any lane
 #pragma once
 
 #include "ciede/functions.h"
 
 namespace acuity::ACUITY_ISA {
 
+namespace {  // of the one file that includes this, for each instruction set
+
 struct Lab {
     Number l, a, b;
 };
 
-// Video samples of that depth, in the range of studio video, as linear light and colour differences.
+// Of video samples in the range of studio video.
 struct Scale {
     explicit Scale(int depth)
         : step(1 << (depth - 8)), luma(1.0 / (219.0 * step)), chroma(1.0 / (224.0 * step)) {}
@@ -117,5 +119,7 @@ inline Number difference(const Lab& one, const Lab& two) {
     const Number crossed = single(single(rotation(chroma_mean, h_mean) * chroma) * hue);
     return root(light * light + chroma * chroma + hue * hue + crossed);
 }
+
+}  // namespace
 
 }  // namespace acuity::ACUITY_ISA

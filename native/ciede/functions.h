@@ -16,6 +16,8 @@
 
 namespace acuity::ACUITY_ISA {
 
+namespace {  // of the one file that includes this, for each instruction set
+
 // c[0] + c[1] x + c[2] x² + …
 template <int N>
 [[gnu::always_inline]] inline Number polynomial(Number x, const double (&c)[N]) {
@@ -126,5 +128,7 @@ inline Number exp_of_minus(Number x) {
     const Number r = -x - doublings * 0.6931471805599453;
     return number(bits(polynomial(r, kExp)) + (bits(shifted) << 52));
 }
+
+}  // namespace
 
 }  // namespace acuity::ACUITY_ISA

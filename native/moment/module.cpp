@@ -20,6 +20,7 @@ std::vector<std::uint64_t> moments(const Array& ref, const Array& dis, int depth
 
 std::uint64_t rounded_error(const Array& ref, const Array& dis, int depth, const std::string& instruction_set) {
     const MomentKernels& kernels = *select_kernels(instruction_set).moment;
+    if (depth <= 12) throw nb::value_error("squares of up to 12 bits need no rounding: use squared_error");
     const Shape shape = shape_of("float_psnr", ref, depth);
     const Plane r = shape.plane(ref), d = shape.plane(dis);
     nb::gil_scoped_release released;

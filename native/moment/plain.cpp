@@ -25,7 +25,7 @@ Moments moments(const Plane& plane) {
 std::uint64_t rounded_error(const Plane& ref, const Plane& dis) {
     std::uint64_t sum = 0;
     for (int y = 0; y < ref.height; ++y) {
-        const Row a(ref, y, ref.depth == 8), b(dis, y, ref.depth == 8);
+        const Row a(ref, y, false), b(dis, y, false);
         for (int x = 0; x < ref.width; ++x)
             sum += rounded_square(static_cast<std::int32_t>(a[x]) - static_cast<std::int32_t>(b[x]));
     }

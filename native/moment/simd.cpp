@@ -66,16 +66,10 @@ Moments moments(const Plane& plane) {
 }
 
 std::uint64_t rounded_error(const Plane& ref, const Plane& dis) {
-    Moments found = {};  // of the differences, whose squares don't mind that they wrap
+    Moments found = {};  // of the differences
     for (int y = 0; y < ref.height; ++y) {
-        const auto *a8 = row_of<std::uint8_t>(ref, y), *b8 = row_of<std::uint8_t>(dis, y);
-        const auto *a16 = row_of<std::uint16_t>(ref, y), *b16 = row_of<std::uint16_t>(dis, y);
-        if (ref.depth == 8)
-            add_row<kByteRun>(ref.width, found, [&](int x) { return static_cast<std::uint32_t>(a8[x] - b8[x]); });
-        else if (ref.depth <= kExactDepth)
-            add_row<kWordRun>(ref.width, found, [&](int x) { return static_cast<std::uint32_t>(a16[x] - b16[x]); });
-        else
-            add_deep_row(ref.width, found, [&](int x) { return a16[x] - b16[x]; });
+        const auto *a = row_of<std::uint16_t>(ref, y), *b = row_of<std::uint16_t>(dis, y);
+        add_deep_row(ref.width, found, [&](int x) { return a[x] - b[x]; });
     }
     return found.squares;
 }

@@ -13,7 +13,7 @@ struct Moments {
 struct MomentKernels {
     Moments (*moments)(const Plane& plane);
 
-    // Sum of squared differences, each rounded like the squares above.
+    // Sum of squared differences of planes deeper than 12 bits, each rounded like the squares above.
     std::uint64_t (*rounded_error)(const Plane& ref, const Plane& dis);
 };
 

@@ -7,6 +7,8 @@
 
 namespace acuity::ACUITY_ISA {
 
+namespace {  // of the one file that includes this, for each instruction set
+
 // x times a constant over 2^shift, rounded to nearest.
 template <int Constant, int Shift, class Int>
 inline Int scaled(Int x) {
@@ -76,5 +78,7 @@ inline void transform_8x8(Int (&block)[64]) {
     for (int i = 0; i < 8; ++i) transform_8(block + i, 8, columns + 8 * i);
     for (int i = 0; i < 8; ++i) transform_8(columns + i, 8, block + 8 * i);
 }
+
+}  // namespace
 
 }  // namespace acuity::ACUITY_ISA

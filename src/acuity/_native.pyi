@@ -210,7 +210,7 @@ def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -
     """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
 
 def rounded_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
-    """The sum of squared differences, each rounded to single precision."""
+    """The sum of squared differences of planes deeper than 12 bits, each rounded to single precision."""
 
 class Ansnr:
     """Signal and noise of smoothed pictures."""
