@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from acuity.errors import FeatureError
 from acuity.features.extractor import Extractor, Geometry
 
 
@@ -19,6 +20,19 @@ class ExtractorSet:
             known = self._extractors.setdefault(extractor.identity, extractor)
             if known != extractor:  # its features have the same names: it is widened
                 self._extractors[extractor.identity] = known.merge(extractor)
+        self._refuse_equal_keys()
+
+    def _refuse_equal_keys(self) -> None:
+        """Some features are called the same whatever their extractor's options are."""
+        known: set[str] = set()
+        for extractor in self:
+            keys = {*extractor.keys(late=False), *extractor.keys(late=True)}
+            if both := known & keys:
+                raise FeatureError(
+                    f"{extractor.name} is asked for with different options that all give {min(both)}: "
+                    "ask for one of them"
+                )
+            known |= keys
 
     def __bool__(self) -> bool:
         return bool(self._extractors)
