@@ -45,9 +45,10 @@ CASES = (
     Case("topk=1.0", 352, 288, 8),
     Case("enc_width=320:enc_height=180:enc_bitdepth=8", 481, 321, 10),
     Case("enc_width=333", 481, 321, 10),  # without a height it means nothing
+    Case("enc_width=300:enc_height=330", 481, 321, 10),  # neither does more than there is
     Case("full_ref=true:enc_width=400:enc_height=250:src_width=330:src_height=222", 481, 321, 8),
     Case("full_ref=true:src_width=600:src_height=400", 481, 321, 12),
-    Case("cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:cambi_max_val=40", 1920, 1080, 8),
+    Case("cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:window_size=70", 1920, 1080, 8),
     Case("cambi_high_res_speedup=1440:full_ref=true", 1920, 1080, 10),
 )
 HEATMAPS = (Case("window_size=100", 352, 289, 8), Case("max_log_contrast=3", 301, 240, 10))

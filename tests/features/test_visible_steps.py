@@ -51,3 +51,8 @@ def test_what_is_visible_is_visible_if_larger(eotf: str, share: float) -> None:
     assert [s.highest for s in steps] == sorted(s.highest for s in steps)
     assert [s.lowest for s in steps] == sorted((s.lowest for s in steps), reverse=True)
     assert [s.weight for s in steps] == sorted(s.weight for s in steps)
+
+
+def test_weights() -> None:
+    weights = [step.weight for step in visible_steps("pq", 0.019, 0.0, 32)]
+    assert [weights.count(weight) for weight in range(1, 10)] == [1, 1, 1, 2, 2, 4, 4, 7, 10]
