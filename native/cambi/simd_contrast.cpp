@@ -58,10 +58,12 @@ class RowContrast {
             bits &= ~lane_bits(mine);
             const std::uint16_t* row = counts_.row(level) + x;
             here = select(mine, load<U16>(row), here);
-            for (int d = levels_.first[level]; d < Steps; ++d) {
-                const std::ptrdiff_t away = (d + 1) * counts_.stride;
+            const int first = levels_.first[level];
+            unroll<Steps>([&](auto d) __attribute__((always_inline)) {  // so that `there` stays in registers
+                if (d < first) return;
+                const std::ptrdiff_t away = (d + 1) * Histograms::kStride;
                 there[d] |= keep(mine, vmax(load<U16>(row + away), load<U16>(row - away)));
-            }
+            });
         } while (bits != 0);
     }
 

@@ -15,7 +15,7 @@ constexpr Word kValue = static_cast<Word>(~kCambiBusy);
 inline Word most_frequent(Word a, Word b, Word c) {
     const Word least = std::min(std::min(a, b), c);
     const Word of_two = b == c ? b : least;
-    return (a == b) | (a == c) ? a : of_two;
+    return ((a == b) | (a == c)) ? a : of_two;
 }
 
 void filter_across(const Word* __restrict in, Word* __restrict out, int width) {

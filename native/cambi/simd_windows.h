@@ -33,11 +33,12 @@ class LevelOf {
 
 // Counts of each level; `steps` rows of zeros on either side.
 struct Histograms {
+    static constexpr std::ptrdiff_t kStride = kCambiStrip + kCambiStripPadding;
+
     std::uint16_t* data;
-    std::ptrdiff_t stride;
     int steps;
 
-    std::uint16_t* row(int level) const { return data + (level + steps) * stride; }
+    std::uint16_t* row(int level) const { return data + (level + steps) * kStride; }
 };
 
 class Windows {
@@ -47,10 +48,9 @@ class Windows {
           columns_(std::min<int>(kCambiStrip, whole(scale.width) - left)),
           begin_(std::max(0, left - scale.radius) / kLanes16 * kLanes16),
           length_(std::min(whole(scale.width), whole(left + columns_ + scale.radius)) - begin_) {
-        constexpr std::ptrdiff_t stride = kCambiStrip + kCambiStripPadding;
         const int rows = scale.levels.count + 2 * scale.levels.steps;
-        auto* data = carver.bytes(static_cast<std::size_t>(stride * rows) * sizeof(std::uint16_t));
-        counts_ = {static_cast<std::uint16_t*>(data), stride, scale.levels.steps};
+        auto* data = carver.bytes(static_cast<std::size_t>(Histograms::kStride * rows) * sizeof(std::uint16_t));
+        counts_ = {static_cast<std::uint16_t*>(data), scale.levels.steps};
         for (auto*& levels : changes_) levels = carver.grid<std::uint16_t>(length_ + 64, 1).data + 32;
         starts_ = carver.grid<std::int32_t>(length_ + 64, 1).data;
         ends_ = carver.grid<std::int32_t>(length_ + 64, 1).data;

@@ -124,10 +124,10 @@ class Cambi(Extractor):
 
     def merge(self, other: Extractor) -> Extractor:
         ours, theirs = self.text("heatmaps_path"), other.text("heatmaps_path")
-        if not ours or not theirs:  # drawing changes no figure
-            folder = {"heatmaps_path": ours or theirs}
-            self, other = (type(self)({**one.settings, **folder}) for one in (self, other))
-        return super(Cambi, self).merge(other)
+        if bool(ours) == bool(theirs):
+            return super().merge(other)
+        folder = {"heatmaps_path": ours or theirs}  # drawing changes no figure
+        return type(self)({**self.settings, **folder}).merge(type(self)({**other.settings, **folder}))
 
     def covers(self, other: Extractor) -> bool:
         if self.identity == other.identity and not other.text("heatmaps_path"):
@@ -182,8 +182,8 @@ class Cambi(Extractor):
         )
         return (
             f"{self.name} with window_size={self.settings['window_size']} takes a window of "
-            f"{self.window(size, geometry)} samples at {size[0]}x{size[1]}, and {_LARGEST_WINDOW} is the most: "
-            f"give window_size={fitting} or less, or cambi_high_res_speedup=1080"
+            f"{self.window(size, geometry)} samples at {size[0]}x{size[1]}, and {_LARGEST_WINDOW} is the "
+            f"most: give window_size={fitting} or less, or cambi_high_res_speedup=1080"
         )
 
     def encoded_size(self, geometry: Geometry) -> tuple[int, int]:

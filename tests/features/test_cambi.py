@@ -1,0 +1,241 @@
+"""Banding: libvmaf's figures, whatever the options, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acuity import _native
+from acuity.errors import FeatureError
+from acuity.features.cambi import Cambi
+from acuity.features.extractor import Geometry
+from acuity.features.visible_steps import visible_steps
+from acuity.measure import Measurement, Results
+from banding import CASES, Case, pictures
+
+FIGURES: list[dict[str, float]] = json.loads(Path(__file__).with_name("banding_figures.json").read_text())[
+    "figures"
+]
+
+
+def measure(*features: str, size: tuple[int, int, int], instruction_set: str | None = None) -> Results:
+    ref, dis = pictures(*size)
+    with Measurement(threads=1, instruction_set=instruction_set) as measurement:
+        for feature in features:
+            measurement.add_feature(feature)
+        measurement.add((ref,), (dis,), bitdepth=size[2])
+        measurement.flush()
+        return measurement.results()
+
+
+def figures(*features: str, size: tuple[int, int, int]) -> dict[str, float]:
+    return {key: float(column[0]) for key, column in measure(*features, size=size).columns.items()}
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"), zip(CASES, FIGURES, strict=True), ids=[case.options for case in CASES]
+)
+def test_figures_are_libvmafs(case: Case, expected: dict[str, float]) -> None:
+    found = figures(f"cambi={case.options}", size=case[1:])
+    assert list(found) == list(expected)
+    assert found == pytest.approx(expected, rel=1e-14, abs=0)
+    assert any(expected.values())
+
+
+def test_depth_above_ten_bits_changes_nothing() -> None:
+    """Where the source is larger than the pictures, libvmaf mixes up its rows at 10 bits, and only there."""
+    options = "cambi=full_ref=true:src_width=600:src_height=400"
+    ten, twelve = (figures(options, size=(481, 321, depth)) for depth in (10, 12))
+    assert ten == twelve
+
+
+def test_settings_coexist() -> None:
+    wanted = ("cambi", "cambi=window_size=100:full_ref=true", "cambi=cambi_max_val=2", "cambi=topk=0.1")
+    apart: dict[str, float] = {}
+    for feature in wanted:
+        apart.update(figures(feature, size=(352, 288, 10)))
+    together = figures(*wanted, size=(352, 288, 10))
+    assert together == apart
+    assert set(together) == {
+        *("cambi", "cambi_ws_100", "cambi_source", "cambi_full_reference", "cambi_cmxv_2", "cambi_topk_0.1")
+    }
+
+
+def test_only_one_can_be_compared_with_its_source() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_feature("cambi=full_ref=true")
+        with pytest.raises(FeatureError, match="cambi is asked for with different options that all give"):
+            measurement.add_feature("cambi=full_ref=true:topk=0.1")
+        measurement.add_feature("cambi=topk=0.1")
+
+
+def test_what_differs_after_the_work_is_shared() -> None:
+    plain = Cambi()
+    after: list[dict[str, Any]] = [{"cambi_max_val": 3.0}, {"full_ref": True}, {"heatmaps_path": "maps"}]
+    for options in after:
+        assert Cambi(options).sharing == plain.sharing
+    assert Cambi({"eotf": "pq"}).sharing == Cambi({"cambi_eotf": "pq"}).sharing
+    assert Cambi({"topk": 0.3}).sharing == Cambi({"topk": 0.3, "cambi_topk": 0.2}).sharing
+    names = ("window_size", "enc_bitdepth", "max_log_contrast", "tvi_threshold", "cambi_high_res_speedup")
+    for name, value in zip(names, (63, 8, 1, 0.5, 1080), strict=True):
+        assert Cambi({name: value}).sharing != plain.sharing
+
+
+def test_drawing_changes_no_figure() -> None:
+    drawn, plain = Cambi({"heatmaps_path": "maps"}), Cambi({"full_ref": True})
+    for merged in (drawn.merge(plain), plain.merge(drawn)):
+        assert merged.text("heatmaps_path") == "maps"
+        assert merged.flag("full_ref")
+        assert merged.covers(plain)
+        assert merged.covers(drawn)
+    assert drawn.covers(Cambi())
+    assert not Cambi().covers(drawn)
+    with pytest.raises(FeatureError, match="heatmaps_path=maps and with heatmaps_path=other"):
+        drawn.merge(Cambi({"heatmaps_path": "other"}))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"eotf": "srgb"}, "eotf cannot be 'srgb': it must be one of bt1886, pq"),
+        ({"cambi_eotf": ""}, "cambi_eotf cannot be '': it must be one of bt1886, pq"),
+        ({"enc_width": 179}, "enc_width cannot be 179: it must be between 180 and 7680"),
+        ({"window_size": 14}, "window_size cannot be 14: it must be between 15 and 127"),
+        ({"window_size": 15.5}, r"window_size cannot be 15\.5: it must be a whole number"),
+        ({"topk": 0}, r"topk cannot be 0: it must be between 0\.0001 and 1"),
+        ({"max_log_contrast": 6}, "max_log_contrast cannot be 6: it must be between 0 and 5"),
+        ({"window": 65}, "cambi has no option 'window'"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(FeatureError, match=sentence):
+        Cambi(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "size", "sentence"),
+    [
+        ({}, (160, 90), "cambi needs pictures with at least 216 samples on one side, .* these are 160x90"),
+        ({"enc_width": 200, "enc_height": 160}, (352, 288), "these are 200x160"),
+        (
+            {"src_width": 400, "src_height": 200},
+            (352, 288),
+            "cambi can't compare a source of 400x200 with an encode of 352x288",
+        ),
+        (
+            {"window_size": 127},
+            (3840, 2160),
+            "takes a window of 127 samples at 3840x2160, and 65 is the most: give window_size=65 or less",
+        ),
+        ({}, (7680, 4320), "window of 131 samples at 7680x4320, .* window_size=32 or less"),
+    ],
+)
+def test_what_has_no_answer(options: dict[str, Any], size: tuple[int, int], sentence: str) -> None:
+    with pytest.raises(FeatureError, match=sentence):
+        Cambi(options).check_size(Geometry(*size, 8))
+
+
+def test_what_is_said_to_help_does() -> None:
+    Cambi({"window_size": 65}).check_size(Geometry(3840, 2160, 8))
+    Cambi({"window_size": 32}).check_size(Geometry(7680, 4320, 8))
+    Cambi({"cambi_high_res_speedup": 1080}).check_size(Geometry(7680, 4320, 8))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1600, 20), (20, 1600), (216, 1), (1, 216), (217, 3)])
+def test_very_wide_and_very_high_pictures(width: int, height: int, instruction_set: str) -> None:
+    """libvmaf reads and writes outside its memory once a scale is smaller than its window."""
+    found = measure("cambi=full_ref=true", size=(width, height, 10), instruction_set=instruction_set)
+    expected = measure("cambi=full_ref=true", size=(width, height, 10), instruction_set="plain")
+    for key, column in found.columns.items():
+        assert np.isfinite(column).all()
+        np.testing.assert_array_equal(column, expected.columns[key])
+
+
+@st.composite
+def planes(draw: st.DrawFn) -> tuple[Any, int]:
+    """Bands, blocks and noise of few or many values, with rows that may be padded."""
+    width, height = draw(st.integers(1, 700)), draw(st.integers(1, 60))
+    depth = draw(st.sampled_from([8, 9, 10, 12, 16]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    y, x = np.mgrid[0:height, 0:width]
+    cell = draw(st.integers(1, 40))
+    values = 64 + ((x // cell) * 5 + (y // cell) * 3) % draw(st.sampled_from([2, 30, 900]))
+    odd = rng.random(x.shape) < draw(st.sampled_from([0, 0.02, 0.3]))
+    values = np.where(odd, rng.integers(0, 1024, x.shape), values)
+    scaled = values >> (10 - depth) if depth < 10 else np.minimum(values << (depth - 10), (1 << depth) - 1)
+    room = np.zeros((height, width + draw(st.integers(0, 5))), np.uint8 if depth == 8 else np.uint16)
+    room[:, :width] = scaled
+    return room[:, :width], depth
+
+
+@settings(max_examples=25)
+@given(
+    planes(),
+    st.sampled_from([1, 3, 9, 33, 65]),
+    st.integers(0, 5),
+    st.sampled_from([0.0001, 0.3, 0.6, 1.0]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_instruction_sets_agree(
+    instruction_set: str,
+    picture: tuple[Any, int],
+    window: int,
+    contrast: int,
+    share: float,
+    smooth: bool,
+    halve: bool,
+) -> None:
+    plane, depth = picture
+    height, width = plane.shape
+
+    def run(name: str) -> tuple[list[float], list[Any]]:
+        kernel = _native.Cambi(
+            _native.Workspace(),
+            width,
+            height,
+            depth,
+            judged=(width, height, window),
+            source=(max(1, width * 2 // 3), height + 1, window),
+            smooth=smooth,
+            halve=halve,
+            share=share,
+            steps=visible_steps("bt1886", 0.019, 0.06, 1 << contrast),
+            heatmaps=True,
+            instruction_set=name,
+        )
+        maps = [np.zeros((rows, columns), np.uint16) for columns, rows in kernel.sizes]
+        return kernel.run(plane, plane, maps), maps
+
+    (scores, maps), (expected, expected_maps) = run(instruction_set), run("plain")
+    assert scores == expected
+    for found, wanted in zip(maps, expected_maps, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_kernel_checks_what_it_is_given() -> None:
+    def make(**changes: Any) -> Any:
+        settings: dict[str, Any] = {"judged": (64, 48, 9), "source": None, "smooth": False, "halve": False}
+        settings |= {"share": 0.6, "steps": visible_steps("pq", 0.019, 0.0, 4), **changes}
+        return _native.Cambi(_native.Workspace(), 64, 48, 8, **settings)
+
+    for changes in (
+        {"judged": (0, 48, 9)},
+        {"judged": (64, 48, 8)},
+        {"judged": (64, 48, _native.CAMBI_MAX_WINDOW + 2)},
+        {"steps": []},
+        {"steps": visible_steps("pq", 0.019, 0.0, 3)},
+    ):
+        with pytest.raises(ValueError, match=r"must be|can be"):
+            make(**changes)
+    plane = np.zeros((48, 64), np.uint8)
+    with pytest.raises(ValueError, match="heatmaps of five scales"):
+        make(heatmaps=True).run(plane, plane, [])
+    with pytest.raises(ValueError, match="its scale's size"):
+        make(heatmaps=True).run(plane, plane, [np.zeros((48, 64), np.uint16)] * 5)
