@@ -9,8 +9,8 @@ import pytest
 
 from acuity.errors import FeatureError
 from acuity.features.float_adm import FloatAdm
-from float_figures import close, first_frame, run
 from drawn_pictures import made_pairs
+from float_figures import close, first_frame, run
 
 KEYS = ["adm2", "aim", "adm3", *(f"adm_scale{scale}" for scale in range(4))]
 

@@ -9,8 +9,8 @@ import pytest
 from acuity.errors import FeatureError
 from acuity.features.extractor import Geometry
 from acuity.features.float_motion import FloatMotion
-from float_figures import close, run
 from drawn_pictures import made_pairs
+from float_figures import close, run
 
 # motion of four frames, as libvmaf's plain path says: pattern, width, height, depth, subsampling.
 FIGURES = {

@@ -10,8 +10,8 @@ from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features.extractor import Geometry
 from acuity.features.float_vif import FloatVif
-from float_figures import close, first_frame, run
 from drawn_pictures import made_pairs
+from float_figures import close, first_frame, run
 
 # vif_scale0 to 3 of the second frame, as libvmaf's plain path says: pattern, width, height, depth.
 FIGURES = {

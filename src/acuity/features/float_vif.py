@@ -90,8 +90,8 @@ class FloatVif(Extractor):
         width, height = (int(side * scale + 0.5) for side in (geometry.width, geometry.height))
         if min(width, height) < smallest:
             raise FeatureError(
-                f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures of "
-                f"at least {smallest}x{smallest} samples, because its windows reflect at the edges of every "
+                f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures "
+                f"of at least {smallest}x{smallest} samples, because its windows reflect at the edges of every "
                 f"scale, and these, made {show(scale)} times as large by vif_prescale, are {width}x{height}"
             )
 
