@@ -51,7 +51,7 @@ def test_an_image_is_what_was_drawn() -> None:
     np.testing.assert_array_equal(read_png(png(image)), image)
 
 
-@pytest.mark.parametrize(("case", "sums"), zip(HEATMAPS, SUMS, strict=True))
+@pytest.mark.parametrize(("case", "sums"), list(zip(HEATMAPS, SUMS, strict=True)))
 def test_samples_are_libvmafs(case: Case, sums: list[int], tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there"
     draw(f"cambi={case.options}:heatmaps_path={folder}", case, 1, 1)
