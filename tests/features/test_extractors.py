@@ -135,7 +135,7 @@ def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
     assert figures["integer_aim_nw_0"] == 0.0
 
 
-@pytest.mark.parametrize("name", ["adm", "motion", "vif"])
+@pytest.mark.parametrize("name", ["adm", "float_adm", "float_motion", "float_vif", "motion", "vif"])
 def test_smallest_sizes_are_the_kernels_own(name: str) -> None:
     smallest = getattr(_native, f"{name.upper()}_MIN_SIZE")
     extractor = make(name)

@@ -92,7 +92,8 @@ class FloatVif(Extractor):
             raise FeatureError(
                 f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures "
                 f"of at least {smallest}x{smallest} samples, because its windows reflect at the edges of "
-                f"every scale, and these, made {show(scale)} times as large by vif_prescale, are {width}x{height}"
+                f"every scale, and these, made {show(scale)} times as large by vif_prescale, are "
+                f"{width}x{height}"
             )
 
     @property
