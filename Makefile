@@ -26,6 +26,7 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
 	$(BIN)/python bench/bench.py
+	$(BIN)/python bench/extractors.py
 
 bench-mcp: $(INSTALLED)  ## calls beside a bare SDK server's, scores beside the engine's, answers under load
 	$(BIN)/python bench/mcp_calls.py
