@@ -42,7 +42,7 @@ int flat_limit(int width, int height) {
 std::size_t cambi_scratch_bytes(int width, const CambiLevels& levels) {
     Carver carver(nullptr);
     for (int i = 0; i < 24; ++i) carver.grid<std::uint16_t>(width + 64, 1);  // rows of samples
-    const std::ptrdiff_t columns = std::max(width, kCambiStrip + kCambiStripPadding);
+    const std::ptrdiff_t columns = std::max(width, kCambiStripBefore + kCambiStrip + kCambiStripAfter);
     carver.bytes(static_cast<std::size_t>(columns * (levels.count + 2 * levels.steps)) * sizeof(std::uint16_t));
     return carver.used();
 }

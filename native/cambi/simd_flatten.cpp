@@ -10,49 +10,51 @@ namespace {
 using Word = std::uint16_t;
 
 constexpr int kRadius = kCambiFlatRadius;
-constexpr int kRing = 8;  // rows kept: at least 2 * kRadius + 2, a power of two
+constexpr int kValueRows = kRadius + 2;      // from the one being marked to the one below the last compared
+constexpr int kSameRows = 2 * kRadius + 2;  // those summed up, and the one that leaves
 
 class Rows {
   public:
     Rows(const CambiSource& source, Carver carver) : s_(source) {
-        const int columns = s_.width + 2 * kRadius + 1;
-        for (Word*& row : taken_) row = carver.grid<Word>(columns, 1).data;
-        for (Word*& row : values_) row = carver.grid<Word>(columns, 1).data;
-        for (Word*& row : same_) row = carver.grid<Word>(columns, 1).data;
-        sums_ = carver.grid<Word>(columns, 1).data;
-        marked_ = carver.grid<Word>(columns, 1).data;
-        std::fill_n(sums_, columns, Word{0});
+        for (Word*& row : taken_) row = carver.grid<Word>(s_.width, 1).data;
+        for (Word*& row : made_) row = carver.grid<Word>(s_.width, 1).data;
+        for (Word*& row : same_) row = carver.grid<Word>(s_.width, 1).data;
+        sums_ = carver.grid<Word>(s_.width + 2 * kRadius, 1).data;
+        marked_ = carver.grid<Word>(s_.width, 1).data;
+        std::fill_n(sums_, s_.width + 2 * kRadius, Word{0});
     }
 
-    Word* values(int y) const { return values_[y % kRing]; }
     const Word* marked() const { return marked_; }
 
-    // The samples of a row, and the last one once more.
+    // The samples of a row.
     void make(int y) {
+        const int place = y % kValueRows;
         if (!s_.smooth) {
-            take(y, values(y));
-        } else {
-            if (y == 0) take(0, taken_[0]);
-            if (y + 1 < s_.height) take(y + 1, taken_[(y + 1) % 2]);
-            average(taken_[y % 2], y + 1 < s_.height ? taken_[(y + 1) % 2] : nullptr, values(y));
+            values_[place] = take(y, made_[place]);
+            return;
         }
-        values(y)[s_.width] = values(y)[s_.width - 1];
+        if (y == 0) averaged_ = take(0, taken_[0]);
+        const Word* below = y + 1 < s_.height ? take(y + 1, taken_[(y + 1) % 2]) : nullptr;
+        average(averaged_, below, made_[place]);
+        values_[place] = made_[place];
+        averaged_ = below;
     }
 
     // Which samples of a row equal their neighbours.
     void compare(int y) {
-        const Word* __restrict row = values(y);
+        const Word* row = values(y);
         const Word* below = y + 1 < s_.height ? values(y + 1) : row;
-        Word* __restrict same = same_[y % kRing];
-        for (int x = 0; x < s_.width; ++x)
-            same[x] = static_cast<Word>((row[x] == row[x + 1]) & (row[x] == below[x]));
+        Word* __restrict same = same_[y % kSameRows];
+        const int last = s_.width - 1;
+        for (int x = 0; x < last; ++x) same[x] = static_cast<Word>((row[x] == row[x + 1]) & (row[x] == below[x]));
+        same[last] = row[last] == below[last];
     }
 
     // Sums of columns over the rows y - 2 * kRadius to y.
     void slide(int y) {
         Word* __restrict sums = sums_ + kRadius;
-        const Word* enter = y < s_.height ? same_[y % kRing] : nullptr;
-        const Word* leave = y > 2 * kRadius ? same_[(y - 2 * kRadius - 1) % kRing] : nullptr;
+        const Word* enter = y < s_.height ? same_[y % kSameRows] : nullptr;
+        const Word* leave = y > 2 * kRadius ? same_[(y - 2 * kRadius - 1) % kSameRows] : nullptr;
         if (enter != nullptr && leave != nullptr) {
             for (int x = 0; x < s_.width; ++x) sums[x] = static_cast<Word>(sums[x] + enter[x] - leave[x]);
         } else if (enter != nullptr) {
@@ -66,17 +68,19 @@ class Rows {
     void mark(int y, Word* __restrict out) const {
         static_assert(kRadius == 3);
         const Word* row = values(y);
-        const Word* __restrict sums = sums_;
+        const Word* __restrict s = sums_;
         const auto flat = static_cast<Word>(s_.flat);
         for (int x = 0; x < s_.width; ++x) {
-            const auto count = static_cast<Word>(sums[x] + sums[x + 1] + sums[x + 2] + sums[x + 3] + sums[x + 4] +
-                                                 sums[x + 5] + sums[x + 6]);
+            const auto count =
+                static_cast<Word>(s[x] + s[x + 1] + s[x + 2] + s[x + 3] + s[x + 4] + s[x + 5] + s[x + 6]);
             out[x] = static_cast<Word>(row[x] | (count > flat ? Word{0} : kCambiBusy));
         }
     }
     void mark(int y) const { mark(y, marked_); }
 
   private:
+    const Word* values(int y) const { return values_[y % kValueRows]; }
+
     template <class Sample>
     static void convert(const Sample* __restrict in, Word* __restrict out, int width, int depth) {
         if (depth <= 10) {
@@ -96,12 +100,16 @@ class Rows {
         convert(picked, out, s_.width, s_.in.depth);
     }
 
-    void take(int y, Word* out) const {
-        const void* row = static_cast<const std::byte*>(s_.in.data) + s_.in.stride * (s_.rows == nullptr ? y : s_.rows[y]);
+    // A row in 10 bits, in `room` unless it is there already.
+    const Word* take(int y, Word* room) const {
+        const int from = s_.rows == nullptr ? y : s_.rows[y];
+        const void* row = static_cast<const std::byte*>(s_.in.data) + s_.in.stride * from;
+        if (s_.in.depth == 10 && s_.columns == nullptr) return static_cast<const Word*>(row);
         if (s_.in.depth == 8)
-            take_from(static_cast<const std::uint8_t*>(row), out);
+            take_from(static_cast<const std::uint8_t*>(row), room);
         else
-            take_from(static_cast<const Word*>(row), out);
+            take_from(static_cast<const Word*>(row), room);
+        return room;
     }
 
     // With the right neighbour and those in the row below, where there are any.
@@ -118,8 +126,11 @@ class Rows {
     }
 
     const CambiSource& s_;
-    Word *taken_[2], *values_[kRing], *same_[kRing];
-    Word* sums_;    // kRadius zeros on either side
+    Word *taken_[2], *made_[kValueRows];
+    const Word* averaged_;            // the row whose average comes next
+    const Word* values_[kValueRows];  // rows as they are judged
+    Word* same_[kSameRows];
+    Word* sums_;  // kRadius zeros on either side
     Word* marked_;
 };
 

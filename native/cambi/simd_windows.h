@@ -33,13 +33,19 @@ class LevelOf {
 
 // Counts of each level; `steps` rows of zeros on either side.
 struct Histograms {
-    static constexpr std::ptrdiff_t kStride = kCambiStrip + kCambiStripPadding;
+    static constexpr std::ptrdiff_t kStride = kCambiStripBefore + kCambiStrip + kCambiStripAfter;
 
     std::uint16_t* data;
     int steps;
 
-    std::uint16_t* row(int level) const { return data + (level + steps) * kStride; }
+    // From the strip's first column on.
+    std::uint16_t* row(int level) const { return data + (level + steps) * kStride + kCambiStripBefore; }
 };
+
+constexpr int kShort = std::max(8, kLanes16 / 2);  // runs that are added from a table
+
+// Registers that a short run can change.
+constexpr int registers(int radius) { return (kShort + 2 * radius + 2 * kLanes16 - 2) / kLanes16; }
 
 class Windows {
   public:
@@ -56,7 +62,8 @@ class Windows {
         ends_ = carver.grid<std::int32_t>(length_ + 64, 1).data;
         const int lowest = scale.survey.lowest - scale.levels.steps;
         const int highest = scale.survey.highest + scale.levels.steps;
-        std::fill(counts_.row(lowest), counts_.row(highest + 1), std::uint16_t{0});
+        std::fill(counts_.row(lowest) - kCambiStripBefore, counts_.row(highest + 1) - kCambiStripBefore,
+                  std::uint16_t{0});
         draw_short_runs();
     }
 
@@ -71,16 +78,15 @@ class Windows {
         } else if (leaves || enters) {
             take(row(leaves ? leave : enter), changes_[leaves ? 0 : 1]);
         }
-        if (leaves) spread_runs<-1>(changes_[0]);
-        if (enters) spread_runs<1>(changes_[1]);
+        if (leaves) find_and_spread<-1>(changes_[0]);
+        if (enters) find_and_spread<1>(changes_[1]);
     }
 
   private:
-    static constexpr int kShort = std::max(8, kLanes16 / 2);
-    static constexpr int kMostRegisters = (kShort + kCambiMaxWindow - 1 + 2 * kLanes16 - 2) / kLanes16;
-    // Windows before and after the first that a run is in, as far as registers that it changes reach.
-    static constexpr int kBefore = kLanes16, kAfter = kCambiMaxWindow + (1 + kMostRegisters) * kLanes16;
-    static_assert(kCambiStrip % kLanes16 == 0 && kCambiStripPadding >= kMostRegisters * kLanes16);
+    // Windows before and after the first that a run is in, as far as those registers reach.
+    static constexpr int kBefore = kLanes16, kAfter = registers(kCambiMaxWindow / 2) * kLanes16;
+    static_assert(kCambiStrip % kLanes16 == 0 && kCambiStripBefore % kLanes16 == 0);
+    static_assert(kCambiStripBefore >= kCambiMaxWindow - 1 + kLanes16 && kCambiStripAfter >= kAfter);
 
     static int whole(int columns) { return (columns + kLanes16 - 1) / kLanes16 * kLanes16; }
     const std::uint16_t* row(int y) const { return s_.plane.data + y * s_.plane.stride + begin_; }
@@ -103,7 +109,18 @@ class Windows {
     }
 
     template <int Sign>
-    void spread_runs(std::uint16_t* levels) const {
+    void find_and_spread(std::uint16_t* levels) const {
+        const int runs = find_runs(levels);
+        switch (registers(radius_)) {
+            case 2: return spread_runs<Sign, 2>(levels, runs);
+            case 3: return spread_runs<Sign, 3>(levels, runs);
+            case 4: return spread_runs<Sign, 4>(levels, runs);
+            default: return spread_runs<Sign, 0>(levels, runs);
+        }
+    }
+
+    // Where runs of equal levels start and end.
+    int find_runs(std::uint16_t* levels) const {
         const LevelOf level_of = level_of_;
         std::int32_t *starts = starts_, *ends = ends_;
         levels[-1] = LevelOf::kNone;
@@ -115,20 +132,25 @@ class Windows {
             ended += append_lanes(ends + ended, lane_bits(level_of.counted(before)) & ~same, x);
         }
         if (ended < runs) ends[ended] = length_;
+        return runs;
+    }
 
+    // Short runs change `Registers` registers each, or as many as the radius says if that is 0.
+    template <int Sign, int Registers>
+    void spread_runs(const std::uint16_t* levels, int runs) const {
         const Histograms counts = counts_;
-        const int columns = columns_, reach = begin_ - left_ - radius_, registers = short_registers_;
-        
+        const int reach = begin_ - left_ - radius_, count = Registers > 0 ? Registers : registers(radius_);
+        const std::int32_t *starts = starts_, *ends = ends_;
         for (int i = 0; i < runs; ++i) {
             const int from = starts[i] + reach, length = ends[i] - starts[i];
-            const int first = std::clamp(from & -kLanes16, 0, columns);
+            const int first = from & -kLanes16;
             std::uint16_t* at = counts.row(levels[starts[i]]) + first;
             if (length > kShort) {
                 spread_long<Sign>(at, first, from, length);
                 continue;
             }
             const std::uint16_t* shape = short_runs_[length] + kBefore + first - from;
-            for (int r = 0; r < registers; ++r, shape += kLanes16, at += kLanes16)
+            for (int r = 0; r < count; ++r, shape += kLanes16, at += kLanes16)
                 store(at, Sign > 0 ? load<U16>(at) + load<U16>(shape) : load<U16>(at) - load<U16>(shape));
         }
     }
@@ -169,7 +191,6 @@ class Windows {
     const int radius_;
     const int left_, columns_;  // of the windows
     const int begin_, length_;  // of the columns they look at
-    const int short_registers_ = (kShort + 2 * radius_ + 2 * kLanes16 - 2) / kLanes16;
     Histograms counts_;
     std::uint16_t* changes_[2];     // levels that leave and enter
     std::int32_t *starts_, *ends_;  // of runs

@@ -15,7 +15,7 @@ constexpr int kCambiMaxSteps = 32;
 constexpr int kCambiMaxWindow = 65;     // on a side
 constexpr int kCambiFlatRadius = 3;     // surroundings are 7x7 samples
 constexpr int kCambiStrip = 512;        // columns whose histograms are kept at once
-constexpr int kCambiStripPadding = 192;
+constexpr int kCambiStripBefore = 96, kCambiStripAfter = 128;  // columns beside them that runs may change
 constexpr std::size_t kCambiBins = 65536;
 
 using CambiPlane = Grid<std::uint16_t>;
