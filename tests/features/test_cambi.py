@@ -39,7 +39,7 @@ def figures(*features: str, size: tuple[int, int, int]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("case", "expected"), zip(CASES, FIGURES, strict=True), ids=[case.options for case in CASES]
+    ("case", "expected"), list(zip(CASES, FIGURES, strict=True)), ids=[case.options for case in CASES]
 )
 def test_figures_are_libvmafs(case: Case, expected: dict[str, float]) -> None:
     found = figures(f"cambi={case.options}", size=case[1:])

@@ -104,6 +104,11 @@ def test_wrong_option(document: dict[str, Any], save: Save) -> None:
     assert "'model_dict.feature_opts_dicts[1].vif_enhn_gain_limit'" in refuse(save(document))
 
 
+def test_a_model_has_no_files_written(document: dict[str, Any], save: Save) -> None:
+    document["model_dict"]["feature_opts_dicts"][1] = {"heatmaps_path": "anywhere"}
+    assert "writes files, which a model must not" in refuse(save(document))
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 5000])
 @pytest.mark.parametrize("key", ["slopes", "intercepts", "score_clip"])
 def test_number_that_is_not_finite(number: str, key: str, document: dict[str, Any], save: Save) -> None:

@@ -13,6 +13,9 @@ from acuity.errors import FeatureError
 OptionValue = str | float | bool | int
 Setting = float | bool | int | str
 
+# Options that have files written: only who sits at the machine may set them, no client and no model file.
+WRITING: Final = frozenset(("heatmaps_path",))
+
 _SWITCHES: Final = {"true": True, "false": False}
 
 

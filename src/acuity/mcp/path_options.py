@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from acuity.errors import PathError
-from acuity.features.options import parse_feature
+from acuity.features.options import WRITING, parse_feature
 from acuity.mcp.path_text import ADDRESS, check_text, shown
 from acuity.models.spec import ModelSpec, parse_spec
 
@@ -25,8 +25,6 @@ _ADDRESS_INSIDE: Final = re.compile(r"(?:^|[=:])[A-Za-z][A-Za-z0-9+.-]*:/")
 _NAMES_A_PATH: Final = re.compile(
     r"(?:^|_)(?:path|file|filename|folder|dir|directory)s?(?:_|$)", re.IGNORECASE
 )
-# Options of libvmaf's extractors that write files beside the report.
-_WRITES: Final = frozenset(("heatmaps_path",))
 
 
 def check_model(spec: str, check: Check) -> str:
@@ -61,7 +59,7 @@ def check_feature(spec: str, check: Check) -> str:
 
 def _checked(spec: str, option: str, value: str, check: Check) -> str:
     _refuse_path_as_name(spec, option)
-    if option.lower() in _WRITES:
+    if option.lower() in WRITING:
         raise PathError(
             f"option {shown(option)} in {shown(spec)} writes files, which is not done here: leave it out"
         )

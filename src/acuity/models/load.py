@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from acuity.errors import ModelError
+from acuity.features.options import WRITING
 from acuity.models.bootstrap import ModelCollection, member_name
 from acuity.models.document import Section, read_document
 from acuity.models.inputs import ModelFeature, OptionValue, apply_overrides
@@ -121,6 +122,8 @@ def _options(section: Section) -> dict[str, OptionValue]:
     for key, value in section.values.items():
         if not isinstance(value, bool | str | int | float):
             raise section.fail(key, "an option must be a number, a string, true or false")
+        if key in WRITING:
+            raise section.fail(key, "it writes files, which a model must not: set it on the command line")
         options[key] = value
     return options
 
