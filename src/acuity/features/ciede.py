@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
@@ -24,10 +24,6 @@ class Ciede(Extractor):
     min_size = 1
     min_size_reason = "it needs a pixel"
     needs_chroma = True
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

@@ -216,9 +216,9 @@ class Extractor(ABC):
         return start
 
     @property
-    @abstractmethod
     def sharing(self) -> Hashable:
-        """Equal for extractors of a class that one Runner can compute together."""
+        """Equal for extractors of a class that one Runner can compute together; here, for all of them."""
+        return None
 
     @classmethod
     @abstractmethod

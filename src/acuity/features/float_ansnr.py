@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
@@ -20,10 +20,6 @@ class FloatAnsnr(Extractor):
     features = (Feature("float_ansnr", "float_ansnr"), Feature("float_anpsnr", "float_anpsnr"))
     min_size = 3
     min_size_reason = "its smoothing reaches two samples past each edge"
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
@@ -22,10 +22,6 @@ class FloatMoment(Extractor):
     )
     min_size = 1
     min_size_reason = "it needs a sample"
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

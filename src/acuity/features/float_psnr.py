@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
@@ -36,10 +36,6 @@ class FloatPsnr(Extractor):
     features = (Feature("float_psnr", "float_psnr"),)
     min_size = 1
     min_size_reason = "it needs a sample"
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from acuity.features.extractor import Extractor, Frame, Geometry
@@ -18,10 +18,6 @@ class Null(Extractor):
     features = ()
     min_size = 1
     min_size_reason = "there are no smaller pictures"
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

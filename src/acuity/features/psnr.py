@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -73,10 +73,6 @@ class Psnr(Extractor):
     @property
     def uses_chroma(self) -> bool:
         return self.flag("enable_chroma")
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

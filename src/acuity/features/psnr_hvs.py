@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 from acuity.errors import FeatureError
@@ -41,10 +41,6 @@ class PsnrHvs(Extractor):
                 f"psnr_hvs takes up to {_MOST_BITS} bits a sample, and these pictures have {geometry.depth}: "
                 "leave it out or convert them"
             )
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from acuity.features.extractor import Extractor, Frame, Geometry
@@ -37,10 +37,6 @@ class Kernel(Protocol):
 
 class Similarity(Extractor):
     """An extractor whose kernel gives the figure and then its terms, in the order of its features."""
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @abstractmethod
     def kernel(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> Kernel:

@@ -5,7 +5,7 @@ libvmaf has it in its source but not in its program.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
@@ -21,10 +21,6 @@ class Ssim(Extractor):
     features = (Feature("ssim", "ssim"),)
     min_size = 1
     min_size_reason = "it needs a sample"
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

@@ -9,7 +9,7 @@ without chroma are grey. 100 is no difference; there is no lower end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -108,10 +108,6 @@ class Ssimulacra2(Extractor):
     @property
     def uses_chroma(self) -> bool:
         return True
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(

@@ -7,7 +7,7 @@ weighted figure is the usual one over the planes: four parts luma, one part of e
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -59,10 +59,6 @@ class Xpsnr(Extractor):
     @property
     def uses_chroma(self) -> bool:
         return True
-
-    @property
-    def sharing(self) -> Hashable:
-        return None
 
     @classmethod
     def runner(
