@@ -19,6 +19,7 @@ from acuity.mcp.job_tasks import JobTasks
 from acuity.mcp.results import answer, failure
 from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
 from task_client import MODERN, TaskClient, ask, begin
+from tool_results import wire_sentence
 
 
 def play(scene: Callable[[Client, FakeJobs, str], Awaitable[None]]) -> None:
@@ -105,8 +106,7 @@ def test_a_result_that_was_forgotten_is_said_to_be() -> None:
         jobs.complete(task_id)
         jobs.forget_result(task_id)
         result = (await ask(client, "tasks/get", task_id))["result"]
-        assert result["isError"]
-        assert "no longer remembered" in result["structuredContent"]["error"]
+        assert "no longer remembered" in wire_sentence(result)
 
     play(scene)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
-import jsonschema
 import pytest
 from mcp import Client
 
 from acuity.jobs.spec import JobSpec, Progress
 from fake_jobs import REPORT, FakeJobs, serve
+from tool_results import conforming
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 Scenario = Callable[[FakeJobs, Ask], Awaitable[None]]
@@ -24,19 +23,10 @@ def play(scenario: Scenario) -> None:
     async def main() -> None:
         jobs = FakeJobs()
         async with Client(serve(jobs)) as client:
-            schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
 
             async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
-                result = await client.call_tool(name, arguments)
-                document = result.structured_content
-                assert isinstance(document, dict)
-                assert json.loads(result.content[0].text) == document  # type: ignore[union-attr]
-                assert result.is_error == ("error" in document and "job_id" not in document)
-                if not result.is_error:
-                    schema = schemas[name]
-                    assert schema is not None
-                    jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
-                return document
+                return conforming(await client.call_tool(name, arguments), listed[name])
 
             await scenario(jobs, ask)
 
