@@ -16,7 +16,8 @@ from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.extension_tasks import Tasks
 from acuity.mcp.job_tasks import JobTasks
-from acuity.mcp.results import answer, failure
+from acuity.mcp.results import failure, ordered_answer
+from acuity.mcp.score_answers import score_answer
 from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
 from task_client import MODERN, TaskClient, ask, begin
 from tool_results import wire_sentence
@@ -73,7 +74,7 @@ def test_a_completed_job_has_the_calls_result() -> None:
         task = await ask(client, "tasks/get", task_id)
         assert task["status"] == "completed"
         report = {**REPORT, "job_id": task_id, "report": f"acuity://reports/{task_id}"}
-        assert task["result"] == wire(answer(report))
+        assert task["result"] == wire(ordered_answer(score_answer(report)))
 
     play(scene)
 

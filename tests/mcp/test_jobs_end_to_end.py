@@ -20,6 +20,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp.paths import AllowedPaths
+from acuity.mcp.score_answers import score_answer
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools import scoring
@@ -106,7 +107,7 @@ def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, precisi
                 assert done["progress"]["done"] == FRAMES
                 assert len(done["result"]["frames"]) == FRAMES
                 jsonschema.validate(done["result"], at.schemas["vmaf_score"])
-                assert json.loads(await at.read(uri)) == done["result"]
+                assert score_answer(json.loads(await at.read(uri))) == done["result"]
                 assert await at.read(f"{uri}.csv") == output.read_text()
                 listed = await at.ask("list_jobs", status_filter=["completed"])
                 assert [entry["job_id"] for entry in listed["jobs"]] == [job["job_id"]]

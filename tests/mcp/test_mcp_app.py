@@ -116,7 +116,8 @@ def test_a_call_is_answered_with_progress(era: str) -> None:
     [
         ("refusing", {}, "'a.yuv' does not exist: check the path"),
         ("broken", {}, "'broken' failed in a way it should not; the server's log says more"),
-        ("absent", {}, "unknown tool: absent"),
+        ("absent", {}, "unknown tool: absent; there are good, refusing, broken"),
+        ("brken", {}, "unknown tool: brken; there are broken, good, refusing"),
         ("good", {"x": 1}, "tool 'good' has no argument 'x'; it takes: none"),
     ],
 )

@@ -34,6 +34,7 @@ TOOLS = [
     "get_job",
     "list_jobs",
     "cancel_job",
+    "get_frames",
 ]
 
 Question = Callable[[Client], Awaitable[Any]]
@@ -89,7 +90,7 @@ def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> No
 @EVERYWHERE
 @BOTH_ERAS
 def test_a_score_is_the_engines_own(ask: Callable[[Question], Any], folder: Path) -> None:
-    arguments = {**raw_pair(folder, 30), "precision": "max"}
+    arguments = {**raw_pair(folder, 30), "precision": "max", "include_frames": True}
     told: list[tuple[float, float | None, str | None]] = []
 
     async def listen(done: float, total: float | None, message: str | None) -> None:

@@ -165,7 +165,7 @@ def test_short_work_is_finished_first(tmp_path: Path) -> None:
                 await started.wait()
                 server.process.send_signal(signal.SIGTERM)
             assert not ended[0].is_error
-            assert len(ended[0].structured_content["frames"]) == 700
+            assert ended[0].structured_content["acuity"]["frames"] == 700
 
     anyio.run(main)
 

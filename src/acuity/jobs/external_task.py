@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Final, Self
 
 from acuity.errors import AcuityError, BackendError, InputError, JobFailed
+from acuity.jobs.report_summary import summarize
 from acuity.jobs.spec import Progress
 from acuity.models.fit import mismatch
 from acuity.models.spec import ModelSpec, parse_spec
@@ -64,7 +65,12 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     document["backend_requested"] = wanted.backend
     document["backend_used"] = wanted.backend_used or (said if isinstance(said, str) else "unknown")
     warning = mismatch(spec, wanted.width, wanted.height)
-    return {**document, **wanted.echo, **({"mismatched_model_warning": warning} if warning else {})}
+    return {
+        **summarize(document, {spec.name: spec.label}),
+        **document,
+        **wanted.echo,
+        **({"mismatched_model_warning": warning} if warning else {}),
+    }
 
 
 def score_opened(
