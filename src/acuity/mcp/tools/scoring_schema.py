@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args, get_type_hints
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
