@@ -112,6 +112,24 @@ def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, precisi
                 listed = await at.ask("list_jobs", status_filter=["completed"])
                 assert [entry["job_id"] for entry in listed["jobs"]] == [job["job_id"]]
                 assert (await at.ask("cancel_job", job_id=job["job_id"]))["status"] == "completed"
+                rows = (await at.ask("get_frames", job_id=job["job_id"]))["rows"]
+                scores = [frame["metrics"]["vmaf"] for frame in done["result"]["frames"]]
+                assert rows == [[number, score] for number, score in enumerate(scores)]
+
+    anyio.run(main)
+
+
+def test_a_job_that_was_submitted_without_frames_answers_without_them(clips: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with bench(clips, tmp_path / "data") as at:
+            with anyio.fail_after(60):
+                arguments = score_of(clips, include_frames=False)
+                job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
+                await at.jobs.wait(job["job_id"])
+                result = (await at.ask("get_job", job_id=job["job_id"]))["result"]
+                assert (result["frames"], result["frames_omitted"]["count"]) == ([], FRAMES)
+                again = await at.ask("get_job", job_id=job["job_id"], include_frames=True)
+                assert len(again["result"]["frames"]) == FRAMES
 
     anyio.run(main)
 
