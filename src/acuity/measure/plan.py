@@ -47,6 +47,10 @@ class ExtractorSet:
         """Figures of the frames themselves first, then those derived from them."""
         return [key for last in (False, True) for extractor in self for key in extractor.listed(last=last)]
 
+    def sequential_keys(self) -> list[str]:
+        """Figures of those that libvmaf computes frame after frame: with threads, it reports them first."""
+        return ExtractorSet(extractor for extractor in self if extractor.sequential).keys()
+
     def hidden_keys(self) -> list[str]:
         """Figures that are collected, but in no report."""
         return [key for extractor in self for key in extractor.hidden_keys()]
