@@ -170,6 +170,14 @@ def test_all_figures_of_a_sequential_extractor_come_first(
     assert columns(out) == ["motion2", "motion", *SEQUENTIAL, "motion3", *scales]
 
 
+def test_without_threads_only_their_derived_figures_come_earlier(
+    capsys: Capture, pair: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    run_vmaf(capsys, *pair, "--feature", "float_motion", "--csv", "-q", "-o", str(out))
+    assert columns(out)[-6:] == ["motion2", "motion", "motion3", "integer_motion2", "integer_motion3", "vmaf"]
+
+
 def test_reports_say_whose_format_they_have_and_who_wrote_them(
     capsys: Capture, pair: list[str], tmp_path: Path
 ) -> None:
