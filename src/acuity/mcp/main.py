@@ -59,7 +59,7 @@ def run(options: ServeOptions) -> int:
 @asynccontextmanager
 async def product(settings: Settings) -> AsyncIterator[Product]:
     """The server with its job service, for as long as the block lasts."""
-    paths = AllowedPaths.from_settings(settings)
+    paths = AllowedPaths.from_settings(settings, listed_by="list_videos")
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,

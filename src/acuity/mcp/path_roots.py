@@ -23,7 +23,8 @@ from typing import Final
 from acuity.mcp.settings import Settings, SettingsError
 from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
 
-_IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", "model")
+_MODELS: Final = "model"
+_IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", _MODELS)
 _IN_A_CONTAINER: Final = "/workspace/python/test/resource"
 OUTPUTS: Final = "outputs"  # in the data folder
 
@@ -46,6 +47,11 @@ def roots_of(settings: Settings) -> Roots:
     outputs = data / OUTPUTS
     readable = [*_defaults(), data, outputs, *_model_folders(), *added]
     return Roots(tuple(dict.fromkeys(readable)), (outputs, *(root for root in added if root != data)))
+
+
+def checkout_models() -> tuple[Path, ...]:
+    """The folder of models that is allowed by default, where the folder the server was started in has it."""
+    return (resolve_root(Path(_MODELS), f"the folder '{_MODELS}'"),) if os.path.isdir(_MODELS) else ()
 
 
 def resolve_root(root: Path, label: str) -> Path:

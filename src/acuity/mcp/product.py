@@ -34,7 +34,7 @@ def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
     """Everything the server offers."""
     known = ModelList()
     tools = [
-        *scoring.tools(services),
+        *scoring.tools(services, known),
         *models.tools(services, known),
         *backends.tools(services),
         *extractors.tools(services),
