@@ -86,7 +86,7 @@ class AllowedPaths:
         there, for sentences about what is not.
         """
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
-        self._model_remedy = "; list_models shows the models" if listed_by is not None else ""
+        self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
         chosen = roots if writable is None else writable
         named = {root: root if resolved else resolve_root(root, "a root") for root in (*roots, *chosen)}
         self.roots: Final = tuple(dict.fromkeys(named.values()))
@@ -124,7 +124,7 @@ class AllowedPaths:
 
     def check_folder(self, text: str) -> Path:
         """The resolved path of a folder that is a root or lies under one; raises PathError."""
-        inside = to_absolute(f"{text.rstrip('/')}/file")  # which folders are written like files are not
+        inside = to_absolute(f"{text.rstrip('/')}/file")  # a text that names a folder is no file's
         path = Path(os.path.realpath(os.path.dirname(inside)))
         if path not in self.roots and self._root_of(path) is None:
             raise _outside(text)
@@ -207,7 +207,7 @@ class AllowedPaths:
         return next((root for prefix, root in self._prefixes if text.startswith(prefix)), None)
 
     def _check_model_file(self, text: str) -> Path:
-        with self.open(text, remedy=self._model_remedy) as file:
+        with self.open(text, remedy=self.model_remedy) as file:
             return file.path
 
     def _is_there(self, path: str | Path, text: str) -> bool:

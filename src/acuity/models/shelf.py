@@ -52,7 +52,8 @@ class ModelFile:
     folder: Path  # the model folder it was found in
     size: int
     kind: Kind
-    named: bool = False  # whether version=NAME stands for it, whoever reads that
+    unique: bool = False  # whether its name means it and no other here
+    named: bool = False  # whether version=NAME means it to every reader, not only where these files are known
     options: Overrides = field(default_factory=dict)  # in which it differs from what the file says
 
     @property
@@ -164,21 +165,27 @@ def _kind(path: Path, source: str | None, *, right_in: bool) -> Kind:
 
 def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
     """The files that can be had, marked where a name stands for them alone, and the models made from them."""
-    nameable = [file for file in files if file.kind <= Kind.PACKAGE]
-    users = {file.name for file in nameable if file.kind == Kind.USER}
-    targets = {(file.kind, file.name, os.path.realpath(file.path)) for file in nameable}
-    shared = Counter((kind, name) for kind, name, _ in targets)
-    named: dict[str, ModelFile] = {}
+    best: dict[str, Kind] = {}
     for file in files:
-        if file.kind == Kind.PACKAGE and file.name in users:
+        best[file.name] = min(file.kind, best.get(file.name, file.kind))
+    targets = {(f.name, os.path.realpath(f.path)) for f in files if f.kind == best[f.name]}
+    shared = Counter(name for name, _ in targets)
+    # A model that has no file in the first places is made from another one's there, if that one is certain.
+    made = {
+        name: base
+        for name, (base, _) in VARIANTS.items()
+        if best.get(name, Kind.OTHER) >= Kind.OTHER
+        and best.get(base, Kind.OTHER) <= Kind.PACKAGE
+        and shared[base] == 1
+    }
+    for file in files:
+        if file.kind == Kind.PACKAGE and best[file.name] == Kind.USER:
             continue  # the user's own stands for the name
-        if file.kind <= Kind.PACKAGE and shared[file.kind, file.name] == 1:
-            file = replace(file, named=True)
-            named.setdefault(file.name, file)
+        unique = file.kind == best[file.name] and shared[file.name] == 1 and file.name not in made
+        file = replace(file, unique=unique, named=unique and file.kind <= Kind.PACKAGE)
         yield file
-    for name, (base, options) in VARIANTS.items():
-        if name not in users and name not in named and base in named:
-            yield replace(named[base], name=name, options=options)
+        for name in [name for name, base in made.items() if file.named and base == file.name]:
+            yield replace(file, name=name, options=VARIANTS[name][1])
 
 
 def _walk(top: Path) -> Iterator[tuple[Path, list[Path]]]:
