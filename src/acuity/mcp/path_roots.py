@@ -38,6 +38,7 @@ class Roots:
 
     readable: tuple[Path, ...]
     writable: tuple[Path, ...]
+    videos: tuple[Path, ...]  # where videos may be expected
 
 
 def roots_of(settings: Settings) -> Roots:
@@ -45,8 +46,13 @@ def roots_of(settings: Settings) -> Roots:
     data = resolve_root(settings.data, "the data folder (ACUITY_DATA)")
     added = [_added(entry) for entry in settings.allow if entry]
     outputs = data / OUTPUTS
-    readable = [*_defaults(), data, outputs, *_model_folders(), *added]
-    return Roots(tuple(dict.fromkeys(readable)), (outputs, *(root for root in added if root != data)))
+    defaults = [*_defaults()]
+    readable = [*defaults, data, outputs, *_model_folders(), *added]
+    return Roots(
+        readable=tuple(dict.fromkeys(readable)),
+        writable=(outputs, *(root for root in added if root != data)),
+        videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
+    )
 
 
 def checkout_models() -> tuple[Path, ...]:

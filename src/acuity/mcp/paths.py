@@ -77,19 +77,22 @@ class AllowedPaths:
         *,
         writable: Sequence[Path] | None = None,
         resolved: bool = False,
+        videos: Sequence[Path] | None = None,
         listed_by: str | None = None,
     ) -> None:
         """`writable` are roots too; None: all of them. Roots are resolved once, now.
 
         With `resolved` they are taken as they are, because another process has resolved them: a link that
-        took the place of one since then must not be followed. `listed_by` is the tool that shows what is
-        there, for sentences about what is not.
+        took the place of one since then must not be followed. `videos` are the roots where videos may be
+        expected; None: all of them. `listed_by` is the tool that shows what is there, for sentences about
+        what is not.
         """
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
         chosen = roots if writable is None else writable
         named = {root: root if resolved else resolve_root(root, "a root") for root in (*roots, *chosen)}
         self.roots: Final = tuple(dict.fromkeys(named.values()))
+        self.video_roots: Final = self.roots if videos is None else tuple(videos)
         self._writable: Final = frozenset(named[root] for root in chosen)
         innermost = sorted(self.roots, key=lambda root: len(root.parts), reverse=True)
         self._prefixes: Final = tuple((f"{root}/", root) for root in innermost)
@@ -98,7 +101,7 @@ class AllowedPaths:
     def from_settings(cls, settings: Settings, *, listed_by: str | None = None) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
         found = roots_of(settings)
-        return cls(found.readable, writable=found.writable, listed_by=listed_by)
+        return cls(found.readable, writable=found.writable, videos=found.videos, listed_by=listed_by)
 
     def check(self, text: str) -> Path:
         """The resolved path of a plain file that may be read; raises PathError."""
