@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from acuity.backends import BACKENDS
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
+from acuity.devices import BACKENDS
 from acuity.presets import PRESETS, Preset
 
 # Acuity's own: what to do where the two videos differ.

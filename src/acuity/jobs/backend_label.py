@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.errors import AcuityError
 
 UNKNOWN: Final = "unknown"
