@@ -180,6 +180,20 @@ def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
     play(scenario, tmp_path)
 
 
+def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> None:
+    whole, short = container(tmp_path / "whole.mkv"), container(tmp_path / "short.mkv", FRAMES - 2)
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(short))
+        assert len(found["frames"]) == FRAMES - 2
+        assert "frame-count" in {note["code"] for note in found["acuity"]["notes"]}
+
+    play(scenario, tmp_path)
+    described = tools(services_for(tmp_path, ThreadJobs()))[1].description
+    assert "missing frames) is refused" not in described
+    assert "where one video ends early, the frames that both have are scored" in described
+
+
 def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:
     slow, fast = container(tmp_path / "slow.mkv"), container(tmp_path / "fast.mkv", rate=50)
     given = {"reference_encoded": str(slow), "distorted_encoded": str(fast)}
