@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from acuity.video.pair_options import PairOptions
 from golden_figures import GOLDEN, load_cases, needs_golden
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
 from scoring_room import ERAS, Ask, ThreadJobs, ask_with, play, serve, services_for
+from small_model import OVERFLOWING, small_document
 
 
 @pytest.fixture(scope="module")
@@ -347,3 +349,36 @@ def test_cancelling_a_call_stops_the_work(folder: Path) -> None:
             await jobs.stopped.wait()
 
     anyio.run(main)
+
+
+def test_a_score_that_is_no_number_is_an_error(folder: Path, tmp_path: Path) -> None:
+    model = tmp_path / "overflowing.json"
+    model.write_text(json.dumps(small_document(svm=OVERFLOWING)))
+    for name in ("ref.yuv", "dis.yuv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score", **raw_arguments(tmp_path, model=f"path={model}"))
+        assert found["error"].startswith("the score 'vmaf' of frame 0 by '")
+        assert "is not a number" in found["error"]
+
+    play(scenario, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["integer_adm2", "psnr_y", "frameNum"])
+def test_a_model_labelled_like_a_column_is_refused(folder: Path, name: str) -> None:
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score", **raw_arguments(folder, model=f"version=vmaf_v0.6.1:name={name}"))
+        assert f"would be reported as '{name}', which is the name of another column" in found["error"]
+
+    play(scenario, folder)
+
+
+def test_options_that_do_nothing_are_refused(folder: Path) -> None:
+    async def scenario(ask: Ask) -> None:
+        found = await ask(
+            "vmaf_score", **raw_arguments(folder, model="version=vmaf_v0.6.1:cambi.enc_width=640")
+        )
+        assert "does not use the extractor 'cambi'" in found["error"]
+
+    play(scenario, folder)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -10,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from acuity.devices import device_for, open_devices
-from acuity.errors import ClosedError, FeatureError, NoFramesError
+from acuity.errors import ClosedError, FeatureError, FeedingError, NoFramesError
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
 from acuity.measure.agenda import Agenda
@@ -27,7 +29,14 @@ from acuity.measure.sampling import check_step, is_counted, last_counted, next_c
 from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
 from acuity.measure.scheduler import Scheduler, check_threads
 from acuity.measure.segments import Segment, Slot
-from acuity.measure.steering import Candidates, Swap, check_names, check_pictures, swap_model
+from acuity.measure.steering import (
+    Candidates,
+    Swap,
+    check_feature_names,
+    check_names,
+    check_pictures,
+    swap_model,
+)
 from acuity.measure.worker import Job, worker_factory
 
 if TYPE_CHECKING:
@@ -63,6 +72,8 @@ class Measurement:
         self._agenda = Agenda(steps)
         self._intake = Intake()
         self._gate = Gate()
+        self._feeding = threading.Lock()
+        self._process = os.getpid()
         self._scheduler: Scheduler[Job] | None = None
         self._frames = 0
         self._unscheduled = 0  # frames that needed no work
@@ -83,7 +94,9 @@ class Measurement:
         """Add an extractor: add_feature('vif', {'debug': True}) or add_feature('vif=debug=true')."""
         self._check_unstarted("a feature")
         extractor, written = parse_feature(name)
-        self._agenda = self._agenda.ask(get_extractor(extractor)({**written, **(options or {})}))
+        asked = get_extractor(extractor)({**written, **(options or {})})
+        check_feature_names(self._agenda, [asked])
+        self._agenda = self._agenda.ask(asked)
 
     def _check_unstarted(self, what: str) -> None:
         self._check_open()
@@ -99,6 +112,14 @@ class Measurement:
         a tuple of planes) are copied. Arrays of uint16 need a bitdepth.
         """
         self._check_open()
+        if not self._feeding.acquire(blocking=False):
+            raise FeedingError("another frame is being fed: feed from one thread, one frame after the other")
+        try:
+            return self._add(ref, dis, bitdepth)
+        finally:
+            self._feeding.release()
+
+    def _add(self, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> int:
         self._gate.check(self._frames)
         index = self._frames
         pictures = self._intake.take(index, ref, dis, bitdepth)
@@ -145,6 +166,9 @@ class Measurement:
 
     def close(self) -> None:
         """Stop and join the threads; figures that are known stay readable. May be called again."""
+        if self._forked:  # the threads are the other process's, and what they had locked stays locked here
+            self._state = "closed"
+            return
         self._end("closed")
 
     def _end(self, state: str) -> None:
@@ -159,7 +183,19 @@ class Measurement:
         if begins:
             self.boundary.end(self.snapshot())
 
+    @property
+    def _forked(self) -> bool:
+        return os.getpid() != self._process
+
+    def _check_process(self) -> None:
+        if self._forked:
+            raise ClosedError(
+                "the measurement belongs to the process that made it, and this one was forked from that: "
+                "make a new one here"
+            )
+
     def _check_open(self) -> None:
+        self._check_process()
         if self._state != "open":
             text = f"the measurement was {self._state}, so it takes no more frames: make a new one"
             raise ClosedError(text)
@@ -319,6 +355,7 @@ class Measurement:
         self._reading().predict()
 
     def _reading(self) -> Reading:
+        self._check_process()
         # Arguments are evaluated from left to right, which Reading relies on.
         return Reading(self._frames, self._agenda, self._collector, over=self.over)
 

@@ -32,7 +32,7 @@ def render_report(
     extra: Mapping[str, object] | None = None,
     version: str | None = None,
 ) -> Iterator[str]:
-    """A report in pieces of text; extra entries are written where the format has a place for them (JSON)."""
+    """A report in pieces of text; extra entries are written where the format has a place for them."""
     if format not in WRITERS:
         raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
     return WRITERS[format](results, parse_precision(precision), version or __version__, extra or {})

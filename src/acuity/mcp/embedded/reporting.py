@@ -41,6 +41,10 @@ class Excerpt:
     def columns(self) -> dict[str, NDArray[np.float64]]:
         return {name: values[self.rows] for name, values in self.whole.columns.items()}
 
+    @property
+    def undefined(self) -> dict[str, NDArray[np.bool_]]:
+        return {name: which[self.rows] for name, which in self.whole.undefined.items()}
+
     def pooled(self) -> dict[str, dict[str, float]]:
         return self.whole.pooled()
 
