@@ -16,7 +16,7 @@ from acuity.jobs.config import JobsConfig
 from acuity.jobs.database import StoreError
 from acuity.jobs.dispatch import Dispatcher
 from acuity.jobs.documents import parse
-from acuity.jobs.entry import Entry
+from acuity.jobs.entry import Entry, fresh
 from acuity.jobs.forwarding import Forwarder
 from acuity.jobs.job import Job, JobOutcome, JobsStats
 from acuity.jobs.spec import JobSpec, ProgressListener, Status
@@ -80,6 +80,7 @@ class Jobs:
     ) -> JobOutcome:
         """Do the work and wait for it; raises JobError. Whoever stops waiting stops the work."""
         limit = spec.time_limit or self._config.time_limit
+        entry: Entry | None = None
         forwarder = None if progress is None else Forwarder(progress)
         try:
             entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
@@ -93,9 +94,11 @@ class Jobs:
                 await forwarder.finish()
         finally:
             if forwarder is not None:
+                if entry is not None:
+                    entry.listeners.discard(forwarder)
                 forwarder.drop()
         if entry.failure is not None:
-            raise entry.failure
+            raise fresh(entry.failure)
         assert entry.text is not None
         return JobOutcome(entry.id, await parse(entry.text))
 

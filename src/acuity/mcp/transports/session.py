@@ -194,8 +194,11 @@ class Session(StreamableHTTPServerTransport):
             await self._write_events(name, [], streams[1], to_wire)
 
     async def _terminate_unanswered_request(self, request_id: RequestId) -> None:
-        self._in_flight.end(request_id)
-        await super()._terminate_unanswered_request(request_id)
+        try:
+            await super()._terminate_unanswered_request(request_id)
+        finally:
+            self._log.end(str(request_id))
+            self._in_flight.end(request_id)
 
 
 async def _first(events: MemoryObjectReceiveStream[EventMessage]) -> EventMessage | None:
