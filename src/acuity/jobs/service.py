@@ -129,10 +129,10 @@ class Jobs:
         return entry.text if entry is not None else await self._store.document(id)
 
     async def list(
-        self, statuses: Collection[Status] = (), limit: int = 100
+        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
     ) -> tuple[builtins.list[Job], bool]:
-        """The newest jobs, newest first, and whether there are more."""
-        found = await self._store.list(statuses, limit + 1)
+        """The newest jobs, newest first, of one client or of all, and whether there are more."""
+        found = await self._store.list(statuses, limit + 1, client)
         jobs = [self._entries[job.id].picture() if job.id in self._entries else job for job in found]
         return [job for job in jobs[:limit] if not statuses or job.status in statuses], len(found) > limit
 

@@ -67,8 +67,10 @@ class Store:
     def document(self, id: str) -> Awaitable[str | None]:
         return self._call(lambda: self._open_one.document(id))
 
-    def list(self, statuses: Collection[Status], limit: int) -> Awaitable[list[Job]]:
-        return self._call(lambda: self._open_one.list(statuses, limit))
+    def list(
+        self, statuses: Collection[Status], limit: int, client: str | None = None
+    ) -> Awaitable[list[Job]]:
+        return self._call(lambda: self._open_one.list(statuses, limit, client))
 
     def notice_the_dead(self) -> Awaitable[None]:
         """Mark the unfinished jobs of servers that are gone as interrupted."""

@@ -55,8 +55,9 @@ MOMENT: Final = 0.1  # seconds that a client goes without an id to come back wit
 class Session(StreamableHTTPServerTransport):
     """The SDK's session, with requests looked after."""
 
-    def __init__(self, *, event_store: EventLog, **options: Any) -> None:
+    def __init__(self, *, event_store: EventLog, origin: str = "", **options: Any) -> None:
         super().__init__(event_store=event_store, **options)
+        self.origin = origin  # the token or address that began it
         self._log = event_store
         self._in_flight = InFlight()
 
