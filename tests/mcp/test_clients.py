@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,10 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.limits import BUSY
 from acuity.mcp.listen import Listen
-from acuity.mcp.main import product
-from acuity.mcp.serve import Stop, serve
 from acuity.mcp.settings import Settings
-from acuity.mcp.transports.endpoints import Access, Http, Open
+from acuity.mcp.transports.endpoints import Access, Http
 from acuity.mcp.transports.tokens import Tokens
-from product_server import raw_pair
+from product_server import product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
 from transport_bench import LOCAL, Bench, run, serving
 
@@ -179,36 +176,6 @@ def test_sessions_of_one_address_cannot_take_every_place() -> None:
             server.bench.release.set()
 
     run(main)
-
-
-@asynccontextmanager
-async def product_on_http(folder: Path, access: Access | None) -> AsyncIterator[str]:
-    """The product's server in this process."""
-    settings = Settings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-    async with product(settings) as made, anyio.create_task_group() as tasks:
-        stop, ready, where = Stop(), anyio.Event(), []
-
-        def on_ready(opened: Any) -> None:
-            where.extend(opened)
-            ready.set()
-
-        async def go() -> None:
-            await serve(
-                made.server,
-                [AT],
-                settings,
-                access=access,
-                limits=made.limits,
-                on_stop=made.services.jobs.stop,
-                on_ready=on_ready,
-                stop=stop,
-            )
-
-        tasks.start_soon(go)
-        await ready.wait()
-        opened: Open = where[0]
-        yield opened.where
-        stop.request()
 
 
 @pytest.mark.parametrize("access", [None, TOKENS])
