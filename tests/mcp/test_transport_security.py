@@ -105,6 +105,10 @@ FOREIGN = [
     "",
     "a b",
     "[::1",
+    "localhost/evil",
+    "localhost#evil",
+    "localhost?evil",
+    "localhost\\evil",
 ]
 
 
@@ -144,6 +148,8 @@ def test_other_names_of_this_machine() -> None:
         ("file://localhost", False),
         ("http://localhost.evil.example", False),
         ("http://localhost:x", False),
+        ("http://localhost/evil", False),
+        ("http://localhost#evil", False),
     ],
 )
 def test_origins(origin: str | None, allowed: bool) -> None:
@@ -163,6 +169,20 @@ def test_checks_are_always_on(offer: str) -> None:
                     answer = await http.request(method, server.where, headers={**ACCEPT, **headers})
                     assert answer.status_code == status
                     assert "error" in answer.json()
+
+    run(main)
+
+
+@pytest.mark.parametrize("name", ["Origin", "Authorization"])
+@pytest.mark.parametrize("values", [("http://evil.example", "http://localhost"), ("http://localhost",) * 2])
+def test_a_header_that_decides_is_sent_once(name: str, values: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with serving(Http(LOCAL)) as server, http_client() as http:
+            for order in (values, values[::-1]):
+                headers = [*ACCEPT.items(), *((name, value) for value in order)]
+                answer = await http.post(server.where, json=HELLO, headers=headers)
+                assert answer.status_code == 400
+                assert answer.json()["error"]["message"] == f"the request has two {name} headers: send one"
 
     run(main)
 

@@ -114,15 +114,19 @@ class Database:
     def start(self, id: str, when: float) -> None:
         self._connection.execute("UPDATE jobs SET status = 'running', started = ? WHERE id = ?", (when, id))
 
-    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int) -> None:
+    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int, instance: str = "") -> None:
         """Write how a job ended, and forget what is too old."""
         progress = None if job.progress is None else json.dumps(asdict(job.progress))
+        end = (job.status, job.started, job.finished, progress, job.error, len(document or ""), job.id)
         run = self._connection.execute
         run("BEGIN IMMEDIATE")
         try:
+            if self.get(job.id) is None:  # there was no room when it began
+                self.insert(job, instance)
             run(
-                "UPDATE jobs SET status = ?, finished = ?, progress = ?, error = ?, bytes = ? WHERE id = ?",
-                (job.status, job.finished, progress, job.error, len(document or ""), job.id),
+                "UPDATE jobs SET status = ?, started = ?, finished = ?, progress = ?, error = ?, bytes = ? "
+                "WHERE id = ?",
+                end,
             )
             if document is not None:
                 run("INSERT INTO results (id, document) VALUES (?, ?)", (job.id, document))

@@ -116,7 +116,13 @@ class Jobs:
     async def get(self, id: str) -> Job | None:
         """The job, or None where nobody remembers it."""
         entry = self._entries.get(id)
-        return entry.picture() if entry is not None else await self._store.get(id)
+        if entry is not None:
+            return entry.picture()
+        job = await self._store.get(id)
+        if job is not None and not job.over:  # another server's, which may be gone
+            await self._store.notice_the_dead()
+            job = await self._store.get(id)
+        return job
 
     async def result(self, id: str) -> dict[str, Any] | None:
         """The document of a completed job."""
@@ -133,8 +139,19 @@ class Jobs:
     ) -> tuple[builtins.list[Job], bool]:
         """The newest jobs, newest first, of one client or of all, and whether there are more."""
         found = await self._store.list(statuses, limit + 1, client)
-        jobs = [self._entries[job.id].picture() if job.id in self._entries else job for job in found]
-        return [job for job in jobs[:limit] if not statuses or job.status in statuses], len(found) > limit
+        if any(not job.over and job.id not in self._entries for job in found):
+            await self._store.notice_the_dead()
+            found = await self._store.list(statuses, limit + 1, client)
+        # The store may lag behind what is known here, or have had no room for it.
+        stored = {job.id: job for job in found}
+        oldest = found[-1].created if len(found) > limit else 0.0
+        here = {entry.id: entry.picture() for entry in self._entries.values() if entry.created >= oldest}
+        jobs = [
+            job
+            for job in sorted((stored | here).values(), key=lambda job: job.created, reverse=True)
+            if (not statuses or job.status in statuses) and client in (None, job.client)
+        ]
+        return jobs[:limit], len(found) > limit or len(jobs) > limit
 
     async def cancel(self, id: str) -> Job | None:
         """Stop a job; the answer comes when it is over. None where nobody remembers it."""
@@ -143,7 +160,7 @@ class Jobs:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
             await entry.over.wait()
             return entry.picture()
-        job = await self._store.get(id)
+        job = await self.get(id)
         if job is not None and not job.over:
             raise JobError(f"job '{id}' is another server's that shares the data folder: cancel it there")
         return job
