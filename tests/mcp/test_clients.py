@@ -10,6 +10,8 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from mcp import ClientSession
+from mcp.client.sse import sse_client
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity.mcp.catalog import Catalog
@@ -333,5 +335,21 @@ def test_a_connection_of_events_has_one_name_however_its_id_is_spelled(spelled: 
                 await http.post(url, json=call(number + 1))
                 names.append(json.loads(await data())["result"]["structuredContent"]["client"])
             assert names == [f"sse:{session}"] * 2
+
+    run(main)
+
+
+def test_a_token_is_a_client_at_sse_too() -> None:
+    async def main() -> None:
+        at = Http(LOCAL, frozenset({"sse"}))
+        hers = {"Authorization": f"Bearer {ALICE}"}
+        async with (
+            serving(at, access=TOKENS) as server,
+            sse_client(server.where, headers=hers) as streams,
+            ClientSession(*streams) as session,
+        ):
+            await session.initialize()
+            found = await session.call_tool("echo", {})
+            assert found.structured_content == {"text": "", "client": "token:alice"}
 
     run(main)
