@@ -187,8 +187,12 @@ def test_limits_are_true() -> None:
         f"seconds that a call may take (default {settings.time_limit:g})",
         f"after SIGTERM (default {settings.grace:g})",
         f"at most {settings.body >> 20} MiB",
-        f"at most {settings.calls_each} requests in\nflight, all clients together {settings.calls}",
-        f"newest {settings.kept} are\nremembered",
+        f"requests in flight | {settings.calls_each} | {settings.calls * 3 // 4} | {settings.calls} |",
+        f"from requests | | {settings.streams_each} | {settings.streams} |",
+        f"Streamable HTTP | | {settings.connections_each} | {settings.connections} |",
+        f"at `/sse` | | {settings.connections_each} | {settings.connections} |",
+        f"HTTP connections | | {2 * settings.connections} | {4 * settings.connections} |",
+        f"newest {settings.kept} are remembered",
     ):
         assert words in text, words
 

@@ -47,8 +47,7 @@ class Product:
 
 def run(options: ServeOptions) -> int:
     """Serve until a signal or the end of stdin; raises AcuityError for what can't be started."""
-    secrets = [options.access.token] if options.access.token else []
-    configure_logging(options.log_level, options.log_format, secrets=secrets)
+    configure_logging(options.log_level, options.log_format, secrets=list(options.access.tokens))
     end_tracing = configure_tracing()
     try:
         asyncio.run(_serve(options))
