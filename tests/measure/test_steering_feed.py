@@ -58,8 +58,8 @@ def test_nothing_is_taken_after_the_last_frame() -> None:
             assert not measurement.finished
             measurement.add(*pictures(index))
         assert measurement.finished
-        with pytest.raises(ClosedError, match="to stop after frame 1: flush it"):
-            measurement.add(*pictures(2))
+        assert measurement.add(*pictures(2)) is None
+        assert measurement.frames == 2
         measurement.stop_after(None)
         measurement.add(*pictures(2))
         with pytest.raises(InputError, match="cannot stop after frame 1: name 2 or a later one"):
@@ -102,15 +102,14 @@ def test_the_running_mean_follows_what_is_steered() -> None:
 @pytest.mark.parametrize("frame", [-1, 2])
 def test_a_pause_holds_the_feeding_until_somebody_resumes(frame: int) -> None:
     waiting = threading.Event()
+    told: list[str | None] = []
 
-    class Told(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            waiting.set()
-            return super().wait(timeout)
+    def tell(reason: str | None) -> None:
+        told.append(reason)
+        waiting.set()
 
     with Measurement(2) as measurement:
-        measurement._gate._open = Told()
-        measurement._gate.resume()
+        measurement.gate.on_wait(tell)
         measurement.add_model(model("v0.6.1"))
         measurement.stop_after(5)
         if frame < 0:
@@ -125,6 +124,7 @@ def test_a_pause_holds_the_feeding_until_somebody_resumes(frame: int) -> None:
         thread.join(PATIENCE)
         assert not thread.is_alive()
         assert not measurement.paused
+        assert told == ["paused by host", None]
         assert equal(measurement.results(), unsteered("v0.6.1", 6))
 
 

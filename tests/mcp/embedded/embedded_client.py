@@ -110,7 +110,7 @@ def feeding(measurement: Measurement) -> Iterator[Callable[[], None]]:
     try:
         yield end
     finally:
-        measurement.resume()
+        measurement.resume(everyone=True)
         end()
 
 
