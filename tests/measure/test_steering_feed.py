@@ -166,6 +166,67 @@ def test_stopping_ends_a_pause() -> None:
         assert measurement.results().frames == [0, 1, 2, 3]
 
 
+class Stalling:
+    """Pairs of which some come, and then none for ever."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self.asked = 0
+
+    def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
+        for index in range(self._left):
+            self._left -= 1
+            yield pictures(index)
+        pytest.fail("it was asked for a pair that isn't there")
+
+    def ready(self, seconds: float) -> bool:
+        assert seconds > 0
+        self.asked += 1
+        assert self.asked < 1000, "it waits for ever"
+        return self._left > 0
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_stopping_ends_the_wait_for_a_pair_that_does_not_come(count: int) -> None:
+    with Measurement(2) as measurement:
+        measurement.add_model(model("v0.6.1"))
+        turns: list[int] = []
+
+        def steer() -> None:
+            turns.append(measurement.frames)
+            if len(turns) == 2:
+                measurement.swap_model("vmaf", model("neg"))  # it is a frame boundary as any
+            if len(turns) == 3:
+                measurement.stop()
+
+        remove = measurement.boundary.on_idle(steer)
+        feed(measurement, Stalling(count))
+        assert turns == [count] * 3
+        assert measurement.over
+        results = measurement.results()
+        remove()
+    assert equal(results, unsteered("v0.6.1", count))
+    assert results.stopped_after == count - 1
+
+
+def test_a_pause_in_the_wait_for_a_pair_holds_it() -> None:
+    with Measurement(2) as measurement:
+        measurement.add_model(model("still"))
+        source = Stalling(2)
+        waits: list[int] = []
+        measurement.boundary.on_idle(measurement.pause)
+
+        def wait() -> None:
+            waits.append(source.asked)
+            if len(waits) == 5:
+                measurement.stop()
+
+        measurement.boundary.on_pause(wait)
+        feed(measurement, source)
+        assert waits == [3] * 5  # the source was let be
+        assert measurement.frames == 2
+
+
 def test_closing_ends_a_pause() -> None:
     errors: list[BaseException] = []
     with Measurement(2) as measurement:
