@@ -41,6 +41,8 @@ class ScoreReport:
     threads: int
     instruction_set: str
     seconds: float  # of wall time, for decoding and scoring
+    backend: str = "cpu"  # the preferred device
+    computed_by: dict[str, str] = field(default_factory=dict)  # which device computed each extractor
     headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
 
     @property
@@ -122,7 +124,8 @@ class ScoreReport:
                 "bitdepth": self.bitdepth,
                 "input": self.input,
                 "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in self.notes],
-                "backend": "cpu",
+                "backend": self.backend,
+                "computed_by": self.computed_by,
                 "instruction_set": self.instruction_set,
                 "threads": self.threads,
                 "seconds": round(self.seconds, 3),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from acuity.devices import open_devices
 from acuity.errors import ModelError
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
@@ -47,6 +48,8 @@ class Request:
     threads: int | None = None
     subsample: int = 1
     instruction_set: str | None = None
+    backend: str = "auto"
+    excluded_backends: Sequence[str] = ()  # which 'auto' doesn't stand for
 
 
 def run_request(
@@ -64,7 +67,8 @@ def run_request(
     measurement is its own business; it can still be read when this has returned.
     """
     try:
-        with Measurement(request.threads, request.subsample, request.instruction_set) as measurement:
+        devices = open_devices(request.backend, request.excluded_backends, request.instruction_set)
+        with Measurement(request.threads, request.subsample, backend=devices) as measurement:
             return _run(request, measurement, _Telling(progress, running_mean, every, started, attach))
     finally:
         for video in (request.reference, request.distorted):
@@ -162,6 +166,8 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             timeline=pairing.timeline,
             threads=measurement.threads,
             instruction_set=measurement.instruction_set,
+            backend=measurement.backend,
+            computed_by=measurement.computed_by,
             seconds=time.monotonic() - begin,
         )
 

@@ -91,6 +91,7 @@ def test_keys_of_a_score(capsys: pytest.CaptureFixture[str], output: str, clips:
     line = ["score", str(clips / "ref.y4m"), str(clips / "ref.y4m"), "--json", "--per-frame", "--pool", "p5"]
     line += ["--metrics", "vmaf,psnr"]
     document = json.loads(run_acuity(capsys, *line).out)
-    del document["features"], document["per_frame"]  # their keys are names of features
+    for names in ("features", "per_frame", "computed_by"):  # their keys are names of features and extractors
+        del document[names]
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", output))))
     assert _keys(document) - words == set()

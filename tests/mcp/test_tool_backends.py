@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.backends import BACKENDS, Backend, list_backends, usable_instruction_sets
+from acuity.devices import BACKENDS, Backend, list_backends, usable_instruction_sets
 from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
 from acuity.mcp.tools import backends
 from info_server import Asked, InlineJobs, check_tools
@@ -92,7 +92,7 @@ def test_compiled_in_but_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> 
     """The worker refuses to start it; nothing else stands in for it."""
     broken = Backend("cuda", True, False, "no driver")
     listed = [broken if b.name == "cuda" else b for b in list_backends()]
-    for module in (backends, acuity.backends):
+    for module in (backends, acuity.devices):
         monkeypatch.setattr(module, "list_backends", lambda: listed)
     found = Asked(backends.tools).ask("probe_backend", backend="cuda")
     assert (found["compiled_in"], found["runtime_healthy"], found["score"]) == (True, False, None)

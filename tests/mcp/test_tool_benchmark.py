@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools import benchmark
 from info_server import Ask, Asked, InlineJobs, check_tools

@@ -79,13 +79,13 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 
 
 def _request(settings: Settings) -> Request:
-    from acuity.backends import start_backend, usable_instruction_sets
     from acuity.cli.cpumask import allowed
+    from acuity.devices import BACKENDS, usable_instruction_sets
     from acuity.scoring import Request
     from acuity.video.open import OpenOptions, RawGeometry
     from acuity.video.pair_options import PairOptions
 
-    start_backend(settings.backend, settings.excluded)
+    gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     chosen = dict(settings.pairing)
     if settings.common_bitdepth:
         chosen.setdefault("convert", "depth")
@@ -106,6 +106,8 @@ def _request(settings: Settings) -> Request:
         threads=settings.threads,
         subsample=settings.subsample,
         instruction_set=allowed(usable_instruction_sets(), settings.cpumask) if settings.cpumask else None,
+        backend=settings.backend,
+        excluded_backends=(*settings.excluded, *gpus),
     )
 
 

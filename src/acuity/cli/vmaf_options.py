@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from acuity.backends import BACKENDS
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
 from acuity.cli.presets import find_preset
+from acuity.devices import BACKENDS
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
 from acuity.errors import FeatureError
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.heatmaps import HeatmapFolder
 from acuity.features.options import Option
 from acuity.features.visible_steps import EOTFS, visible_steps
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _SMALLEST: Final = 216
 _LARGEST_WINDOW: Final = 65
@@ -215,10 +212,8 @@ class Cambi(Extractor):
         return Judged(*size, self.window(size, geometry))
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> CambiRunner:
-        return CambiRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> CambiRunner:
+        return CambiRunner(members, geometry, cpu)
 
     def figures(self, score: float, source: float) -> list[float]:
         """Figures in the order of `features`."""
@@ -227,9 +222,7 @@ class Cambi(Extractor):
 
 
 class CambiRunner:
-    def __init__(
-        self, members: Sequence[Cambi], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         first = members[0]
@@ -240,7 +233,7 @@ class CambiRunner:
             if (folder := member.text("heatmaps_path"))
         ]
         self._native = _native.Cambi(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
@@ -256,7 +249,7 @@ class CambiRunner:
                 1 << int(first.settings["max_log_contrast"]),
             ),
             heatmaps=bool(self._folders),
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
         self._heatmaps = [
             np.zeros((height, width), np.uint16)

@@ -66,6 +66,14 @@ class Frame:
     before: tuple[Pair, ...] = ()  # the nearest first
 
 
+@dataclass(frozen=True, slots=True)
+class CpuContext:
+    """What the CPU kernels of one worker thread share: scratch memory and the instruction set."""
+
+    workspace: Workspace
+    instruction_set: str
+
+
 class Runner(Protocol):
     """Computes a group of extractors; used by one thread at a time."""
 
@@ -222,10 +230,8 @@ class Extractor(ABC):
 
     @classmethod
     @abstractmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> Runner:
-        """Something that computes all members, which have the same `sharing`."""
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Runner:
+        """What computes all members, which have the same `sharing`, on the CPU."""
 
     def derivation(self, start: int = 0) -> Derivation | None:
         """A fresh derivation of the late features, where there are any, for frames from `start` on."""

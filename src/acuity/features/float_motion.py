@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from acuity.errors import FeatureError
-from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.motion_figures import BLEND, FORCE_ZERO, FPS_WEIGHT, MAX_VALUE, MotionExtractor
 from acuity.features.options import Option
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _BLURS: Final = (1, 3)  # sizes that are taken at their word; every other one is 5
 
@@ -81,16 +78,12 @@ class FloatMotion(MotionExtractor):
         return self.lookback, self.blur, self.flag("motion_add_scale1"), self.flag("motion_add_uv")
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatMotionRunner:
-        return FloatMotionRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatMotionRunner:
+        return FloatMotionRunner(members, geometry, cpu)
 
 
 class FloatMotionRunner:
-    def __init__(
-        self, members: Sequence[FloatMotion], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[FloatMotion], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         first = members[0]
@@ -100,12 +93,12 @@ class FloatMotionRunner:
         self._members = [(member, member.source, member.keys(late=False)) for member in members]
         self._lookback = first.lookback
         self._native = _native.FloatMotion(
-            workspace,
+            cpu.workspace,
             planes,
             geometry.depth,
             filter_size=first.blur,
             add_scale1=first.flag("motion_add_scale1"),
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from acuity.errors import FeatureError
-from acuity.features.extractor import Feature, Geometry
+from acuity.features.extractor import CpuContext, Feature, Geometry
 from acuity.features.options import Option
 from acuity.features.similarity import OPTIONS, Kernel, Similarity
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _WINDOW: Final = 11  # samples each way
 _VIEWED_LINES: Final = 256  # pictures are shrunk to about as many
@@ -58,14 +55,14 @@ class FloatSsim(Similarity):
                 f"{geometry.width}x{geometry.height}: choose a smaller scale"
             )
 
-    def kernel(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
         from acuity import _native
 
         return _native.FloatSsim(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
             factor=self.factor(geometry),
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )

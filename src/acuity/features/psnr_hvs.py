@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from acuity.errors import FeatureError
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 _PLANES: Final = ("y", "cb", "cr")
 _MOST_BITS: Final = 12
@@ -43,19 +40,17 @@ class PsnrHvs(Extractor):
             )
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> PsnrHvsRunner:
-        return PsnrHvsRunner(geometry, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> PsnrHvsRunner:
+        return PsnrHvsRunner(geometry, cpu)
 
 
 class PsnrHvsRunner:
-    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._errors = _native.hvs_errors
         self._depth = geometry.depth
-        self._set = instruction_set
+        self._set = cpu.instruction_set
 
     def run(self, frame: Frame) -> dict[str, float]:
         luma, cb, cr = self._errors(frame.ref.planes, frame.dis.planes, self._depth, self._set)

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.errors import FeatureError
-from acuity.features.extractor import Extractor
+from acuity.features.extractor import CpuContext, Extractor
 from acuity.features.options import Option, OptionValue
 
 if TYPE_CHECKING:
-    from acuity._native import Speed, Workspace
+    from acuity._native import Speed
 
 # Samples of a plane, once rescaled, along the side of one block: 5 samples that are 16 apart.
 BLOCK: Final = 80
@@ -102,20 +102,19 @@ def native_speed(
     members: Sequence[SpeedExtractor],
     plane: tuple[int, int],
     depth: int,
-    workspace: Workspace,
-    instruction_set: str,
+    cpu: CpuContext,
 ) -> Speed:
     """What compares planes of that size; it gives a score, or scores, for each of the weighings."""
     from acuity import _native
 
     first = members[0]
     return _native.Speed(
-        workspace,
+        cpu.workspace,
         *plane,
         depth,
         kernelscale=first.number("speed_kernelscale"),
         prescale=first.number("speed_prescale"),
         prescale_method=first.text("speed_prescale_method"),
         settings=weighings(members),
-        instruction_set=instruction_set,
+        instruction_set=cpu.instruction_set,
     )

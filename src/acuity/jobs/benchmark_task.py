@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from acuity.backends import list_backends
-from acuity.engine import describe_engine
+from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError
 from acuity.jobs import bench_rows
 from acuity.jobs.bench_meter import Meter

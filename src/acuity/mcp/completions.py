@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.backends import list_backends
+from acuity.devices import list_backends
 from acuity.features import EXTRACTORS, Option
 from acuity.mcp.model_list import ModelList
 from acuity.mcp.prompts.bitrate import CODECS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.errors import BackendError
 from acuity.mcp.external import External
 

@@ -6,10 +6,11 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from acuity.devices import device_for, open_devices
 from acuity.errors import ClosedError, FeatureError, NoFramesError
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
@@ -31,6 +32,7 @@ from acuity.measure.steering import Candidates, Swap, check_names, check_picture
 from acuity.measure.worker import Job, worker_factory
 
 if TYPE_CHECKING:
+    from acuity.devices import Device
     from acuity.features.extractor import Extractor
     from acuity.models import Model, ModelCollection
 
@@ -44,13 +46,18 @@ class Measurement:
     """
 
     def __init__(
-        self, threads: int | None = None, subsample: int = 1, instruction_set: str | None = None
+        self,
+        threads: int | None = None,
+        subsample: int = 1,
+        instruction_set: str | None = None,
+        backend: str | Sequence[Device] = "auto",
     ) -> None:
-        from acuity import _native
-
+        """BackendError if the backend can't start. Of several devices, the last computes every extractor."""
         steps = sampling(subsample)
-        self.threads = check_threads(threads)
-        self.instruction_set = _native.select_instruction_set(instruction_set or "")
+        if isinstance(backend, str):
+            backend = open_devices(backend, instruction_set=instruction_set)
+        self._devices = tuple(backend)
+        self.threads = max(device.workers(check_threads(threads)) for device in self._devices)
         self.boundary = FrameBoundary()
         self.gate = Gate()
         self._collector = Collector()
@@ -130,7 +137,7 @@ class Measurement:
         self._agenda.prepare(self._collector)
         self._started = time.monotonic()
         self._scheduler = Scheduler(
-            self.threads, worker_factory(self._intake.geometry, self._collector, self.instruction_set)
+            self.threads, worker_factory(self._intake.geometry, self._collector, self._devices)
         )
         # Joins the threads also when the measurement is forgotten or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
@@ -275,6 +282,22 @@ class Measurement:
         if self._scheduler is None:
             return list(self._agenda.measured)
         return list(self._agenda.plans.at(max(self._frames - self.over, 0)))
+
+    @property
+    def backend(self) -> str:
+        """The name of the preferred device."""
+        return self._devices[0].name
+
+    @property
+    def instruction_set(self) -> str:
+        """The one that is used for what the CPU computes."""
+        return str(self._devices[-1].describe().get("instruction_set", ""))
+
+    @property
+    def computed_by(self) -> dict[str, str]:
+        """The name of the device that computes each extractor that is or was measured."""
+        measured = self._agenda.measured
+        return {entry.identity: device_for(self._devices, type(entry)).name for entry in measured}
 
     @property
     def uses_chroma(self) -> bool:

@@ -6,12 +6,12 @@ submit() or drain() raises its error in the caller.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from acuity.devices import available_threads
 from acuity.errors import ClosedError, InputError
 
 JobT = TypeVar("JobT")
@@ -21,11 +21,6 @@ JobT = TypeVar("JobT")
 _THREADS_PER_WAITING: Final = 2
 # Each has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024
-
-
-def available_threads() -> int:
-    """How many threads this process may run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_threads(threads: int | None) -> int:

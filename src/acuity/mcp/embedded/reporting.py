@@ -101,6 +101,8 @@ def _about(live: Live, results: Results) -> dict[str, Any]:
         "model": measurement.models[0].label if measurement.models else None,
         "width": results.width,
         "height": results.height,
+        "backend": measurement.backend,
+        "computed_by": measurement.computed_by,
         "instruction_set": measurement.instruction_set,
         "threads": measurement.threads,
         **({"steering": results.marks()} if results.steered else {}),

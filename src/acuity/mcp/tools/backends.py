@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import acuity
-from acuity.backends import BACKENDS, list_backends
-from acuity.engine import describe_engine
+from acuity.devices import BACKENDS, describe_engine, list_backends
 from acuity.errors import AcuityError, BackendError, JobError
 from acuity.jobs.spec import JobSpec
 from acuity.mcp import external

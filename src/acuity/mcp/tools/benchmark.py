@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.errors import BackendError
 from acuity.jobs.spec import JobSpec
 from acuity.mcp import external

@@ -151,7 +151,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
 
 def _own(arguments: Mapping[str, Any], reference: str, distorted: str) -> ScorePayload:
     """The work for Acuity's own engine."""
-    from acuity.backends import list_backends
+    from acuity.devices import list_backends
 
     _refuse_missing(
         arguments["backend"],

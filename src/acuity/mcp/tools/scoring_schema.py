@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args, get_type_hints
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.mcp.fitting import FRAMES_SCHEMA, OMITTED_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
 from acuity.video.pair_options import PairOptions
