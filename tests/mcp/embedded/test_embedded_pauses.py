@@ -120,10 +120,10 @@ def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
                 assert status["paused_until"] == pause["until"] == result.structured_content["paused_until"]
                 assert 0 < status["pause_seconds_left"] <= 600
                 assert status["state"] == "paused"
+                moving = Moving(measurement)
             assert await asyncio.to_thread(moving.again)
 
         with feeding(measurement):
-            moving = Moving(measurement)
             run_async(main)
 
 
