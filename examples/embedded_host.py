@@ -46,9 +46,9 @@ def measure(asked: argparse.Namespace) -> None:
             if asked.port is not None or not asked.socket:
                 print("agents may connect to", server.start_sse(asked.port or 0).url, flush=True)
             if asked.wait:
-                measurement.pause()
+                measurement.pause(shared=True)  # until an agent says vmaf.resume
             # Commands are carried out between two frames in here. Who calls measurement.add() instead has the
-            # same, and calls measurement.wait_while_paused() between two frames for pausing.
+            # same: it waits while an agent pauses, and returns None when one said stop.
             feed(measurement, pairs)
             for part in measurement.segments:
                 print(f"frames {part.first} to {part.last}: {part.label}")

@@ -130,7 +130,8 @@ def test_threads_are_capped_to_the_machine(clips: Path) -> None:
 def test_the_model_may_be_chosen_by_size(clips: Path) -> None:
     found = score(clips / "ref.mkv", clips / "dis.mkv", model="auto")
     assert found["acuity"]["model"] == "vmaf_v0.6.1"
-    assert "mismatched_model_warning" not in found
+    named = score(clips / "ref.mkv", clips / "dis.mkv", model="version=vmaf_v0.6.1")
+    assert found["mismatched_model_warning"] == named["mismatched_model_warning"]  # however it was chosen
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,20 @@ def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
     play(scenario, tmp_path)
 
 
+def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> None:
+    whole, short = container(tmp_path / "whole.mkv"), container(tmp_path / "short.mkv", FRAMES - 2)
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(short))
+        assert len(found["frames"]) == FRAMES - 2
+        assert "frame-count" in {note["code"] for note in found["acuity"]["notes"]}
+
+    play(scenario, tmp_path)
+    described = tools(services_for(tmp_path, ThreadJobs()))[1].description
+    assert "missing frames) is refused" not in described
+    assert "where one video ends early, the frames that both have are scored" in described
+
+
 def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:
     slow, fast = container(tmp_path / "slow.mkv"), container(tmp_path / "fast.mkv", rate=50)
     given = {"reference_encoded": str(slow), "distorted_encoded": str(fast)}
@@ -249,7 +263,11 @@ def test_bad_arguments(folder: Path, changed: dict[str, Any], sentence: str) -> 
 def test_missing_things(folder: Path) -> None:
     async def scenario(ask: Ask) -> None:
         missing = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder / "none.yuv")))
-        assert missing["error"] == str(folder / "none.yuv")
+        assert missing["error"] == (
+            f"no such file under the allowed folders: {folder / 'none.yuv'}; list_videos shows what is there"
+        )
+        root = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder)))
+        assert root["error"].startswith(f"path {folder} is an allowed folder, not a file: name a file in it")
         incomplete = await ask("vmaf_score", ref="a.yuv")
         assert incomplete["error"] == "tool 'vmaf_score' missing required argument: 'dis'"
         swapped = await ask(
@@ -291,7 +309,7 @@ def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
         properties = tool.input_schema["properties"]
         assert all(schema["description"] for schema in properties.values())
-        assert not {"aom_ctc", "nflx_ctc", "tiny_model", "no_reference", "gpumask"} & set(properties)
+        assert not {"tiny_model", "no_reference", "gpumask"} & set(properties)
         assert properties["model"]["default"] == "version=vmaf_v0.6.1"
         assert properties["precision"]["default"] == "legacy"
         assert all(parse_precision(text) for text in properties["precision"]["enum"])

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
-from acuity.cli.presets import find_preset
 from acuity.devices import BACKENDS
+from acuity.presets import PRESETS, Preset
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {
@@ -143,12 +143,22 @@ def _set(attribute: str, constant: object = None) -> _Setter:
 
 def _preset(family: str) -> _Setter:
     def add(settings: Settings, version: str) -> None:
-        preset = find_preset(family, version)
+        preset = _find_preset(family, version)
         settings.common_bitdepth |= preset.common_bitdepth
         settings.models += preset.models
         settings.features += preset.features
 
     return add
+
+
+def _find_preset(family: str, version: str) -> Preset:
+    """The preset, or a sentence saying which versions there are."""
+    versions = PRESETS[family]
+    if family == "aom_ctc" and version == "proposed":
+        raise UsageError(f"--aom_ctc proposed is deprecated: use one of {', '.join(versions)}")
+    if version not in versions:
+        raise UsageError(f"'{version}' is no version of --{family}: use one of {', '.join(versions)}")
+    return versions[version]
 
 
 def _pair(option: str) -> _Setter:

@@ -21,7 +21,7 @@ PACKAGE_SOURCE = "ffmpeg-quality-metrics"
 Overrides = Mapping[str, Mapping[str, str]]  # extractor -> option -> value
 
 # A model, the one whose file it shares to the last digit, and the options in which it differs.
-_VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
+VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
     "vmaf_4k_v0.6.1neg": (
         "vmaf_4k_v0.6.1",
         {"adm": {"adm_enhn_gain_limit": "1.0"}, "vif": {"vif_enhn_gain_limit": "1.0"}},
@@ -69,7 +69,7 @@ def find_model(name: str) -> Path:
 
 def variant_options(name: str, path: Path) -> Overrides:
     """The options that make the model of that name from the file it was found in; empty for its own file."""
-    base, options = _VARIANTS.get(name, (name, {}))
+    base, options = VARIANTS.get(name, (name, {}))
     return options if path.stem == base else {}
 
 
@@ -85,7 +85,7 @@ def _model_files() -> dict[str, tuple[Path, str]]:
         for path in sorted(folder.glob("*.json")):
             if path.is_file():
                 files.setdefault(path.stem, (path, source))
-    variants = {name: files[base] for name, (base, _) in _VARIANTS.items() if base in files}
+    variants = {name: files[base] for name, (base, _) in VARIANTS.items() if base in files}
     return {**variants, **files}
 
 

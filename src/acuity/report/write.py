@@ -62,6 +62,15 @@ def write_report(
         raise _output_error(target, error) from error
 
 
+def write_document(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as a file, whole or not at all; OutputError says why it could not be."""
+    target = os.fspath(path)
+    try:
+        _write_beside(target, [text])
+    except OSError as error:
+        raise _output_error(target, error) from error
+
+
 def check_output(path: str | os.PathLike[str]) -> None:
     """Raise now what write_report would raise later, as far as it can be known: call it before long work."""
     target = os.fspath(path)

@@ -28,6 +28,7 @@ class EmbeddedConfig:
     calls: int = 1024  # requests in flight, all clients together
     calls_each: int = 256  # requests in flight of one client
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
+    command_timeout: float = 5.0  # seconds without a frame boundary until a command is taken back
 
     def __post_init__(self) -> None:
         for name in (
@@ -48,8 +49,9 @@ class EmbeddedConfig:
         _check_range("line_limit", self.line_limit, _SHORTEST_LINE, _LONGEST_LINE)
         for name in ("connections", "calls", "calls_each"):
             _check_range(name, getattr(self, name), 1, 1 << 20)
-        if not 0 < self.write_timeout < float("inf"):
-            raise EmbeddedError(f"write_timeout {self.write_timeout} must be a number of seconds above 0")
+        for name in ("write_timeout", "command_timeout"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise EmbeddedError(f"{name} {getattr(self, name)} must be a number of seconds above 0")
         if self.user_agent is not None and not (self.user_agent.strip() and self.user_agent.isprintable()):
             raise EmbeddedError(f"user_agent {self.user_agent!r} must be a word or two that can be printed")
 

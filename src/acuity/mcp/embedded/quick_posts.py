@@ -84,7 +84,7 @@ class QuickPosts:
         length, origin = headers.get("content-length", ""), headers.get("origin")
         if names & _UNUSUAL or not length.isdigit() or not 0 < int(length) <= self._most:
             return None
-        if not self._security.knows_host(headers.get("host")):
+        if len(headers.getlist("origin")) > 1 or not self._security.knows_host(headers.get("host")):
             return None
         if not self._security.knows_origin(origin, headers.get("host")):
             return None

@@ -225,7 +225,13 @@ class EmbeddedServer:
         paths = self._given_paths or AllowedPaths.from_settings(Settings.from_environment())
         thread = LoopThread("acuity-mcp")
         try:
-            steer = McpSide(self._native, self._luggage, ModelLoader(paths))
+            steer = McpSide(
+                self.measurement,
+                self._native,
+                self._luggage,
+                ModelLoader(paths),
+                timeout=self.config.command_timeout,
+            )
             side = MeasuringSide(
                 self.measurement,
                 self._native,

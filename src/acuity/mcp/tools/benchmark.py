@@ -42,7 +42,11 @@ def tools(services: Services) -> list[Tool]:
     """run_benchmark."""
 
     async def plan(_: Mapping[str, Any]) -> JobSpec:
-        payload: dict[str, Any] = {"fixtures": [dict(fixture) for fixture in FIXTURES], "external": None}
+        payload: dict[str, Any] = {
+            "fixtures": [dict(fixture) for fixture in FIXTURES],
+            "external": None,
+            "output": services.settings.bench_output,
+        }
         if services.settings.binary is not None:
             payload["external"] = await _external(services.settings.binary)
         return JobSpec("benchmark", payload, NAME, "benchmark of every backend", _SECONDS)

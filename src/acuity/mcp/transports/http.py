@@ -11,6 +11,7 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from acuity.mcp.quota import Quota
 from acuity.mcp.transports.address import Address, bind, bound
 from acuity.mcp.transports.http_protocol import REQUEST_TIMEOUT, protocol_with
 
@@ -58,9 +59,10 @@ async def serve_http(
     """
     listener = bind(Address(host, port))
     stoppable = _Stoppable(app)
+    most = 4 * connections  # a session may have a stream open beside its requests
     config = uvicorn.Config(
         stoppable,
-        http=protocol or protocol_with(write_timeout, request_timeout),
+        http=protocol or protocol_with(write_timeout, request_timeout, Quota(most, most // 2)),
         ws="none",
         loop="none",
         lifespan="on",
@@ -68,8 +70,7 @@ async def serve_http(
         access_log=False,
         server_header=False,
         proxy_headers=False,  # a client's address is not for others to claim
-        # A session may have a stream open beside its requests.
-        limit_concurrency=4 * connections,
+        limit_concurrency=most,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_CLOSING,
     )

@@ -12,28 +12,59 @@ from typing import Any, Final
 # h11, not httptools: that one leaves blanks at the end of header values, which then differ from the body's.
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from acuity.mcp.quota import Quota
+
+_TOO_MANY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n"
+    b"retry-after: 5\r\nconnection: close\r\n\r\n"
+    b"too many connections of this address are open: close some\n"
+)
 REQUEST_TIMEOUT: Final = 30.0  # seconds for a whole request to arrive
 
 
-def protocol_with(write_timeout: float, request_timeout: float = REQUEST_TIMEOUT) -> type[H11Protocol]:
-    """The class of connections that are dropped after these many seconds."""
+def protocol_with(
+    write_timeout: float, request_timeout: float = REQUEST_TIMEOUT, places: Quota | None = None
+) -> type[H11Protocol]:
+    """The class of connections that are dropped after these many seconds.
+
+    `places` is how many there may be, in all and of one address: a connection takes its place before it has
+    said anything, so a few clients that say nothing could otherwise take every one.
+    """
 
     class Impatient(H11Protocol):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             self._request = _Deadline(request_timeout)
             self._write = _Deadline(write_timeout)
+            self._holder: str | None = None  # of a place
+            self._turned_away = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            if places is not None:
+                peer = transport.get_extra_info("peername")
+                holder = str(peer[0]) if isinstance(peer, tuple) else "unknown"
+                if places.full(holder) == "each":  # uvicorn itself counts them all
+                    self._turned_away = True
+                    transport.write(_TOO_MANY)
+                    transport.close()
+                    return
+                self._holder = holder
+                places.take(holder)
             super().connection_made(_Together(transport))
             self._request.begin(transport)
 
         def connection_lost(self, exc: Exception | None) -> None:
+            if self._turned_away:
+                return
+            if places is not None and self._holder is not None:
+                places.give_back(self._holder)
             self._request.end()
             self._write.end()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            if self._turned_away:
+                return
             super().data_received(data)
             if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
                 self._request.begin(self.transport)  # it has only begun
