@@ -25,6 +25,7 @@ from acuity.mcp.product import product_catalog
 from acuity.mcp.serve import OnStop, ServeOptions, serve
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
+from acuity.mcp.tools import videos
 from acuity.mcp.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.transports.endpoints import Endpoint, Open, Page
 
@@ -59,7 +60,7 @@ def run(options: ServeOptions) -> int:
 @asynccontextmanager
 async def product(settings: Settings) -> AsyncIterator[Product]:
     """The server with its job service, for as long as the block lasts."""
-    paths = AllowedPaths.from_settings(settings)
+    paths = AllowedPaths.from_settings(settings, listed_by=videos.NAME)
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,

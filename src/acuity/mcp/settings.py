@@ -29,6 +29,7 @@ class Settings:
     data: Path = field(default_factory=data_folder)
     allow: tuple[str, ...] = ()  # further roots, from VMAF_MCP_ALLOW
     binary: str | None = None  # an external vmaf, from VMAF_BIN
+    bench_output: str | None = None  # a folder for the rows of benchmarks, from VMAF_BENCH_OUTDIR
     workers: int = 2  # scores at once
     queue: int = 64  # jobs that may wait
     time_limit: float = 600.0  # seconds a job may run
@@ -48,6 +49,7 @@ class Settings:
             data=data_folder(environ),
             allow=tuple(part for part in environ.get("VMAF_MCP_ALLOW", "").split(":") if part),
             binary=environ.get("VMAF_BIN") or None,
+            bench_output=environ.get("VMAF_BENCH_OUTDIR") or None,
             workers=_whole(environ, "VMAF_MCP_MAX_CONCURRENT", default_workers()),
             time_limit=float(_whole(environ, "VMAF_MCP_SUBPROCESS_TIMEOUT_S", 600)),
         )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from acuity.errors import ClosedError, FeatureError, NoFramesError
+from acuity.devices import device_for, open_devices
+from acuity.errors import ClosedError, FeatureError, FeedingError, NoFramesError
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
 from acuity.measure.agenda import Agenda
@@ -26,10 +29,18 @@ from acuity.measure.sampling import check_step, is_counted, last_counted, next_c
 from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
 from acuity.measure.scheduler import Scheduler, check_threads
 from acuity.measure.segments import Segment, Slot
-from acuity.measure.steering import Candidates, Swap, check_names, check_pictures, swap_model
+from acuity.measure.steering import (
+    Candidates,
+    Swap,
+    check_feature_names,
+    check_names,
+    check_pictures,
+    swap_model,
+)
 from acuity.measure.worker import Job, worker_factory
 
 if TYPE_CHECKING:
+    from acuity.devices import Device
     from acuity.features.extractor import Extractor
     from acuity.models import Model, ModelCollection
 
@@ -43,19 +54,26 @@ class Measurement:
     """
 
     def __init__(
-        self, threads: int | None = None, subsample: int = 1, instruction_set: str | None = None
+        self,
+        threads: int | None = None,
+        subsample: int = 1,
+        instruction_set: str | None = None,
+        backend: str | Sequence[Device] = "auto",
     ) -> None:
-        from acuity import _native
-
+        """BackendError if the backend can't start. Of several devices, the last computes every extractor."""
         steps = sampling(subsample)
-        self.threads = check_threads(threads)
-        self.instruction_set = _native.select_instruction_set(instruction_set or "")
+        if isinstance(backend, str):
+            backend = open_devices(backend, instruction_set=instruction_set)
+        self._devices = tuple(backend)
+        self.threads = max(device.workers(check_threads(threads)) for device in self._devices)
         self.boundary = FrameBoundary()
         self._collector = Collector()
         self._candidates = Candidates(self._collector)
         self._agenda = Agenda(steps)
         self._intake = Intake()
         self._gate = Gate()
+        self._feeding = threading.Lock()
+        self._process = os.getpid()
         self._scheduler: Scheduler[Job] | None = None
         self._frames = 0
         self._unscheduled = 0  # frames that needed no work
@@ -76,7 +94,9 @@ class Measurement:
         """Add an extractor: add_feature('vif', {'debug': True}) or add_feature('vif=debug=true')."""
         self._check_unstarted("a feature")
         extractor, written = parse_feature(name)
-        self._agenda = self._agenda.ask(get_extractor(extractor)({**written, **(options or {})}))
+        asked = get_extractor(extractor)({**written, **(options or {})})
+        check_feature_names(self._agenda, [asked])
+        self._agenda = self._agenda.ask(asked)
 
     def _check_unstarted(self, what: str) -> None:
         self._check_open()
@@ -92,6 +112,14 @@ class Measurement:
         a tuple of planes) are copied. Arrays of uint16 need a bitdepth.
         """
         self._check_open()
+        if not self._feeding.acquire(blocking=False):
+            raise FeedingError("another frame is being fed: feed from one thread, one frame after the other")
+        try:
+            return self._add(ref, dis, bitdepth)
+        finally:
+            self._feeding.release()
+
+    def _add(self, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> int:
         self._gate.check(self._frames)
         index = self._frames
         pictures = self._intake.take(index, ref, dis, bitdepth)
@@ -122,7 +150,7 @@ class Measurement:
         self._agenda.prepare(self._collector)
         self._started = time.monotonic()
         self._scheduler = Scheduler(
-            self.threads, worker_factory(self._intake.geometry, self._collector, self.instruction_set)
+            self.threads, worker_factory(self._intake.geometry, self._collector, self._devices)
         )
         # Joins the threads also when the measurement is forgotten or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
@@ -138,6 +166,9 @@ class Measurement:
 
     def close(self) -> None:
         """Stop and join the threads; figures that are known stay readable. May be called again."""
+        if self._forked:  # the threads are the other process's, and what they had locked stays locked here
+            self._state = "closed"
+            return
         self._end("closed")
 
     def _end(self, state: str) -> None:
@@ -152,7 +183,19 @@ class Measurement:
         if begins:
             self.boundary.end(self.snapshot())
 
+    @property
+    def _forked(self) -> bool:
+        return os.getpid() != self._process
+
+    def _check_process(self) -> None:
+        if self._forked:
+            raise ClosedError(
+                "the measurement belongs to the process that made it, and this one was forked from that: "
+                "make a new one here"
+            )
+
     def _check_open(self) -> None:
+        self._check_process()
         if self._state != "open":
             text = f"the measurement was {self._state}, so it takes no more frames: make a new one"
             raise ClosedError(text)
@@ -250,6 +293,22 @@ class Measurement:
         return list(self._agenda.plans.at(max(self._frames - self.over, 0)))
 
     @property
+    def backend(self) -> str:
+        """The name of the preferred device."""
+        return self._devices[0].name
+
+    @property
+    def instruction_set(self) -> str:
+        """The one that is used for what the CPU computes."""
+        return str(self._devices[-1].describe().get("instruction_set", ""))
+
+    @property
+    def computed_by(self) -> dict[str, str]:
+        """The name of the device that computes each extractor that is or was measured."""
+        measured = self._agenda.measured
+        return {entry.identity: device_for(self._devices, type(entry)).name for entry in measured}
+
+    @property
     def uses_chroma(self) -> bool:
         """Whether what was added looks at chroma planes."""
         return self._agenda.measured.uses_chroma
@@ -296,6 +355,7 @@ class Measurement:
         self._reading().predict()
 
     def _reading(self) -> Reading:
+        self._check_process()
         # Arguments are evaluated from left to right, which Reading relies on.
         return Reading(self._frames, self._agenda, self._collector, over=self.over)
 

@@ -13,7 +13,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import FeatureError
+from acuity.errors import FeatureError, NameClashError
+from acuity.features import RESERVED_NAMES
 from acuity.features.extractor import Extractor, Geometry
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
@@ -63,14 +64,36 @@ class Candidates:
 
 
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:
-    """Refuse a model whose scores would go by the names of another's; those of one slot may."""
+    """Refuse a model whose scores would have the name of another's or of a feature; those of one slot may."""
     taken = {output for slot in agenda.slots if slot.name != besides for output in slot.outputs()}
+    features = {*RESERVED_NAMES, *agenda.measured.keys(), *keys_of(prediction.extractors)}
     for name in prediction.outputs:
         if name in taken:
-            raise FeatureError(
+            raise NameClashError(
                 f"two models would both be reported as '{name}': tell them apart by adding :name=LABEL "
                 f"to '{prediction.model.label}'"
             )
+        if name in features:
+            raise NameClashError(
+                f"the model '{prediction.model.label}' would be reported as '{name}', which is the name of "
+                "another column: give it another with :name=LABEL"
+            )
+    check_feature_names(agenda, prediction.extractors)
+
+
+def check_feature_names(agenda: Agenda, extractors: Iterable[Extractor]) -> None:
+    """Refuse extractors whose figures would go by the name of a model's score."""
+    clash = next((key for key in keys_of(extractors) if key in agenda.outputs()), None)
+    if clash is not None:
+        raise NameClashError(
+            f"a model is reported as '{clash}', which is the name of a feature too: give the model another "
+            "with :name=LABEL"
+        )
+
+
+def keys_of(extractors: Iterable[Extractor]) -> list[str]:
+    """The keys of all figures that reports have of them."""
+    return [key for extractor in extractors for late in (False, True) for key in extractor.keys(late=late)]
 
 
 def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: int) -> None:
@@ -107,5 +130,5 @@ def swap_model(
 
 
 def _inputs_from(prediction: Prediction, extractors: list[Extractor]) -> list[str]:
-    provided = {key for e in extractors for late in (False, True) for key in e.keys(late=late)}
+    provided = keys_of(extractors)
     return [key for key in prediction.inputs if key in provided]

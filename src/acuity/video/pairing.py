@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,7 +32,11 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
     """
     options = options or PairOptions()
     try:
-        if ref.info.path == dis.info.path and not ref.info.seekable:
+        if (
+            ref.info.path == dis.info.path
+            and not ref.info.seekable
+            and not _gives_each_its_own(ref.info.path)
+        ):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
         plan = make_plan(ref.info, dis.info, options)
         plan.notes.extend(suspicions(ref.info, dis.info))
@@ -39,6 +45,15 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         ref.close()
         dis.close()
         raise
+
+
+def _gives_each_its_own(path: str) -> bool:
+    """Whether whoever opens it gets all its bytes, as of /dev/zero; of a pipe each gets what others left."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISCHR(mode)
 
 
 class Pairing:

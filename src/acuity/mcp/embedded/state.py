@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from acuity.errors import NotReady
+from acuity.errors import NotReady, ScoreError
 from acuity.mcp.embedded.parted import Parted
 from acuity.measure.plan import ExtractorSet
 
@@ -192,7 +192,7 @@ class Live:
                 break
             try:
                 return frame, measurement.score_at(frame)
-            except NotReady:
+            except (NotReady, ScoreError):
                 frame = measurement.last_counted(frame - 1)
         return None
 
