@@ -25,6 +25,7 @@ if _typing.TYPE_CHECKING:
         NotReady,
         OutputError,
         PairingError,
+        ScoreError,
         TruncatedError,
     )
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
@@ -58,6 +59,7 @@ _HOMES: _typing.Final = {
         "NotReady",
         "OutputError",
         "PairingError",
+        "ScoreError",
         "TruncatedError",
     ),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
@@ -102,6 +104,7 @@ __all__ = [
     "Picture",
     "PixelFormat",
     "Results",
+    "ScoreError",
     "ScoreReport",
     "TruncatedError",
     "VideoInfo",

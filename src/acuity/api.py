@@ -37,6 +37,7 @@ def score(
     allow_damaged: bool = False,
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
+    backend: str = "auto",
 ) -> ScoreReport:
     """Score a distorted video against its reference.
 
@@ -55,7 +56,7 @@ def score(
     Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
     length may give what is missing, where only one reading is possible. `rate` is their frame rate.
     `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
-    `pairing` says what to do where the two videos differ.
+    `pairing` says what to do where the two videos differ. `backend` is the device to compute on.
 
     Raises AcuityError.
     """
@@ -73,5 +74,6 @@ def score(
         threads=threads,
         subsample=subsample,
         instruction_set=instruction_set,
+        backend=backend,
     )
     return run_request(request, progress=progress)

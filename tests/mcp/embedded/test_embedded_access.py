@@ -84,7 +84,7 @@ def test_a_page_may_ask_whether_it_may_ask() -> None:
 
 @pytest.mark.parametrize("token", ["short", "", "with blanks in between", "ümläute-müssen-draußen"])
 def test_tokens_that_are_none(token: str) -> None:
-    with pytest.raises(EmbeddedError, match="the token of the configuration"):
+    with pytest.raises(EmbeddedError, match="the token in 'the configuration'"):
         EmbeddedConfig(token=token)
 
 

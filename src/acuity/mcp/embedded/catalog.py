@@ -9,6 +9,7 @@ from mcp.server.caching import CacheHint
 
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.addresses import STATUS
+from acuity.mcp.embedded.clients import pause_documents
 from acuity.mcp.embedded.fast import Document
 from acuity.mcp.embedded.presence import Ending
 from acuity.mcp.embedded.pulse import Pulse
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 INSTRUCTIONS: Final = """\
 A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
 vmaf.worst_frames and vmaf.report; steer it with vmaf.request_model_swap, vmaf.pause, vmaf.resume, \
-vmaf.set_subsample and vmaf.stop_after, which are carried out between two frames. Neither changes a \
-figure: every frame has the score that its model gives it. To follow along, subscribe to \
+vmaf.set_subsample, vmaf.stop_after and vmaf.stop, which are carried out between two frames. Neither \
+changes a figure: every frame has the score that its model gives it. A pause ends when you leave, or \
+when its lease runs out. To follow along, subscribe to \
 acuity://measurement/scores (?rate=10: told at most ten times a second) or acuity://measurement/status. \
 compute_vmaf scores another pair of files in a process of its own."""
 
@@ -78,8 +80,8 @@ def _versions(live: Live) -> Callable[[str], Hashable]:
         if resource != STATUS:
             return figures
         models = tuple(model.label for model in measurement.models)
-        steered = measurement.paused, measurement.subsample, measurement.last_frame, measurement.finished
-        return *figures, at.frames_fed, models, *steered
+        steered = measurement.subsample, measurement.last_frame, measurement.finished
+        return *figures, at.frames_fed, models, *steered, measurement.gate.pauses, live.state
 
     return version
 
@@ -90,12 +92,14 @@ def _headline(live: Live) -> Callable[[], dict[str, Any]]:
     def headline() -> dict[str, Any]:
         at = measurement.snapshot()
         latest = live.latest()
+        pauses = measurement.gate.pauses
         return {
             "frames_read": at.frames_fed,
             "frames_scored": at.frames_done,
             "frame": latest[0] if latest else None,
             "score": latest[1] if latest else None,
-            "paused": measurement.paused,
+            "paused": bool(pauses),
+            "paused_by": pause_documents(pauses),
             "over": measurement.over,
         }
 

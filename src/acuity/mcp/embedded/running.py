@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import NoFramesError, NotReady
+from acuity.errors import NoFramesError, NotReady, ScoreError
 from acuity.measure.measurement import Measurement
 
 # Predicting many frames at once takes a tenth of the time, and looking at all of them has a price too.
@@ -82,7 +82,7 @@ class RunningScores:
         while (frame := self._measurement.next_counted(self._next)) < fed:
             try:
                 score = self._measurement.score_at(frame, self.name)
-            except NotReady:
+            except (NotReady, ScoreError):
                 return
             self._take(frame, score)
 

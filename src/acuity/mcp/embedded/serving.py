@@ -49,7 +49,7 @@ async def serving(
             fast,
             config.front_limits(),
             presence=presence,
-            token=config.token,
+            tokens=config.tokens,
             measurement=lambda: _in_short(live),
         ) as front:
             yield front

@@ -1,16 +1,14 @@
-"""Common test conditions: the models and features that `--aom_ctc` and `--nflx_ctc` stand for."""
+"""Common test conditions: the models and features that `aom_ctc` and `nflx_ctc` stand for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from acuity.cli.getopt import UsageError
-
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a preset adds to the command line."""
+    """What a preset adds to a request."""
 
     models: tuple[str, ...]
     features: tuple[str, ...]
@@ -55,13 +53,3 @@ PRESETS: Final[dict[str, dict[str, Preset]]] = {
         ),
     },
 }
-
-
-def find_preset(family: str, version: str) -> Preset:
-    """The preset, or a sentence saying which versions there are."""
-    versions = PRESETS[family]
-    if family == "aom_ctc" and version == "proposed":
-        raise UsageError(f"--aom_ctc proposed is deprecated: use one of {', '.join(versions)}")
-    if version not in versions:
-        raise UsageError(f"'{version}' is no version of --{family}: use one of {', '.join(versions)}")
-    return versions[version]
