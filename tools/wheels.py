@@ -30,15 +30,11 @@ PLATFORM: Final = f"manylinux_{GLIBC.replace('.', '_')}"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processor", action="append", choices=PROCESSORS, help="default: both")
     parser.add_argument("--python", action="append", help="interpreter to build for; default: this one")
     parser.add_argument("--no-test", action="store_true", help="build only")
-    parser.add_argument(
-        "--digits", action="store_true", help="print the figures that are compared, and no more"
-    )
+    parser.add_argument("--digits", action="store_true", help="print the figures that are compared, and no more")
     options = parser.parse_args()
     if options.digits:
         print("\n".join(digits()))
@@ -62,8 +58,7 @@ def build(python: str, processor: str) -> Path:
     suffix = _ask(python, "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
     environment = {
         **os.environ,
-        "ACUITY_ZIG": _ask(sys.executable, "import ziglang, os; print(os.path.dirname(ziglang.__file__))")
-        + "/zig",
+        "ACUITY_ZIG": _ask(sys.executable, "import ziglang, os; print(os.path.dirname(ziglang.__file__))") + "/zig",
         "ACUITY_WHEEL_PROCESSOR": processor,
         "ACUITY_WHEEL_GLIBC": GLIBC,
         "_PYTHON_HOST_PLATFORM": f"linux-{processor}",  # what the wheel is tagged with
@@ -74,19 +69,7 @@ def build(python: str, processor: str) -> Path:
         "cmake.define.NB_SUFFIX": suffix.replace(platform.machine(), processor),
     }
     given = [f"--config-settings={name}={value}" for name, value in settings.items()]
-    _run(
-        python,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--wheel-dir",
-        raw,
-        *given,
-        ROOT,
-        env=environment,
-    )
+    _run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", raw, *given, ROOT, env=environment)
     (wheel,) = raw.glob("*.whl")
     return wheel
 
@@ -111,15 +94,11 @@ def try_wheel(python: str, wheel: Path) -> None:
         bare |= {key: value for key, value in os.environ.items() if key.startswith("PIP_")}
         _run(installed, "-m", "pip", "install", "--quiet", "--only-binary=:all:", wheel, env=bare)
         show = ["-P", __file__, "--digits"]
-        got = subprocess.run(
-            [installed, *show], env=bare, text=True, stdout=subprocess.PIPE, check=True
-        ).stdout
+        got = subprocess.run([installed, *show], env=bare, text=True, stdout=subprocess.PIPE, check=True).stdout
     expected = subprocess.run([sys.executable, *show], text=True, stdout=subprocess.PIPE, check=True).stdout
     if got != expected:
         raise SystemExit(f"{wheel.name} gives other digits than the package of {sys.executable}")
-    print(
-        f"{wheel.name}: installed without a compiler, {len(got.splitlines())} figures, every digit the same"
-    )
+    print(f"{wheel.name}: installed without a compiler, {len(got.splitlines())} figures, every digit the same")
 
 
 def digits() -> list[str]:
@@ -149,9 +128,7 @@ def digits() -> list[str]:
                 if vmaf([*given.split(), *asked]) != 0:
                     raise SystemExit(f"vmaf failed with ACUITY_CPU={chosen}")
                 metrics = [frame["metrics"] for frame in json.loads(report.read_text())["frames"]]
-                found[chosen] = [
-                    f"{depth} bit, frame {i}: {k} {v!r}" for i, m in enumerate(metrics) for k, v in m.items()
-                ]
+                found[chosen] = [f"{depth} bit, frame {i}: {k} {v!r}" for i, m in enumerate(metrics) for k, v in m.items()]
                 if found[chosen] != next(iter(found.values())):
                     raise SystemExit(f"{depth} bit: {chosen} gives other digits than {next(iter(found))}")
             figures += next(iter(found.values()))

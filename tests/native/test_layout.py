@@ -28,9 +28,7 @@ def test_families_are_the_folders_with_a_table() -> None:
     assert {"vif", "adm", "motion"} <= set(listed)
 
 
-@pytest.mark.parametrize(
-    "folder", sorted(table.parent for table in NATIVE.glob("*/table.h")), ids=lambda f: f.name
-)
+@pytest.mark.parametrize("folder", sorted(table.parent for table in NATIVE.glob("*/table.h")), ids=lambda f: f.name)
 def test_a_family_has_the_one_shape(folder: Path) -> None:
     assert {file.name for file in folder.iterdir()} >= SHAPE
     assert f"bind_{folder.name}(" in (folder / "module.cpp").read_text()
@@ -39,9 +37,7 @@ def test_a_family_has_the_one_shape(folder: Path) -> None:
 
 def test_no_folder_is_a_hallway() -> None:
     files = [file for file in NATIVE.rglob("*") if file.is_file()]
-    counts = {
-        folder: sum(file.parent == folder for file in files) for folder in {file.parent for file in files}
-    }
+    counts = {folder: sum(file.parent == folder for file in files) for folder in {file.parent for file in files}}
     assert {folder.name: count for folder, count in counts.items() if count > MOST_FILES} == {}
     assert counts[NATIVE] == 1  # module.cpp
 
