@@ -65,7 +65,7 @@ class LineConnection(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._ended = self._gone = self._waiting = self._paused = False
+        self._ended = self._gone = self._served = self._waiting = self._paused = False
         self._read_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
@@ -99,6 +99,8 @@ class LineConnection(asyncio.Protocol):
         self._writable.set()
         self._stop_timers()
         self._serving.cancel()
+        if self._served:
+            self._on_end(self)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -130,12 +132,15 @@ class LineConnection(asyncio.Protocol):
                 "a connection failed", extra={"event": "connection_failed", "client": self._name}
             )
         finally:
-            self._ended = True
+            self._ended = self._served = True
             self._stop_timers()
             self._transport.close()
             for task in self._tasks - {asyncio.current_task()}:
                 task.cancel()
-            self._on_end(self)
+            if self._gone:
+                self._on_end(self)
+            else:  # the last answers may still have to be written
+                self._write_timer = self._loop.call_later(self._limits.write_timeout, self._drop)
 
     def finish(self, linger: float = LINGER) -> None:
         """Read no more; what was asked has that many seconds to be answered."""
