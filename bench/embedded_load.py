@@ -3,7 +3,7 @@
     poll SOCKET                vmaf.status as many times a second as the last line of stdin says
     steer SOCKET               one command after the other, until disconnected
     flood SOCKET COUNT WINDOW  as many commands as fit, WINDOW unanswered at most
-    loop SOCKET CALLS          one call after the other, until disconnected; CALLS is JSON: [[tool, arguments], …]
+    loop SOCKET CALLS          one call after the other, until disconnected; CALLS: [[tool, arguments], …]
     burn SOCKET                nothing but a busy core, until disconnected
 
 Each says `ready` when it has had its first answer, and at the end what it saw, as one line of JSON; `poll`

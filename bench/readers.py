@@ -92,7 +92,8 @@ def main() -> None:
             for name in order:
                 found[name].append(seconds(name, pairs, asked.frames, Path(folder) / "socket"))
     print(f"{asked.frames} frames of {WIDTH}x{HEIGHT}, one thread, {asked.rounds} rounds, medians")
-    sys.exit(not all([_say(name, found) for name in names]))
+    good = [_say(name, found) for name in names]
+    sys.exit(not all(good))
 
 
 def _say(name: str, found: dict[str, list[tuple[float, dict[str, Any], float]]]) -> bool:
