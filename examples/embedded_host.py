@@ -13,7 +13,6 @@ import argparse
 import sys
 
 import acuity
-from acuity.measure.feed import feed
 
 
 def main() -> int:
@@ -49,7 +48,7 @@ def measure(asked: argparse.Namespace) -> None:
                 measurement.pause()
             # Commands are carried out between two frames in here. Who calls measurement.add() instead has the
             # same, and calls measurement.wait_while_paused() between two frames for pausing.
-            feed(measurement, pairs)
+            acuity.feed(measurement, pairs)
             for part in measurement.segments:
                 print(f"frames {part.first} to {part.last}: {part.label}")
             print("mean", measurement.results().pool("vmaf"), flush=True)

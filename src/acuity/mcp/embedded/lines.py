@@ -57,7 +57,7 @@ class LineConnection(asyncio.Protocol):
         self._lifespan_state = lifespan_state
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._agreed = Agreed()
+        self._agreed = Agreed(client=name)
         self._in_flight = InFlight()
         self._inbox = Inbox()
         self._backlog: deque[Frame] = deque()  # read already, but the client has enough in flight
@@ -75,6 +75,8 @@ class LineConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if self._limits.budget is not None:
+            self._limits.budget.enter(self._name)
         self._start(self._serve())
 
     def data_received(self, data: bytes) -> None:
@@ -95,6 +97,8 @@ class LineConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone = self._ended = True
+        if self._limits.budget is not None:
+            self._limits.budget.leave(self._name)
         self._backlog.clear()
         self._writable.set()
         self._stop_timers()

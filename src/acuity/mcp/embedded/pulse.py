@@ -19,8 +19,8 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.embedded.addresses import Address, parse
 
-# What a resource shows, in short: equal as long as it shows the same.
-Version: TypeAlias = Callable[[str], Hashable]
+# What an address shows, in short: equal as long as it shows the same.
+Version: TypeAlias = Callable[[Address], Hashable]
 
 _MOST: Final = 64  # different addresses at a time
 
@@ -67,7 +67,7 @@ class Pulse:
     def _begin(self, uri: str, address: Address) -> None:
         beat = self._beats.get(uri)
         if beat is None:
-            seen = self._version(address.resource)
+            seen = self._version(address)
             beat = _Beat(asyncio.get_running_loop().create_task(self._beat(uri, address, seen)))
             self._beats[uri] = beat
         beat.watchers += 1
@@ -82,7 +82,7 @@ class Pulse:
     async def _beat(self, uri: str, address: Address, seen: Hashable) -> None:
         while True:
             await asyncio.sleep(1.0 / address.rate)
-            now = self._version(address.resource)
+            now = self._version(address)
             if now != seen:
                 seen = now
                 await self._bus.publish(ResourceUpdated(uri=uri))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
 from acuity.mcp.app import build_server
+from acuity.mcp.embedded.budget import Paced
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
@@ -35,12 +37,14 @@ async def serving(
     scores = Scores(live)
     catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores)
     limits = CallLimits(config.settings())
-    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits])
+    paced = Paced(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, paced])
     drop_unused(server)
-    fast = FastAnswers(server, quick_documents(live, scores))
+    fast = FastAnswers(server, quick_documents(live, scores), live.budget)
     steer.attach(asyncio.get_running_loop())
     try:
-        async with Front(server, fast, config.front_limits()) as front:
+        front_limits = dataclasses.replace(config.front_limits(), budget=live.budget)
+        async with Front(server, fast, front_limits) as front:
             yield front
     finally:
         steer.detach()

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from acuity.errors import NotReady
+from acuity.mcp.embedded.budget import Budget
 from acuity.mcp.embedded.parted import Parted
 from acuity.measure.plan import ExtractorSet
 
@@ -52,6 +53,7 @@ class Live:
         """`total` is how many frames there will be, where the host knows."""
         self.measurement: Final = measurement
         self.total: Final = total
+        self.budget: Final = Budget(lambda: self.moving)
         self._native = native
         self._side = side
         self._latest: tuple[Version, tuple[int, float] | None] | None = None
@@ -70,6 +72,12 @@ class Live:
     def over(self) -> bool:
         """Whether no more frames come."""
         return self.measurement.over
+
+    @property
+    def moving(self) -> bool:
+        """Whether frames are measured now."""
+        measurement = self.measurement
+        return bool(measurement.frames) and not (measurement.paused or measurement.over)
 
     def status(self) -> Document:
         """Where the measurement stands."""

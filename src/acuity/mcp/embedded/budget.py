@@ -1,0 +1,125 @@
+"""How much of the interpreter reading clients may take from a measurement that runs.
+
+An answer is made under Python's lock, and the measuring thread waits for that lock meanwhile. So the CPU time
+of the server's thread is metered and charged to the client it was spent for. A client that spent more than
+the share of wall time waits with its next question until it is even again; others are answered at once.
+Who steers never waits, and while nothing is measured nobody does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+
+from acuity.mcp.clients import client_of
+
+SHARE: Final = 0.06  # of wall time, for all clients that are in debt together
+# Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
+# owes more waits until all is paid, so that most answers are the quick ones between two such waits.
+TOLERATED: Final = 0.005
+_LOOK: Final = 0.1  # seconds between looks at whether the measurement still runs
+_LEFT: Final = "(left)"  # what those owe who have disconnected
+
+POSTS: Final = "posts"
+# Whose account the present request goes to.
+PAYER: Final[ContextVar[str]] = ContextVar("acuity_payer", default=POSTS)
+
+# Methods that are answered at once whatever their client owes: what they begin is paced by itself.
+_FREE: Final = frozenset(
+    {"ping", "initialize", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"}
+)
+
+
+class Budget:
+    """CPU time that clients owe, in seconds. For the server's thread."""
+
+    def __init__(
+        self,
+        running: Callable[[], bool],
+        *,
+        share: float = SHARE,
+        clock: Callable[[], float] = time.monotonic,
+        used: Callable[[], float] = time.thread_time,
+        sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+    ) -> None:
+        """`running` says whether frames are measured now; `used` is the CPU time of the calling thread."""
+        self._running = running
+        self._share = share
+        self._clock = clock
+        self._used = used
+        self._sleep = sleep
+        self._debts: dict[str, float] = {}  # of those who owe something
+        self._client: str | None = None  # for whom the thread works now
+        self._mark = 0.0  # how much of its time is charged already
+        self._paid = clock()  # up to when debts were paid off
+
+    def enter(self, client: str) -> None:
+        """A client has connected: it takes over what those owe who left, who may be itself."""
+        owed = self._debts.pop(_LEFT, 0.0)
+        if owed:
+            self._debts[client] = self._debts.get(client, 0.0) + owed
+
+    def leave(self, client: str) -> None:
+        """A client has disconnected."""
+        owed = self._debts.pop(client, 0.0)
+        if owed:
+            self._debts[_LEFT] = self._debts.get(_LEFT, 0.0) + owed
+        if self._client == client:
+            self._client = _LEFT
+
+    def owed(self, client: str) -> float:
+        """Charge what was done so far; from here on the thread works for this client, who owes so much."""
+        used, now = self._used(), self._clock()
+        debts = self._debts
+        if debts:
+            paid = (now - self._paid) * self._share / len(debts)
+            self._debts = debts = {name: owed - paid for name, owed in debts.items() if owed > paid}
+        if not self._running():
+            debts.clear()
+        elif self._client is not None:
+            debts[self._client] = debts.get(self._client, 0.0) + used - self._mark
+        self._mark, self._paid, self._client = used, now, client
+        return debts.get(client, 0.0)
+
+    def admits(self, client: str) -> bool:
+        """Whether this client is answered at once."""
+        return self.owed(client) <= TOLERATED
+
+    async def turn(self) -> None:
+        """Wait until the client of the present request may be answered, or go on being answered."""
+        client = PAYER.get()
+        if self.admits(client):
+            return
+        while (owed := self.owed(client)) > 0.0:
+            await self._sleep(min(owed * len(self._debts) / self._share, _LOOK))
+
+
+class Paced(ServerMiddleware[Any]):
+    """Has requests that read wait for their client's turn."""
+
+    def __init__(self, budget: Budget, steering: frozenset[str]) -> None:
+        """`steering` are the tools that never wait."""
+        self._budget = budget
+        self._steering = steering
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        payer = payer_of(client_of(ctx))
+        PAYER.set(payer)
+        if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
+            self._budget.owed(payer)
+        else:
+            await self._budget.turn()
+        return await call_next(ctx)
+
+    def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
+
+
+def payer_of(client: str) -> str:
+    """Whose account a client's requests go to: HTTP requests without a session share one."""
+    return POSTS if client.startswith(("post:", "address:")) else client
