@@ -20,7 +20,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import acuity
 from clips import make_clip
@@ -51,8 +51,17 @@ READERS: dict[str, Calls | None] = {
 }
 
 
-def seconds(name: str, pairs: Pairs, frames: int, socket: Path) -> tuple[float, dict[str, Any], float]:
-    """How long the frames take, what the client saw, and the score."""
+class Run(NamedTuple):
+    """One clip, scored."""
+
+    seconds: float
+    cpu: float  # seconds of this process: scoring, and serving
+    score: float
+    answered: int = 0
+    longest: float = 0.0  # seconds that the client waited for an answer
+
+
+def run(name: str, pairs: Pairs, frames: int, socket: Path) -> Run:
     calls = READERS[name]
     with ExitStack() as stack:
         measurement = stack.enter_context(measurement_of())
@@ -63,15 +72,16 @@ def seconds(name: str, pairs: Pairs, frames: int, socket: Path) -> tuple[float, 
             reader = stack.enter_context(client("burn", str(socket)))
         elif calls is not None:
             reader = stack.enter_context(client("loop", str(socket), json.dumps(calls)))
-        begin = time.perf_counter()
+        begin, cpu = time.perf_counter(), time.process_time()
         for index in range(frames):
             measurement.add(*pairs[index % len(pairs)])
         measurement.flush()
-        spent = time.perf_counter() - begin
+        spent, cpu = time.perf_counter() - begin, time.process_time() - cpu
         server.stop()
         if reader is not None:
             reader.finish()
-        return spent, reader.saw if reader is not None else {}, measurement.results().pool()
+        saw = reader.saw if reader is not None else {}
+        return Run(spent, cpu, measurement.results().pool(), **saw)
 
 
 def main() -> None:
@@ -81,31 +91,32 @@ def main() -> None:
     parser.add_argument("--only", choices=list(READERS), action="append")
     asked = parser.parse_args()
     names = ["nobody", *(name for name in asked.only or READERS if name != "nobody")]
-    found: dict[str, list[tuple[float, dict[str, Any], float]]] = {name: [] for name in names}
+    found: dict[str, list[Run]] = {name: [] for name in names}
     chance = random.Random(asked.rounds)
     with tempfile.TemporaryDirectory() as folder:
         pairs = load(make_clip(Path(folder), "readers", WIDTH, HEIGHT, 8, UNIQUE))
-        seconds("nobody", pairs, asked.frames // 4, Path(folder) / "socket")  # caches, clocks
+        run("nobody", pairs, asked.frames // 4, Path(folder) / "socket")  # caches, clocks
         for _ in range(asked.rounds):
             order = list(names)
             chance.shuffle(order)
             for name in order:
-                found[name].append(seconds(name, pairs, asked.frames, Path(folder) / "socket"))
-    print(f"{asked.frames} frames of {WIDTH}x{HEIGHT}, one thread, {asked.rounds} rounds, medians")
+                found[name].append(run(name, pairs, asked.frames, Path(folder) / "socket"))
+    print(f"{asked.frames} frames of {WIDTH}x{HEIGHT}, one thread, medians of {asked.rounds} rounds")
     good = [_say(name, found) for name in names]
     sys.exit(not all(good))
 
 
-def _say(name: str, found: dict[str, list[tuple[float, dict[str, Any], float]]]) -> bool:
-    alone = [spent for spent, _, _ in found["nobody"]]
-    spent = [one for one, _, _ in found[name]]
-    speed = statistics.median(other / one for one, other in zip(spent, alone, strict=True))
-    answered = statistics.median(saw.get("answered", 0) / one for one, saw, _ in found[name])
-    longest = max(saw.get("longest", 0.0) for _, saw, _ in found[name])
-    same = all(score == found["nobody"][0][2] for _, _, score in found[name])
+def _say(name: str, found: dict[str, list[Run]]) -> bool:
+    runs, alone = found[name], found["nobody"]
+    speed = statistics.median(other.seconds / one.seconds for one, other in zip(runs, alone, strict=True))
+    cpu = statistics.median(one.cpu / other.cpu for one, other in zip(runs, alone, strict=True))
+    answered = statistics.median(one.answered / one.seconds for one in runs)
+    longest = max(one.longest for one in runs)
+    same = all(one.score == alone[0].score for one in runs)
     good = same and (name == "burner" or speed >= LEAST)
     print(
-        f"  {name:22} {statistics.median(spent):6.2f} s  {speed:5.3f} of nobody  "
+        f"  {name:22} {statistics.median(one.seconds for one in runs):6.2f} s  speed {speed:5.3f}  "
+        f"CPU time {cpu:5.2f} of nobody's  "
         f"{answered:7.1f} answers/s  longest {longest:5.2f} s"
         + ("" if same else "  scores differ")
         + ("" if good else "  MISSED"),

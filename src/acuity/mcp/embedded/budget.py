@@ -20,9 +20,11 @@ from acuity.mcp.clients import client_of
 
 SHARE: Final = 0.06  # of wall time, for all clients that are in debt together
 # Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
-# owes more waits until all is paid, so that most answers are the quick ones between two such waits.
+# owes more waits until it is about even, so that most answers are the quick ones between two such waits.
 TOLERATED: Final = 0.005
+_EVEN: Final = 0.001
 _LOOK: Final = 0.1  # seconds between looks at whether the measurement still runs
+_LEAST: Final = 0.01  # seconds to sleep: waking up costs something too, which is charged like all else
 _LEFT: Final = "(left)"  # what those owe who have disconnected
 
 POSTS: Final = "posts"
@@ -54,7 +56,7 @@ class Budget:
         self._used = used
         self._sleep = sleep
         self._debts: dict[str, float] = {}  # of those who owe something
-        self._client: str | None = None  # for whom the thread works now
+        self._client: str | None = None  # for whom the thread works now, if that is charged
         self._mark = 0.0  # how much of its time is charged already
         self._paid = clock()  # up to when debts were paid off
 
@@ -79,11 +81,12 @@ class Budget:
         if debts:
             paid = (now - self._paid) * self._share / len(debts)
             self._debts = debts = {name: owed - paid for name, owed in debts.items() if owed > paid}
-        if not self._running():
+        running = self._running()
+        if not running:
             debts.clear()
         elif self._client is not None:
             debts[self._client] = debts.get(self._client, 0.0) + used - self._mark
-        self._mark, self._paid, self._client = used, now, client
+        self._mark, self._paid, self._client = used, now, client if running else None
         return debts.get(client, 0.0)
 
     def admits(self, client: str) -> bool:
@@ -95,8 +98,9 @@ class Budget:
         client = PAYER.get()
         if self.admits(client):
             return
-        while (owed := self.owed(client)) > 0.0:
-            await self._sleep(min(owed * len(self._debts) / self._share, _LOOK))
+        while (owed := self.owed(client)) > _EVEN:
+            until_even = (owed - _EVEN) * len(self._debts) / self._share
+            await self._sleep(min(max(until_even, _LEAST), _LOOK))
 
 
 class Paced(ServerMiddleware[Any]):
