@@ -13,8 +13,9 @@ from mcp.server.context import ServerRequestContext
 from acuity.mcp.app import build_server
 from acuity.mcp.clients import CONNECTION
 from acuity.mcp.embedded.agreed import Agreed
-from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget, Paced
+from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from acuity.mcp.embedded.fast import FastAnswers
+from acuity.mcp.embedded.pacing import Pacing
 from front_bench import Measured, call
 
 WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
@@ -169,17 +170,17 @@ def _context(method: str, **params: Any) -> ServerRequestContext[Any, Any]:
 def test_steering_never_waits(context: ServerRequestContext[Any, Any], waits: bool, client: str) -> None:
     async def main() -> None:
         time = Time()
-        paced = Paced(time.budget, frozenset({"vmaf.pause"}))
+        pacing = Pacing(time.budget, frozenset({"vmaf.pause"}))
         CONNECTION.set(client)
 
         async def work(_: ServerRequestContext[Any, Any]) -> dict[str, Any]:
             time.work(0.1)
             return {}
 
-        await paced(_context("tools/call", name="vmaf.report"), work)
+        await pacing(_context("tools/call", name="vmaf.report"), work)
         # Another connection of somebody who posts has the same account.
         CONNECTION.set(client.replace("50001", "50002"))
-        assert await paced(context, work) == {}
+        assert await pacing(context, work) == {}
         assert bool(time.slept) is waits
 
     anyio.run(main)

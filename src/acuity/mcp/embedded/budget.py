@@ -14,10 +14,6 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
-
-from acuity.mcp.clients import client_of
-
 SHARE: Final = 0.06  # of wall time, for all clients that are in debt together
 # Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
 # owes more waits until it is about even, so that most answers are the quick ones between two such waits.
@@ -30,11 +26,6 @@ _LEFT: Final = "(left)"  # what those owe who have disconnected
 POSTS: Final = "posts"
 # Whose account the present request goes to.
 PAYER: Final[ContextVar[str]] = ContextVar("acuity_payer", default=POSTS)
-
-# Methods that are answered at once whatever their client owes: what they begin is paced by itself.
-_FREE: Final = frozenset(
-    {"ping", "initialize", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"}
-)
 
 
 class Budget:
@@ -101,29 +92,3 @@ class Budget:
         while (owed := self.owed(client)) > _EVEN:
             until_even = (owed - _EVEN) * len(self._debts) / self._share
             await self._sleep(min(max(until_even, _LEAST), _LOOK))
-
-
-class Paced(ServerMiddleware[Any]):
-    """Has requests that read wait for their client's turn."""
-
-    def __init__(self, budget: Budget, steering: frozenset[str]) -> None:
-        """`steering` are the tools that never wait."""
-        self._budget = budget
-        self._steering = steering
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        payer = payer_of(client_of(ctx))
-        PAYER.set(payer)
-        if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
-            self._budget.owed(payer)
-        else:
-            await self._budget.turn()
-        return await call_next(ctx)
-
-    def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
-        return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
-
-
-def payer_of(client: str) -> str:
-    """Whose account a client's requests go to: HTTP requests without a session share one."""
-    return POSTS if client.startswith(("post:", "address:")) else client

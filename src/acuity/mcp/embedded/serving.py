@@ -12,12 +12,12 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.budget import Paced
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.pacing import Pacing
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.paths import AllowedPaths
@@ -37,8 +37,8 @@ async def serving(
     scores = Scores(live)
     catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores)
     limits = CallLimits(config.settings())
-    paced = Paced(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
-    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, paced])
+    pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, pacing])
     drop_unused(server)
     fast = FastAnswers(server, quick_documents(live, scores), live.budget)
     steer.attach(asyncio.get_running_loop())
