@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from acuity.mcp.settings import SettingsError
+from acuity.mcp.tokens import read_token
 from acuity.mcp.transports.address import Address, bind, bound, is_loopback
 from acuity.mcp.transports.endpoints import Access, Http
-from acuity.mcp.transports.security import HttpSecurity, read_token
+from acuity.mcp.transports.security import HttpSecurity
 from raw_http import ACCEPT, HELLO, http_client
 from transport_bench import LOCAL, run, serving
 

@@ -169,8 +169,8 @@ def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 def options(arguments: argparse.Namespace) -> ServeOptions:
     """What is asked for; refuses what can be refused before anything is started."""
     from acuity.mcp.serve import ServeOptions
+    from acuity.mcp.tokens import read_token
     from acuity.mcp.transports.endpoints import Access
-    from acuity.mcp.transports.security import read_token
 
     access = Access(read_token(arguments.token_file), frozenset(arguments.allow_host))
     for address in (arguments.http, arguments.sse, arguments.metrics):

@@ -11,6 +11,7 @@ from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.addresses import STATUS, Address
 from acuity.mcp.embedded.fast import Document
 from acuity.mcp.embedded.notification_meta import NotificationMeta
+from acuity.mcp.embedded.presence import Ending
 from acuity.mcp.embedded.pulse import Pulse
 from acuity.mcp.embedded.resources import MeasurementResources
 from acuity.mcp.embedded.scores import Scores
@@ -40,12 +41,18 @@ _LISTS: Final = ("tools/list", "resources/list", "resources/templates/list")
 
 
 def embedded_catalog(
-    live: Live, steer: McpSide, bus: SubscriptionBus, compute: Compute, scores: Scores | None = None
+    live: Live,
+    steer: McpSide,
+    bus: SubscriptionBus,
+    compute: Compute,
+    scores: Scores | None = None,
+    ending: Ending | None = None,
 ) -> Catalog:
-    """Everything the server offers; `scores` where somebody shares them."""
-    scores = scores or Scores(live)
-    pulse = Pulse(bus, _versions(live, scores))
+    """Everything the server offers; `scores` where somebody shares them, `ending` where the end is told."""
+    scores, ending = scores or Scores(live), ending or Ending()
+    pulse = Pulse(bus, _versions(live, scores), ending.over)
     watched = Subscriptions(bus, pulse, lambda: NotificationMeta(live, scores))
+    ending.on_close(watched.close)
     return Catalog(
         tools=[
             *watching.tools(live, scores),

@@ -24,6 +24,7 @@ from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.hanging_up import hung_up
 from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.mixed import serve_mixed
+from acuity.mcp.embedded.presence import Presence
 from acuity.mcp.transports.framing import Fault, Frame, Framing
 from acuity.mcp.transports.in_flight import InFlight
 from acuity.mcp.transports.messages import Refused, encode, error_message, parse
@@ -47,6 +48,7 @@ class LineConnection(asyncio.Protocol):
         *,
         name: str,
         lifespan_state: Any,
+        presence: Presence,
         on_end: Callable[[LineConnection], None],
     ) -> None:
         self._server = server
@@ -55,6 +57,7 @@ class LineConnection(asyncio.Protocol):
         self._limits = limits
         self._name = name
         self._lifespan_state = lifespan_state
+        self._presence = presence
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._agreed = Agreed(client=name)
@@ -80,6 +83,7 @@ class LineConnection(asyncio.Protocol):
         self._start(self._serve())
 
     def data_received(self, data: bytes) -> None:
+        self._presence.heard(self)
         frames = self._framing.feed(data)
         calm = not (self._paused or self._ended or self._read_timer)
         if calm and len(frames) == 1 and self._is_answered(frames[0]):  # most often, and all there is to do

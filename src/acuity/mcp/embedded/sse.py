@@ -1,7 +1,8 @@
 """Event streams and POSTs at one path, for agents, browsers and curl.
 
 GET opens a stream: `ready` first, then `endpoint`, the address for its messages, then `message` after
-`message`. What is posted to that address is answered on the stream; what is posted to the bare path is
+`message`. What is posted to that address is answered on the stream, and so is what is posted to the path
+beside it that ends in `request`, with the session in X-MCP-Session; what is posted without a session is
 answered in the reply. There may be any number of both.
 """
 
@@ -54,9 +55,13 @@ class StreamSession:
 class SseFront:
     """The application at that path."""
 
-    def __init__(self, server: Server[Any], path: str, limits: FrontLimits, lifespan_state: Any) -> None:
+    def __init__(
+        self, server: Server[Any], path: str, posting: str, limits: FrontLimits, lifespan_state: Any
+    ) -> None:
+        """`posting` is another path that takes messages, for clients that name their stream in a header."""
         self._server = server
         self._path = path
+        self._posting = posting
         self._limits = limits
         self._lifespan_state = lifespan_state
         self._numbers = itertools.count(1)
@@ -119,6 +124,8 @@ class SseFront:
             "server": self._server.server_info_stamp,
             "protocolVersions": [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS],
             "endpoint": address,
+            "session": session.id,  # for the header X-MCP-Session
+            "request": self._posting,
         }
         first = event(pydantic_core.to_json(ready), b"ready")
         return b"retry: %d\n%b%b" % (RETRY, first, event(address.encode(), b"endpoint"))

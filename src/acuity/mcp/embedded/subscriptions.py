@@ -64,6 +64,10 @@ class Subscriptions:
         with self._pulse.watching(uris):
             return await self._listen(context, params, along)
 
+    def close(self) -> None:
+        """The server closes: streams end once what they have waiting is sent."""
+        self._listen.close()
+
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         uri = str(params.uri)
         if parse(uri) is None:

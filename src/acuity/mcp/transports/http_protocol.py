@@ -1,7 +1,9 @@
-"""HTTP/1.1 connections: uvicorn's own, with two more deadlines and fewer packets.
+"""HTTP/1.1 connections: uvicorn's own, with more deadlines, a bound on half-open ones, and fewer packets.
 
 A client that stops reading would stall its session for good, and one that never finishes its request would
-keep its place. An answer's head and body are written together, not one after the other.
+keep its place. Connections that have not sent a whole request head are half open: there may be so many of
+them, the oldest make room for new ones, and clients with requests don't notice. An answer's head and body are
+written together, not one after the other.
 """
 
 from __future__ import annotations
@@ -13,28 +15,80 @@ from typing import Any, Final
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_TIMEOUT: Final = 30.0  # seconds for a whole request to arrive
+HEAD_TIMEOUT: Final = 10.0  # seconds for the first request's head
+_GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
 
 
-def protocol_with(write_timeout: float, request_timeout: float = REQUEST_TIMEOUT) -> type[H11Protocol]:
+class HalfOpen:
+    """The connections of one endpoint that have not sent a whole request head, oldest first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[asyncio.Protocol, asyncio.Transport] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __contains__(self, connection: object) -> bool:
+        return connection in self._waiting
+
+    def add(self, connection: asyncio.Protocol, transport: asyncio.Transport) -> None:
+        self._waiting[connection] = transport
+        # Not at once: connections are accepted by the dozen, and the heads that came with them are read next.
+        if len(self._waiting) > self._most and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_GRACE, self._drop_oldest)
+
+    def discard(self, connection: asyncio.Protocol) -> None:
+        self._waiting.pop(connection, None)
+
+    def close(self) -> None:
+        """Drop all of them."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for transport in list(self._waiting.values()):
+            transport.abort()
+
+    def _drop_oldest(self) -> None:
+        self._timer = None
+        for connection in list(self._waiting)[: max(len(self._waiting) - self._most, 0)]:
+            self._waiting.pop(connection).abort()
+
+
+def protocol_with(
+    half_open: HalfOpen, write_timeout: float, request_timeout: float = REQUEST_TIMEOUT
+) -> type[H11Protocol]:
     """The class of connections that are dropped after these many seconds."""
 
     class Impatient(H11Protocol):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             self._request = _Deadline(request_timeout)
+            self._head = _Deadline(min(HEAD_TIMEOUT, request_timeout))
             self._write = _Deadline(write_timeout)
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(_Together(transport))
+            self.connections.discard(self)  # uvicorn's limit is for those with requests
+            half_open.add(self, transport)
+            self._head.begin(transport)
             self._request.begin(transport)
 
+        def has_head(self) -> None:
+            """The head of a request was read."""
+            if self in half_open:
+                half_open.discard(self)
+                self._head.end()
+                self.connections.add(self)
+
         def connection_lost(self, exc: Exception | None) -> None:
+            half_open.discard(self)
+            self._head.end()
             self._request.end()
             self._write.end()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
+            if self.cycle is not None:
+                self.has_head()
             if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
                 self._request.begin(self.transport)  # it has only begun
             else:

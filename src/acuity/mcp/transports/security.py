@@ -9,12 +9,10 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import logging
-import os
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -23,14 +21,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acuity.mcp.settings import SettingsError
+from acuity.mcp.tokens import TOKEN_VARIABLE
 from acuity.mcp.transports.address import Address, is_loopback
 from acuity.mcp.transports.messages import encode, error_message
 
 logger: Final = logging.getLogger(__name__)
 
-TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"
 _ASKED: Final = frozenset({b"host", b"origin", b"authorization"})
-_SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
+_ALLOW_HOST: Final = "start it with --allow-host, or use its address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ class HttpSecurity:
     token: str | None = field(default=None, repr=False)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
     reachable: bool = False  # from other machines, by any of this one's addresses
+    wrong_host: str = _ALLOW_HOST  # the remedy for who calls it by another name
 
     @classmethod
     def for_address(
@@ -95,42 +94,16 @@ class Guarded:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _ASKED}
         host, origin = headers.get(b"host"), headers.get(b"origin")
         if not self._security.knows_host(host):
-            return _refuse(
-                421, f"this server isn't called '{host}': start it with --allow-host, or use its address"
-            )
+            return _refuse(421, f"this server isn't called '{host}': {self._security.wrong_host}")
         if not self._security.knows_origin(origin, host):
             return _refuse(403, f"pages of '{origin}' may not use this server")
-        if not self._security.knows_token(headers.get(b"authorization")):
+        # Before it sends a token a browser asks whether the page may, without one.
+        preflight = scope["method"] == "OPTIONS" and origin is not None
+        if not preflight and not self._security.knows_token(headers.get(b"authorization")):
             response = _refuse(401, "this server takes a bearer token in the Authorization header")
             response.headers["WWW-Authenticate"] = 'Bearer realm="acuity"'
             return response
         return None
-
-
-def read_token(path: str | None, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The token in the file, or else in the environment; raises SettingsError."""
-    if path is None:
-        return _checked(environ[TOKEN_VARIABLE], TOKEN_VARIABLE) if TOKEN_VARIABLE in environ else None
-    try:
-        text = Path(path).read_text(encoding="ascii")
-    except UnicodeDecodeError:
-        raise SettingsError(f"the token in '{path}' is not ASCII: use letters and digits") from None
-    except OSError as error:
-        raise SettingsError(f"can't read the token file '{path}': {error.strerror}") from None
-    return _checked(text, path)
-
-
-def _checked(text: str, source: str) -> str:
-    token = text.strip()
-    if len(token) < _SHORTEST_TOKEN:
-        raise SettingsError(
-            f"the token in '{source}' is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
-        )
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise SettingsError(
-            f"the token in '{source}' holds blanks or special characters: use letters and digits"
-        )
-    return token
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again
