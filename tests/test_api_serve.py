@@ -67,7 +67,7 @@ def test_agents_reach_it_while_it_runs_and_no_longer(clips: tuple[Path, Path], t
         assert seen[0]["frames_total"] == FRAMES
         assert seen[0]["state"] in ("measuring", "over")
         assert report.score == alone.score
-        with pytest.raises(OSError, match="refused|No such file"):
+        with pytest.raises(OSError, match=r"refused|No such file"):
             ask()
 
 

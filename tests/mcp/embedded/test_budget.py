@@ -24,13 +24,19 @@ WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
 class Time:
     """A clock that goes on while somebody works or sleeps, and CPU time that goes on with work alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, core: float = 1.0) -> None:
+        """`core` is how much of a core the measuring thread gets."""
         self.now = 1000.0
         self.cpu = 5.0
         self.running = True
         self.slept = 0
+        self.core = core
         self.budget = Budget(
-            lambda: self.running, clock=lambda: self.now, used=lambda: self.cpu, sleep=self._sleep
+            lambda: self.running,
+            clock=lambda: self.now,
+            worked=lambda: self.now * self.core + self.cpu,
+            used=lambda: self.cpu,
+            sleep=self._sleep,
         )
 
     def work(self, seconds: float) -> None:
@@ -62,6 +68,21 @@ def test_a_client_in_a_loop_has_its_share_and_no_more(cost: float) -> None:
         spent = time.cpu - before
         assert spent <= SHARE * (time.now - begin) + TOLERATED + cost
         assert spent >= 0.8 * SHARE * (time.now - begin) - cost  # it is let in as soon as it may
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize(("core", "fair"), [(16.0, 1.0), (1.0, 1.0), (0.4, 0.4), (0.0, 0.25)])
+def test_on_a_busy_machine_the_share_is_one_of_what_measuring_gets(core: float, fair: float) -> None:
+    """More threads than one don't make Python's lock any wider; one that waits for pictures isn't slowed."""
+
+    async def main() -> None:
+        time = Time(core)
+        begin, before = time.now, time.cpu
+        while time.now < begin + 60:
+            await time.ask("greedy", 0.001)
+        spent = (time.cpu - before) / (time.now - begin)
+        assert 0.8 * SHARE * fair < spent < 1.1 * SHARE * fair
 
     anyio.run(main)
 

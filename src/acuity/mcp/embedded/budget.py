@@ -2,8 +2,8 @@
 
 An answer is made under Python's lock, and the measuring thread waits for that lock meanwhile. So the CPU time
 of the server's thread is metered and charged to the client it was spent for. A client that spent more than
-the share of wall time waits with its next question until it is even again; others are answered at once.
-Who steers never waits, and while nothing is measured nobody does.
+the share of what measuring takes waits with its next question until it is even again; others are answered at
+once. Who steers never waits, and while nothing is measured nobody does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-SHARE: Final = 0.06  # of wall time, for all clients that are in debt together
+SHARE: Final = 0.06  # for all clients that are in debt together
+# Of a second this is a share of: on a busy machine, of the CPU time that measuring got in it; but of a quarter of
+# the second in any case, for measurements that wait for their pictures.
+_FLOOR: Final = 0.25
 # Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
 # owes more waits until it is about even, so that most answers are the quick ones between two such waits.
 TOLERATED: Final = 0.005
@@ -37,19 +40,24 @@ class Budget:
         *,
         share: float = SHARE,
         clock: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] = time.process_time,
         used: Callable[[], float] = time.thread_time,
         sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
-        """`running` says whether frames are measured now; `used` is the CPU time of the calling thread."""
+        """`running` says whether frames are measured now; `worked` and `used` are the CPU time of the process
+        and of the calling thread.
+        """
         self._running = running
         self._share = share
         self._clock = clock
+        self._worked = worked
         self._used = used
         self._sleep = sleep
         self._debts: dict[str, float] = {}  # of those who owe something
         self._client: str | None = None  # for whom the thread works now, if that is charged
         self._mark = 0.0  # how much of its time is charged already
         self._paid = clock()  # up to when debts were paid off
+        self._seen = worked()  # the process's time then
 
     def enter(self, client: str) -> None:
         """A client has connected: it takes over what those owe who left, who may be itself."""
@@ -67,17 +75,19 @@ class Budget:
 
     def owed(self, client: str) -> float:
         """Charge what was done so far; from here on the thread works for this client, who owes so much."""
-        used, now = self._used(), self._clock()
+        used, now, worked = self._used(), self._clock(), self._worked()
         debts = self._debts
         if debts:
-            paid = (now - self._paid) * self._share / len(debts)
+            elapsed, others = now - self._paid, worked - self._seen - (used - self._mark)
+            paid = max(min(elapsed, others), elapsed * _FLOOR) * self._share / len(debts)
             self._debts = debts = {name: owed - paid for name, owed in debts.items() if owed > paid}
         running = self._running()
         if not running:
             debts.clear()
         elif self._client is not None:
             debts[self._client] = debts.get(self._client, 0.0) + used - self._mark
-        self._mark, self._paid, self._client = used, now, client if running else None
+        self._mark, self._paid, self._seen = used, now, worked
+        self._client = client if running else None
         return debts.get(client, 0.0)
 
     def admits(self, client: str) -> bool:
