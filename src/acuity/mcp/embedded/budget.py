@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 SHARE: Final = 0.06  # for all clients that are in debt together
-# Of a second this is a share of: on a busy machine, of the CPU time that measuring got in it; but of a quarter of
-# the second in any case, for measurements that wait for their pictures.
+# On a busy machine it is a share of the CPU time that measuring got; but of a quarter of the time in any case,
+# for measurements that wait for their pictures.
 _FLOOR: Final = 0.25
 # Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
 # owes more waits until it is about even, so that most answers are the quick ones between two such waits.
