@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 SHARE: Final = 0.06  # for all clients that are in debt together
-# On a busy machine it is a share of the CPU time that measuring got; but of a quarter of the time in any case,
+# On a busy machine it is a share of the CPU time that measuring got; but of a quarter of the time at least,
 # for measurements that wait for their pictures.
 _FLOOR: Final = 0.25
 # Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
