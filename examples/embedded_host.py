@@ -47,7 +47,7 @@ def measure(asked: argparse.Namespace) -> None:
             if asked.wait:
                 server.wait_for_client()
             # Commands are carried out between two frames in here. Who calls measurement.add() instead has the
-            # same, and calls measurement.wait_while_paused() between two frames for pausing.
+            # same: it waits while an agent pauses, and returns None when one said stop.
             acuity.feed(measurement, pairs)
             for part in measurement.segments:
                 print(f"frames {part.first} to {part.last}: {part.label}")

@@ -44,6 +44,7 @@ def score(
     allow_damaged: bool = False,
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
+    backend: str = "auto",
     serve: Serve | None = None,
 ) -> ScoreReport:
     """Score a distorted video against its reference.
@@ -63,7 +64,7 @@ def score(
     Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
     length may give what is missing, where only one reading is possible. `rate` is their frame rate.
     `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
-    `pairing` says what to do where the two videos differ.
+    `pairing` says what to do where the two videos differ. `backend` is the device to compute on.
 
     `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
     or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
@@ -85,6 +86,7 @@ def score(
         threads=threads,
         subsample=subsample,
         instruction_set=instruction_set,
+        backend=backend,
     )
     if serve is None:
         return run_request(request, progress=progress)

@@ -41,6 +41,8 @@ class ScoreReport:
     threads: int
     instruction_set: str
     seconds: float  # of wall time, for decoding and scoring
+    backend: str = "cpu"  # the preferred device
+    computed_by: dict[str, str] = field(default_factory=dict)  # which device computed each extractor
     headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
 
     @property
@@ -52,6 +54,11 @@ class ScoreReport:
     def model(self) -> str | None:
         """Version or path of the first model."""
         return self.models[0].label if self.models else None
+
+    def label_of(self, model: AnyModel) -> str:
+        """What to call a score column: its model, or its own name where several had a part in it."""
+        parts = [segment for segment in self.results.segments if segment.name == model.name]
+        return model.label if len(parts) < 2 else f"{model.name} (steered)"
 
     @property
     def speed(self) -> float:
@@ -122,7 +129,8 @@ class ScoreReport:
                 "bitdepth": self.bitdepth,
                 "input": self.input,
                 "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in self.notes],
-                "backend": "cpu",
+                "backend": self.backend,
+                "computed_by": self.computed_by,
                 "instruction_set": self.instruction_set,
                 "threads": self.threads,
                 "seconds": round(self.seconds, 3),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from acuity.cli.cpumask import allowed
+from acuity.cli.vmaf import main as vmaf_main
 
 X86 = ["avx512vnni", "avx512", "avx2", "sse4", "plain"]
 
@@ -23,3 +26,10 @@ def test_x86(mask: int, expected: str) -> None:
 )
 def test_arm(mask: int, expected: str) -> None:
     assert allowed(["neon", "plain"], mask, "aarch64") == expected
+
+
+def test_a_gpumask_excludes_gpus_by_name(clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m"), "--backend", "cuda", "--gpumask", "1"]
+    assert vmaf_main(line) == 100
+    assert "'cuda' can't start (it is excluded)" in capsys.readouterr().err
+    assert vmaf_main([*line[:4], "-q", "--gpumask", "1"]) == 0

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from acuity.cli.main import COMMANDS
-from acuity.cli.presets import PRESETS
 from acuity.cli.score_options import GROUPS
 from acuity.cli.vmaf_options import FLAGS
 from acuity.metrics import METRICS
 from acuity.models.choose import VIEWINGS, models_for_viewing
+from acuity.presets import PRESETS
 from cli_helpers import run_acuity
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -91,6 +91,7 @@ def test_keys_of_a_score(capsys: pytest.CaptureFixture[str], output: str, clips:
     line = ["score", str(clips / "ref.y4m"), str(clips / "ref.y4m"), "--json", "--per-frame", "--pool", "p5"]
     line += ["--metrics", "vmaf,psnr"]
     document = json.loads(run_acuity(capsys, *line).out)
-    del document["features"], document["per_frame"]  # their keys are names of features
+    for names in ("features", "per_frame", "computed_by"):  # their keys are names of features and extractors
+        del document[names]
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", output))))
     assert _keys(document) - words == set()

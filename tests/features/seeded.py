@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity import _native
 from acuity.features import get_extractor
-from acuity.features.extractor import Frame, Geometry
+from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.options import OptionValue
 from acuity.video.picture import Picture, PixelFormat
 
@@ -61,7 +61,7 @@ def figures(
     chroma = ref.planes[1].shape[::-1] if len(ref.planes) > 1 else None
     geometry = Geometry(ref.width, ref.height, ref.format.depth, chroma)
     extractor.check_size(geometry)
-    runner = type(extractor).runner([extractor], geometry, _native.Workspace(), instruction_set)
+    runner = type(extractor).runner([extractor], geometry, CpuContext(_native.Workspace(), instruction_set))
     found = runner.run(Frame(0, ref, dis))
     assert set(extractor.keys(late=False)) <= set(found)
     return found

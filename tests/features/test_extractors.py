@@ -11,7 +11,7 @@ from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, get_extractor
 from acuity.features.adm import Adm
-from acuity.features.extractor import REACH, Extractor, Frame, Geometry, Pair
+from acuity.features.extractor import REACH, CpuContext, Extractor, Frame, Geometry, Pair
 from acuity.features.options import OptionValue
 from acuity.features.vif import Vif
 from acuity.video.picture import Picture, PixelFormat
@@ -40,7 +40,7 @@ FRAME = frame()
 
 
 def run(*members: Extractor, geometry: Geometry = GEOMETRY) -> dict[str, float]:
-    runner = type(members[0]).runner(members, geometry, _native.Workspace(), "")
+    runner = type(members[0]).runner(members, geometry, CpuContext(_native.Workspace(), ""))
     return runner.run(FRAME if geometry is GEOMETRY else frame(geometry))
 
 
@@ -113,7 +113,9 @@ def test_a_skipped_scale_is_zero() -> None:
 def test_identical_pictures_are_perfect() -> None:
     same = Frame(0, FRAME.ref, FRAME.ref)
     for name in ("vif", "adm"):
-        figures = type(make(name)).runner([make(name)], GEOMETRY, _native.Workspace(), "").run(same)
+        figures = (
+            type(make(name)).runner([make(name)], GEOMETRY, CpuContext(_native.Workspace(), "")).run(same)
+        )
         assert figures[f"integer_{name}_scale0"] == pytest.approx(1.0, abs=1e-3)
         assert figures[f"integer_{name}_scale3"] == pytest.approx(1.0, abs=1e-3)
 
@@ -122,7 +124,9 @@ def test_flat_pictures_have_answers() -> None:
     flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
     for name in ("vif", "adm"):
         figures = (
-            type(make(name)).runner([make(name)], GEOMETRY, _native.Workspace(), "").run(Frame(0, flat, flat))
+            type(make(name))
+            .runner([make(name)], GEOMETRY, CpuContext(_native.Workspace(), ""))
+            .run(Frame(0, flat, flat))
         )
         assert all(np.isfinite(value) for value in figures.values())
 
@@ -130,7 +134,7 @@ def test_flat_pictures_have_answers() -> None:
 def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
     flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
     adm = make("adm", {"adm_noise_weight": 0.0})
-    figures = type(adm).runner([adm], GEOMETRY, _native.Workspace(), "").run(Frame(0, flat, flat))
+    figures = type(adm).runner([adm], GEOMETRY, CpuContext(_native.Workspace(), "")).run(Frame(0, flat, flat))
     assert figures["integer_adm2_nw_0"] == 1.0
     assert figures["integer_aim_nw_0"] == 0.0
 

@@ -8,7 +8,7 @@ import pytest
 
 from acuity import _native
 from acuity.errors import FeatureError
-from acuity.features.extractor import Geometry
+from acuity.features.extractor import CpuContext, Geometry
 from acuity.features.float_vif import FloatVif
 from drawn_pictures import made_pairs
 from float_figures import close, first_frame, run
@@ -119,10 +119,10 @@ def test_unknown_windows_are_refused() -> None:
 def test_sizes_follow_from_windows_and_prescale(options: dict[str, Any], smallest: int) -> None:
     extractor = FloatVif(options)
     extractor.check_size(Geometry(smallest, smallest, 8))
-    FloatVif.runner([extractor], Geometry(smallest, smallest, 8), _native.Workspace(), "")
+    FloatVif.runner([extractor], Geometry(smallest, smallest, 8), CpuContext(_native.Workspace(), ""))
     with pytest.raises(
         FeatureError, match=r"float_vif .*needs pictures of at least \d+x\d+ samples, because"
     ):
         extractor.check_size(Geometry(smallest - 1, 100, 8))
     with pytest.raises(FeatureError, match="needs pictures of at least"):
-        FloatVif.runner([extractor], Geometry(smallest - 1, 100, 8), _native.Workspace(), "")
+        FloatVif.runner([extractor], Geometry(smallest - 1, 100, 8), CpuContext(_native.Workspace(), ""))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from acuity import _native
 from acuity.errors import FeatureError
-from acuity.features.extractor import Frame, Geometry
+from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.measure import Measurement
 from acuity.video.picture import Picture
@@ -60,7 +60,7 @@ def score(
     chroma = ref.planes[1].shape[::-1] if len(ref.planes) == 3 else None
     geometry = Geometry(ref.width, ref.height, ref.format.depth, chroma)
     extractor = Ssimulacra2(options)
-    runner = Ssimulacra2.runner([extractor], geometry, _native.Workspace(), instruction_set)
+    runner = Ssimulacra2.runner([extractor], geometry, CpuContext(_native.Workspace(), instruction_set))
     return runner.run(Frame(0, ref, dis))["ssimulacra2"]
 
 
@@ -181,7 +181,7 @@ def test_takes_its_memory_once() -> None:
     workspace = _native.Workspace()
     ref, dis = pair(352, 288, "420", 8)
     geometry = Geometry(352, 288, 8, (176, 144))
-    runner = Ssimulacra2.runner([Ssimulacra2()], geometry, workspace, "")
+    runner = Ssimulacra2.runner([Ssimulacra2()], geometry, CpuContext(workspace, ""))
     taken = workspace.size
     runner.run(Frame(0, ref, dis))
     assert workspace.size == taken
@@ -234,7 +234,9 @@ def test_refuses_small_pictures() -> None:
 
 def test_refuses_pictures_without_their_chroma() -> None:
     ref, dis = pair(32, 32, "420", 8)
-    runner = Ssimulacra2.runner([Ssimulacra2()], Geometry(32, 32, 8, (16, 16)), _native.Workspace(), "")
+    runner = Ssimulacra2.runner(
+        [Ssimulacra2()], Geometry(32, 32, 8, (16, 16)), CpuContext(_native.Workspace(), "")
+    )
     grey = picture([ref.luma], "400", 8)
     with pytest.raises(ValueError, match="lacks its chroma planes"):
         runner.run(Frame(0, grey, dis))

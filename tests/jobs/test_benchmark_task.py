@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from acuity.backends import Backend
+from acuity.devices import Backend
 from acuity.errors import JobFailed
 from acuity.jobs import bench_rows, benchmark_task, engines
 from acuity.jobs.bench_meter import Meter

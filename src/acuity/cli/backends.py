@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict
 from typing import Final
 
-from acuity.backends import Backend, list_backends
 from acuity.cli.style import columns
+from acuity.devices import Backend, list_backends
 
 SCHEMA: Final = "acuity.backends/1"
 

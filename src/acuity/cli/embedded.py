@@ -149,7 +149,7 @@ def _spelled(option: Option) -> str:
 
 def _config(wanted: Wanted) -> EmbeddedConfig:
     from acuity.mcp.embedded import EmbeddedConfig
-    from acuity.mcp.tokens import EMBEDDED_VARIABLE, read_token
+    from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None:
         if wanted.token_file is not None:
@@ -157,7 +157,7 @@ def _config(wanted: Wanted) -> EmbeddedConfig:
                 "option --mcp-token-file is for clients over HTTP: add --enable-mcp-sse or --enable-mcp-http"
             )
         return EmbeddedConfig()
-    return EmbeddedConfig(token=read_token(wanted.token_file, variable=EMBEDDED_VARIABLE))
+    return EmbeddedConfig(token=read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE))
 
 
 def _stay(program: str, server: EmbeddedServer, length: float) -> None:

@@ -7,7 +7,6 @@ import os
 from fractions import Fraction
 from typing import Any, Final
 
-from acuity.backends import start_backend
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError
 from acuity.cli.vmaf_options import DAMAGED, PAIRING
@@ -157,7 +156,6 @@ def request(arguments: argparse.Namespace) -> Request:
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "
             f"--model {AUTO}"
         )
-    start_backend(arguments.backend)
     width, height = arguments.size or (arguments.width, arguments.height)
     words = {name: getattr(arguments, name) for name in PAIRING if getattr(arguments, name) is not None}
     skip = arguments.skip or 0
@@ -179,6 +177,7 @@ def request(arguments: argparse.Namespace) -> Request:
         threads=arguments.threads or None,
         subsample=arguments.subsample,
         instruction_set=arguments.cpu,
+        backend=arguments.backend,
     )
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue
 from acuity.features.scales import DEBUG, SCALES, debug_features
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _CSF_OPTIONS: Final = (
     "adm_csf_mode",
@@ -110,10 +107,8 @@ class Adm(Extractor):
         return (self.flag("adm_skip_scale0"), *(self.settings[name] for name in _CSF_OPTIONS))
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> AdmRunner:
-        return AdmRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> AdmRunner:
+        return AdmRunner(members, geometry, cpu)
 
     def figures(self, values: Sequence[float]) -> list[float]:
         """Figures in the order of `features`, from one setting's native output."""
@@ -128,16 +123,14 @@ class Adm(Extractor):
 
 
 class AdmRunner:
-    def __init__(
-        self, members: Sequence[Adm], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[Adm], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         first = members[0]
         pairs = [(m.number("adm_enhn_gain_limit"), m.number("adm_noise_weight")) for m in members]
         settings = list(dict.fromkeys(pairs))
         self._native = _native.Adm(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
@@ -149,7 +142,7 @@ class AdmRunner:
             skip_scale0=first.flag("adm_skip_scale0"),
             aim=not all(member.flag("adm_skip_aim") for member in members),
             settings=settings,
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
         self._width = _native.ADM_OUTPUTS
         # Each member, its keys, and where its figures start in the native output.

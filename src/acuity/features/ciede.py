@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 # By how much a pixel's column and row are shifted down to find its chroma. These are libvmaf's: it takes
 # 4:2:2 for half the rows instead of half the columns, and figures compare only with the same mistake.
@@ -26,18 +23,20 @@ class Ciede(Extractor):
     needs_chroma = True
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> CiedeRunner:
-        return CiedeRunner(geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> CiedeRunner:
+        return CiedeRunner(geometry, cpu)
 
 
 class CiedeRunner:
-    def __init__(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._kernel = _native.Ciede(
-            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+            cpu.workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            instruction_set=cpu.instruction_set,
         )
         self._pixels = geometry.width * geometry.height
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.scales import DEBUG, SCALES, debug_features
 
 if TYPE_CHECKING:
-    from acuity._native import FloatAdmSensitivity, FloatAdmSetting, Workspace
+    from acuity._native import FloatAdmSensitivity, FloatAdmSetting
 
 
 def _sensitivity_options(number: int, bands: str) -> list[Option]:
@@ -103,10 +103,8 @@ class FloatAdm(Extractor):
         return self.flag("adm_skip_scale0")
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatAdmRunner:
-        return FloatAdmRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatAdmRunner:
+        return FloatAdmRunner(members, geometry, cpu)
 
     def setting(self) -> FloatAdmSetting:
         """What the native sums depend on."""
@@ -143,20 +141,18 @@ class FloatAdm(Extractor):
 
 
 class FloatAdmRunner:
-    def __init__(
-        self, members: Sequence[FloatAdm], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[FloatAdm], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         settings = list(dict.fromkeys(member.setting() for member in members))
         self._native = _native.FloatAdm(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
             skip_scale0=members[0].flag("adm_skip_scale0"),
             settings=settings,
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
         self._width = _native.FLOAT_ADM_OUTPUTS
         # Each member, its keys, and where its figures start in the native output.

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.float_psnr import decibels, limit, peak
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 
 class FloatAnsnr(Extractor):
@@ -22,18 +19,20 @@ class FloatAnsnr(Extractor):
     min_size_reason = "its smoothing reaches two samples past each edge"
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatAnsnrRunner:
-        return FloatAnsnrRunner(geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatAnsnrRunner:
+        return FloatAnsnrRunner(geometry, cpu)
 
 
 class FloatAnsnrRunner:
-    def __init__(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._kernel = _native.Ansnr(
-            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+            cpu.workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            instruction_set=cpu.instruction_set,
         )
         self._depth = geometry.depth
         self._power = peak(geometry.depth) ** 2 * geometry.width * geometry.height

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 
 class FloatMoment(Extractor):
@@ -24,19 +21,17 @@ class FloatMoment(Extractor):
     min_size_reason = "it needs a sample"
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatMomentRunner:
-        return FloatMomentRunner(geometry, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatMomentRunner:
+        return FloatMomentRunner(geometry, cpu)
 
 
 class FloatMomentRunner:
-    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._moments = _native.moments
         self._depth = geometry.depth
-        self._set = instruction_set
+        self._set = cpu.instruction_set
         self._samples = geometry.width * geometry.height
         unit = 2.0 ** (geometry.depth - 8)  # samples count as those of 8 bits
         self._units = (unit, unit, unit**2, unit**2)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from acuity.errors import FeatureError
-from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.errors import UnfitPictureError
+from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.motion_figures import BLEND, FORCE_ZERO, FPS_WEIGHT, MAX_VALUE, MotionExtractor
 from acuity.features.options import Option
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _BLURS: Final = (1, 3)  # sizes that are taken at their word; every other one is 5
 
 
 class FloatMotion(MotionExtractor):
     name = "float_motion"
+    sequential = True
     summary = "motion between reference frames, single precision"
     options = (
         Option("debug", "", "bool", True, named=False, widens=True, help="also give motion"),
@@ -59,13 +57,13 @@ class FloatMotion(MotionExtractor):
         if not self.flag("motion_add_uv"):
             return
         if geometry.chroma is None:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} with motion_add_uv needs chroma, and these pictures are luma alone (4:0:0): "
                 "leave the option out or give 4:2:0, 4:2:2 or 4:4:4 video"
             )
         if min(geometry.chroma) < self.min_size:
             width, height = geometry.chroma
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} with motion_add_uv needs chroma planes of at least "
                 f"{self.min_size}x{self.min_size} samples, because {self.min_size_reason}, and these are "
                 f"{width}x{height}"
@@ -81,16 +79,12 @@ class FloatMotion(MotionExtractor):
         return self.lookback, self.blur, self.flag("motion_add_scale1"), self.flag("motion_add_uv")
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatMotionRunner:
-        return FloatMotionRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatMotionRunner:
+        return FloatMotionRunner(members, geometry, cpu)
 
 
 class FloatMotionRunner:
-    def __init__(
-        self, members: Sequence[FloatMotion], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[FloatMotion], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         first = members[0]
@@ -100,12 +94,12 @@ class FloatMotionRunner:
         self._members = [(member, member.source, member.keys(late=False)) for member in members]
         self._lookback = first.lookback
         self._native = _native.FloatMotion(
-            workspace,
+            cpu.workspace,
             planes,
             geometry.depth,
             filter_size=first.blur,
             add_scale1=first.flag("motion_add_scale1"),
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

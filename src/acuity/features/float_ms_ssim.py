@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from acuity.features.extractor import Feature, Geometry
+from acuity.features.extractor import CpuContext, Feature, Geometry
 from acuity.features.similarity import OPTIONS, Kernel, Similarity
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _SCALES: Final = range(5)
 
@@ -30,9 +27,13 @@ class FloatMsSsim(Similarity):
     min_size = 176
     min_size_reason = "its coarsest scale is a sixteenth and its window has 11x11 of that"
 
-    def kernel(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
         from acuity import _native
 
         return _native.FloatMsSsim(
-            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+            cpu.workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            instruction_set=cpu.instruction_set,
         )

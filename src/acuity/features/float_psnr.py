@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 _LEAST_NOISE: Final = 1e-10  # stands for none at all
 
@@ -38,20 +35,18 @@ class FloatPsnr(Extractor):
     min_size_reason = "it needs a sample"
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatPsnrRunner:
-        return FloatPsnrRunner(geometry, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatPsnrRunner:
+        return FloatPsnrRunner(geometry, cpu)
 
 
 class FloatPsnrRunner:
-    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         exact = geometry.depth <= 12  # squares of differences fit single precision
         self._error = _native.squared_error if exact else _native.rounded_error
         self._depth = geometry.depth
-        self._set = instruction_set
+        self._set = cpu.instruction_set
         self._unit = 4.0 ** (geometry.depth - 8)
         self._samples = geometry.width * geometry.height
         self._power = peak(geometry.depth) ** 2

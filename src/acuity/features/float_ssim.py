@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from acuity.errors import FeatureError
-from acuity.features.extractor import Feature, Geometry
+from acuity.errors import UnfitPictureError
+from acuity.features.extractor import CpuContext, Feature, Geometry
 from acuity.features.options import Option
 from acuity.features.similarity import OPTIONS, Kernel, Similarity
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _WINDOW: Final = 11  # samples each way
 _VIEWED_LINES: Final = 256  # pictures are shrunk to about as many
@@ -52,20 +49,20 @@ class FloatSsim(Similarity):
         shrunk = [side // factor + side % 2 for side in (geometry.width, geometry.height)]
         if min(shrunk) < _WINDOW:
             least = _WINDOW * factor
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"float_ssim with scale={factor} needs pictures of at least {least}x{least} samples, because "
                 f"its window has {_WINDOW}x{_WINDOW} of those that are left, and these are "
                 f"{geometry.width}x{geometry.height}: choose a smaller scale"
             )
 
-    def kernel(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
         from acuity import _native
 
         return _native.FloatSsim(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
             factor=self.factor(geometry),
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from acuity.errors import FeatureError
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.errors import UnfitPictureError
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue, show
 from acuity.features.scales import DEBUG, SCALES, debug_features
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 # What the arithmetic depends on besides the gain limit, of which one pass serves several.
 _SHARED: Final = (
@@ -89,7 +86,7 @@ class FloatVif(Extractor):
         smallest = self._smallest()
         width, height = (int(side * scale + 0.5) for side in (geometry.width, geometry.height))
         if min(width, height) < smallest:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures "
                 f"of at least {smallest}x{smallest} samples, because its windows reflect at the edges of "
                 f"every scale, and these, made {show(scale)} times as large by vif_prescale, are "
@@ -101,10 +98,8 @@ class FloatVif(Extractor):
         return tuple(self.settings[name] for name in _SHARED)
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> FloatVifRunner:
-        return FloatVifRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatVifRunner:
+        return FloatVifRunner(members, geometry, cpu)
 
     def figures(self, values: Sequence[float]) -> list[float]:
         """Figures in the order of `features`, from one gain limit's native output."""
@@ -116,15 +111,13 @@ class FloatVif(Extractor):
 
 
 class FloatVifRunner:
-    def __init__(
-        self, members: Sequence[FloatVif], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[FloatVif], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         first = members[0]
         gains = list(dict.fromkeys(member.number("vif_enhn_gain_limit") for member in members))
         self._native = _native.FloatVif(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
@@ -134,7 +127,7 @@ class FloatVifRunner:
             sigma_nsq=first.number("vif_sigma_nsq"),
             skip_scale0=first.flag("vif_skip_scale0"),
             gains=gains,
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
         self._width = _native.FLOAT_VIF_OUTPUTS
         # Each member, its keys, and where its figures start in the native output.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.motion_figures import BLEND, FORCE_ZERO, FPS_WEIGHT, MAX_VALUE, MotionExtractor
 from acuity.features.options import Option
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 
 class Motion(MotionExtractor):
@@ -47,22 +44,22 @@ class Motion(MotionExtractor):
         return self.lookback
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> MotionRunner:
-        return MotionRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> MotionRunner:
+        return MotionRunner(members, geometry, cpu)
 
 
 class MotionRunner:
-    def __init__(
-        self, members: Sequence[Motion], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[Motion], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._members = [(member, member.keys(late=False)) for member in members]
         self._lookback = members[0].lookback
         self._native = _native.Motion(
-            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+            cpu.workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            instruction_set=cpu.instruction_set,
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Extractor, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry
 
 
 class Null(Extractor):
@@ -20,9 +17,7 @@ class Null(Extractor):
     min_size_reason = "there are no smaller pictures"
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> NullRunner:
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> NullRunner:
         return NullRunner()
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _PLANES: Final = ("y", "cb", "cr")
 _LEAST_MSE: Final = 1e-16  # stands for no error at all
@@ -21,6 +18,7 @@ _LEAST_MSE: Final = 1e-16  # stands for no error at all
 
 class Psnr(Extractor):
     name = "psnr"
+    sequential = True
     summary = "peak signal to noise ratio, luma and chroma"
     options = (
         Option("enable_chroma", "", "bool", True, named=False, widens=True, help="also of the chroma planes"),
@@ -75,10 +73,8 @@ class Psnr(Extractor):
         return self.flag("enable_chroma")
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> PsnrRunner:
-        return PsnrRunner(members, geometry, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> PsnrRunner:
+        return PsnrRunner(members, geometry, cpu)
 
     def peak(self, depth: int) -> int:
         return 255 << (depth - 8) if self.flag("reduced_hbd_peak") else (1 << depth) - 1
@@ -113,12 +109,12 @@ def plane_samples(geometry: Geometry) -> list[int]:
 
 
 class PsnrRunner:
-    def __init__(self, members: Sequence[Psnr], geometry: Geometry, instruction_set: str) -> None:
+    def __init__(self, members: Sequence[Psnr], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._squared_error = _native.squared_error
         self._depth = geometry.depth
-        self._set = instruction_set
+        self._set = cpu.instruction_set
         (self._member,) = members  # none of its options is in a name, so there is one
         self._samples = plane_samples(geometry)
         if not self._member.flag("enable_chroma"):

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from acuity.errors import FeatureError
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.errors import UnfitPictureError
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 _PLANES: Final = ("y", "cb", "cr")
 _MOST_BITS: Final = 12
@@ -32,30 +29,28 @@ class PsnrHvs(Extractor):
         super().check_size(geometry)
         if geometry.chroma is not None and min(geometry.chroma) < self.min_size:
             columns, rows = geometry.chroma
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"psnr_hvs needs chroma planes of at least 8x8 samples, because {self.min_size_reason}, and "
                 f"these are {columns}x{rows}"
             )
         if geometry.depth > _MOST_BITS:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"psnr_hvs takes up to {_MOST_BITS} bits a sample, and these pictures have {geometry.depth}: "
                 "leave it out or convert them"
             )
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> PsnrHvsRunner:
-        return PsnrHvsRunner(geometry, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> PsnrHvsRunner:
+        return PsnrHvsRunner(geometry, cpu)
 
 
 class PsnrHvsRunner:
-    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._errors = _native.hvs_errors
         self._depth = geometry.depth
-        self._set = instruction_set
+        self._set = cpu.instruction_set
 
     def run(self, frame: Frame) -> dict[str, float]:
         luma, cb, cr = self._errors(frame.ref.planes, frame.dis.planes, self._depth, self._set)

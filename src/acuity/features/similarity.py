@@ -7,11 +7,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from acuity.features.extractor import Extractor, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry
 from acuity.features.options import Option
 
 if TYPE_CHECKING:
-    from acuity._native import Workspace
     from acuity.video.picture import Samples
 
 OPTIONS: Final = (
@@ -39,15 +38,13 @@ class Similarity(Extractor):
     """An extractor whose kernel gives the figure and then its terms, in the order of its features."""
 
     @abstractmethod
-    def kernel(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
         """What computes it."""
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> SimilarityRunner:
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> SimilarityRunner:
         (member,) = members  # none of its options is in a name, so there is one
-        return SimilarityRunner(member, geometry, member.kernel(geometry, workspace, instruction_set))
+        return SimilarityRunner(member, geometry, member.kernel(geometry, cpu))
 
     def limit(self, geometry: Geometry) -> float:
         """The most decibels: those of pictures of which one sample is off by less than a step."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import FeatureError
-from acuity.features.extractor import Extractor
+from acuity.errors import FeatureError, UnfitPictureError
+from acuity.features.extractor import CpuContext, Extractor
 from acuity.features.options import Option, OptionValue
 
 if TYPE_CHECKING:
-    from acuity._native import Speed, Workspace
+    from acuity._native import Speed
 
 # Samples of a plane, once rescaled, along the side of one block: 5 samples that are 16 apart.
 BLOCK: Final = 80
@@ -74,9 +74,9 @@ class SpeedExtractor(Extractor):
             smallest += 1
         return smallest
 
-    def too_small(self, what: str, needed: tuple[int, int], given: tuple[int, int]) -> FeatureError:
+    def too_small(self, what: str, needed: tuple[int, int], given: tuple[int, int]) -> UnfitPictureError:
         factor = f" with speed_prescale={self.number('speed_prescale'):g}" if self.rescales else ""
-        return FeatureError(
+        return UnfitPictureError(
             f"{self.name} needs {what} of at least {needed[0]}x{needed[1]} samples{factor}, because "
             f"{self.min_size_reason}, and these are {given[0]}x{given[1]}"
         )
@@ -102,20 +102,19 @@ def native_speed(
     members: Sequence[SpeedExtractor],
     plane: tuple[int, int],
     depth: int,
-    workspace: Workspace,
-    instruction_set: str,
+    cpu: CpuContext,
 ) -> Speed:
     """What compares planes of that size; it gives a score, or scores, for each of the weighings."""
     from acuity import _native
 
     first = members[0]
     return _native.Speed(
-        workspace,
+        cpu.workspace,
         *plane,
         depth,
         kernelscale=first.number("speed_kernelscale"),
         prescale=first.number("speed_prescale"),
         prescale_method=first.text("speed_prescale_method"),
         settings=weighings(members),
-        instruction_set=instruction_set,
+        instruction_set=cpu.instruction_set,
     )

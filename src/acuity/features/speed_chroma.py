@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.speed import OPTIONS, SpeedExtractor, native_speed, weighings
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 
 class SpeedChroma(SpeedExtractor):
@@ -57,18 +54,14 @@ class SpeedChroma(SpeedExtractor):
         return self.reduction
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> SpeedChromaRunner:
-        return SpeedChromaRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> SpeedChromaRunner:
+        return SpeedChromaRunner(members, geometry, cpu)
 
 
 class SpeedChromaRunner:
-    def __init__(
-        self, members: Sequence[SpeedChroma], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[SpeedChroma], geometry: Geometry, cpu: CpuContext) -> None:
         plane = geometry.chroma or (0, 0)
-        self._native = native_speed(members, plane, geometry.depth, workspace, instruction_set)
+        self._native = native_speed(members, plane, geometry.depth, cpu)
         self._weighings = weighings(members)
         self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
 

@@ -6,16 +6,17 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from acuity.features.extractor import Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.speed import OPTIONS, SpeedExtractor, native_speed, weighings
 
 if TYPE_CHECKING:
-    from acuity._native import Speed, Workspace
+    from acuity._native import Speed
 
 
 class SpeedTemporal(SpeedExtractor):
     name = "speed_temporal"
+    sequential = True
     summary = "difference in entropy of what changes from frame to frame"
     options = (
         *OPTIONS,
@@ -50,23 +51,19 @@ class SpeedTemporal(SpeedExtractor):
         return self.reduction, self.flag("speed_use_ref_diff")
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> SpeedTemporalRunner:
-        return SpeedTemporalRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> SpeedTemporalRunner:
+        return SpeedTemporalRunner(members, geometry, cpu)
 
 
 class SpeedTemporalRunner:
-    def __init__(
-        self, members: Sequence[SpeedTemporal], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[SpeedTemporal], geometry: Geometry, cpu: CpuContext) -> None:
         self._size = geometry.width, geometry.height
         self._first = members[0]
         self._weighings = weighings(members)
         self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
         self._native: Speed | None = None
         if min(self._size) >= self._first.smallest_plane:
-            self._native = native_speed(members, self._size, geometry.depth, workspace, instruction_set)
+            self._native = native_speed(members, self._size, geometry.depth, cpu)
 
     def run(self, frame: Frame) -> dict[str, float]:
         if frame.index == 0:

@@ -6,12 +6,9 @@ libvmaf has it in its source but not in its program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 
 class Ssim(Extractor):
@@ -23,18 +20,20 @@ class Ssim(Extractor):
     min_size_reason = "it needs a sample"
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> SsimRunner:
-        return SsimRunner(geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> SsimRunner:
+        return SsimRunner(geometry, cpu)
 
 
 class SsimRunner:
-    def __init__(self, geometry: Geometry, workspace: Workspace, instruction_set: str) -> None:
+    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._native = _native.Ssim(
-            workspace, geometry.width, geometry.height, geometry.depth, instruction_set=instruction_set
+            cpu.workspace,
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            instruction_set=cpu.instruction_set,
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

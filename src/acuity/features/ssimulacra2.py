@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _LUMA_WEIGHTS: Final = {  # of red and of blue
     "bt601": (0.299, 0.114),
@@ -110,11 +107,9 @@ class Ssimulacra2(Extractor):
         return True
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> Ssimulacra2Runner:
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Ssimulacra2Runner:
         (member,) = members  # none of its options is in a name, so there is one
-        return Ssimulacra2Runner(member.colour(geometry), geometry, workspace, instruction_set)
+        return Ssimulacra2Runner(member.colour(geometry), geometry, cpu)
 
     def colour(self, geometry: Geometry) -> Colour:
         """What the samples of these pictures mean."""
@@ -168,13 +163,11 @@ def _mix(wide: bool, absolute: bool) -> NDArray[np.float32]:
 
 
 class Ssimulacra2Runner:
-    def __init__(
-        self, colour: Colour, geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, colour: Colour, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         self._native = _native.Ssimulacra2(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
@@ -183,7 +176,7 @@ class Ssimulacra2Runner:
             steps=colour.steps,
             curve=colour.curve,
             mix=colour.mix.ravel(),
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

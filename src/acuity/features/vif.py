@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.scales import DEBUG, SCALES, debug_features
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 
 class Vif(Extractor):
@@ -42,27 +39,23 @@ class Vif(Extractor):
         return self.flag("vif_skip_scale0")
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> VifRunner:
-        return VifRunner(members, geometry, workspace, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> VifRunner:
+        return VifRunner(members, geometry, cpu)
 
 
 class VifRunner:
-    def __init__(
-        self, members: Sequence[Vif], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> None:
+    def __init__(self, members: Sequence[Vif], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         gains = list(dict.fromkeys(member.number("vif_enhn_gain_limit") for member in members))
         self._native = _native.Vif(
-            workspace,
+            cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
             skip_scale0=members[0].flag("vif_skip_scale0"),
             gains=gains,
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
         # Where each member's figures start in the native output, and their keys.
         self._members = [

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.psnr import plane_samples
-
-if TYPE_CHECKING:
-    from acuity._native import Workspace
 
 _PLANES: Final = ("y", "u", "v")
 _WEIGHTS: Final = (4.0, 1.0, 1.0)
@@ -61,10 +58,8 @@ class Xpsnr(Extractor):
         return True
 
     @classmethod
-    def runner(
-        cls, members: Sequence[Self], geometry: Geometry, workspace: Workspace, instruction_set: str
-    ) -> XpsnrRunner:
-        return XpsnrRunner(members, geometry, instruction_set)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> XpsnrRunner:
+        return XpsnrRunner(members, geometry, cpu)
 
     def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
         """What the filter prints at the end, and the weighted figure of it."""
@@ -107,7 +102,7 @@ def weighted(figures: Iterable[float]) -> float:
 
 
 class XpsnrRunner:
-    def __init__(self, members: Sequence[Xpsnr], geometry: Geometry, instruction_set: str) -> None:
+    def __init__(self, members: Sequence[Xpsnr], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         (member,) = members  # none of its options is in a name, so there is one
@@ -119,7 +114,7 @@ class XpsnrRunner:
             geometry.depth,
             chroma=geometry.chroma or (0, 0),
             fast=member.fast,
-            instruction_set=instruction_set,
+            instruction_set=cpu.instruction_set,
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from acuity.backends import start_backend
+from acuity.devices import start_backend
 from acuity.errors import JobFailed
 from acuity.jobs.external_task import score_opened
 from acuity.jobs.fixtures import Clip
@@ -71,13 +71,13 @@ class OwnEngine:
         from acuity.measure.feed import feed
         from acuity.models import load_model
 
-        start_backend(self.backend)
+        start_backend(self.backend)  # refuses before the clip is made
         model = load_model(MODEL)
         clip.pair(0)  # makes the textures
 
         def run(tell: Tell) -> Run:
             begin = time.perf_counter()
-            with Measurement() as measurement:
+            with Measurement(backend=self.backend) as measurement:
                 measurement.add_model(model)
                 feed(
                     measurement,

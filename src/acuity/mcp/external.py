@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.errors import BackendError
 
 _PATIENCE: Final = 20.0  # seconds for a question as short as --help

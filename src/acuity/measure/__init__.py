@@ -1,10 +1,10 @@
 """Measurements: the frame loop, its threads, and what comes out."""
 
+from acuity.devices import available_threads
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
 from acuity.measure.measurement import Measurement
 from acuity.measure.pooling import pool
 from acuity.measure.results import Results
-from acuity.measure.scheduler import available_threads
 from acuity.measure.segments import Segment
 from acuity.measure.steering import Swap
 

@@ -160,6 +160,13 @@ class Collector:
         with self._lock:
             return self._columns[key].snapshot(length)
 
+    def undefined(self, key: str, length: int) -> NDArray[np.bool_]:
+        """Which of the first figures of a column are there and not a number."""
+        with self._lock:
+            column = self._columns[key]
+            found: NDArray[np.bool_] = column.written(length) & np.isnan(column.snapshot(length))
+            return found
+
     def table(
         self, keys: Iterable[str], length: int, begin: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import FeatureError
+from acuity.errors import FeatureError, ScoreError
 from acuity.features import get_extractor
 from acuity.measure.collector import Collector
 
@@ -61,6 +62,29 @@ class Prediction:
         missing = np.flatnonzero(ready & wanted & ~scored)
         if len(missing):
             self._scores.write_all(missing + begin, self.model.outputs(features[missing]))
+
+    def check(self, index: int, output: str, score: float) -> None:
+        """Raise ScoreError where the score of a frame is not a finite number."""
+        if math.isfinite(score):
+            return
+        row = self._features.row(self.inputs, index) or []
+        bad = [key for key, value in zip(self.inputs, row, strict=False) if not math.isfinite(value)]
+        why = (
+            f"its {bad[0]} is none either"
+            if bad
+            else "the model's arithmetic goes beyond all bounds, so check its file"
+        )
+        raise ScoreError(
+            f"the score '{output}' of frame {index} by '{self.model.label}' is not a number: {why}"
+        )
+
+    def check_all(self, first: int, stop: int, output: str) -> None:
+        """Raise ScoreError for the first of these frames whose score is there and not a finite number."""
+        scores, there = self._scores.table([output], stop)
+        wrong = np.flatnonzero(there[first:] & ~np.isfinite(scores[first:, 0]))
+        if len(wrong):
+            index = first + int(wrong[0])
+            self.check(index, output, float(scores[index, 0]))
 
     def column(self, output: str, length: int) -> NDArray[np.float64]:
         """The first scores; NaN where there is none."""

@@ -50,6 +50,7 @@ class Reading:
                 )
             score = holder.at(index, name)
             if score is not None:
+                holder.check(index, name, score)
                 return score
         raise self._missing(index, name)
 
@@ -97,19 +98,22 @@ class Reading:
                 holder.fill(own, begin)
 
     def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
-        """All figures known so far."""
+        """All figures known so far; ScoreError where a score isn't a number, unless they are partial."""
         self.predict()
         rows = counted(self.agenda.steps, self.frames)
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
         extractors = ExtractorSet(extractor for plan in plans for extractor in plan)
         keys = extractors.keys()
         columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
+        undefined = {key: self.collector.undefined(key, self.frames)[rows] for key in keys}
         if self.over:  # what the pictures don't have: chroma figures of luma alone
             columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
                 columns[output], labels[output] = self._scores(slot, output, rows)
+                if not partial:
+                    self._check_scores(slot, output)
         segments = self.segments()
         if len(self.agenda.plans) > 1 or len(segments) > len(self.agenda.slots):
             partial = True
@@ -125,6 +129,7 @@ class Reading:
             fps=fps,
             aggregate=self._aggregate(extractors, geometry),
             partial=partial,
+            undefined={key: which for key, which in undefined.items() if key in columns and which.any()},
             segments=segments,
             steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
             stopped_after=stopped_after,
@@ -142,6 +147,11 @@ class Reading:
             if columns:
                 found.update(extractor.aggregate(columns, geometry))
         return found
+
+    def _check_scores(self, slot: Slot, output: str) -> None:
+        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+            if output in holder.outputs:
+                holder.check_all(first, min(stop, self.frames), output)
 
     def _scores(self, slot: Slot, output: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
         """A score column over all who hold, and the label of the last of them."""

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from acuity.devices import available_threads
 from acuity.errors import ClosedError, InputError
 
 JobT = TypeVar("JobT")
@@ -21,11 +22,6 @@ JobT = TypeVar("JobT")
 _THREADS_PER_WAITING: Final = 2
 # Each has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024
-
-
-def available_threads() -> int:
-    """How many threads this process may run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_threads(threads: int | None) -> int:
@@ -40,6 +36,7 @@ class Scheduler(Generic[JobT]):
 
     def __init__(self, threads: int, make_worker: Callable[[], Callable[[JobT], None]]) -> None:
         self._make_worker = make_worker
+        self._process = os.getpid()
         self._limit = threads + max(1, threads // _THREADS_PER_WAITING)
         lock = threading.Lock()
         self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
@@ -83,7 +80,12 @@ class Scheduler(Generic[JobT]):
             self._check()
 
     def close(self) -> None:
-        """Drop waiting jobs, let running ones end, and join the threads; may be called again."""
+        """Drop waiting jobs, let running ones end, and join the threads; may be called again.
+
+        Nothing is done in a process that was forked from the one that started the threads: they aren't there.
+        """
+        if os.getpid() != self._process:
+            return
         with self._room:
             self._closed = True
             self._wake_all()

@@ -6,11 +6,11 @@ the runners it lacks when it meets the first frame of a new plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from acuity.errors import InputError, PairingError
-from acuity.features.extractor import Frame, Geometry, Runner
+from acuity.devices.device import Device, DeviceRunner, Lane, device_for
+from acuity.features.extractor import Frame, Geometry
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
 
@@ -24,57 +24,41 @@ class Job(NamedTuple):
 
 
 def worker_factory(
-    geometry: Geometry, collector: Collector, instruction_set: str
+    geometry: Geometry, collector: Collector, devices: Sequence[Device]
 ) -> Callable[[], Callable[[Job], None]]:
     """What each worker thread calls to get its function."""
 
     def make_worker() -> Callable[[Job], None]:
-        from acuity._native import Workspace
-
-        workspace = Workspace()
         current = NOTHING
+        lanes: dict[str, Lane] = {}
         # Of the current plan only: a worker meets plans in the order of frames, so old ones don't come back.
-        runners: dict[Group, Runner] = {}
+        runners: dict[Group, DeviceRunner] = {}
+        by_lane: list[tuple[Lane, list[tuple[Group, DeviceRunner]]]] = []
 
-        def runner(group: Group) -> Runner:
-            known = runners.get(group)
-            if known is not None:
-                return known
-            return group.kind.runner(group.members, geometry, workspace, instruction_set)
+        def change_plan(plan: Plan) -> None:
+            nonlocal current, runners, by_lane
+            groups: dict[str, list[tuple[Group, DeviceRunner]]] = {}
+            known, runners = runners, {}
+            for group in plan.groups:
+                device = device_for(devices, group.kind)
+                lane = lanes.get(device.name) or lanes.setdefault(device.name, device.lane(geometry))
+                runners[group] = known.get(group) or lane.runner(group.kind, group.members)
+                groups.setdefault(device.name, []).append((group, runners[group]))
+            by_lane = [(lanes[name], members) for name, members in groups.items()]
+            current = plan
 
         def work(job: Job) -> None:
-            nonlocal current, runners
             frame, plan, counted = job
             if plan is not current:
-                runners = {group: runner(group) for group in plan.groups}
-                current = plan
-            check_samples(frame, plan.planes)
+                change_plan(plan)
             figures: dict[str, float] = {}
-            for group, runs in runners.items():
-                if counted or group.every_frame:
-                    figures.update(runs.run(frame))
+            for lane, members in by_lane:
+                taken = lane.take(frame, plan.planes)
+                for group, runner in members:
+                    if counted or group.every_frame:
+                        figures.update(runner.run(taken))
             collector.write(frame.index, figures)
 
         return work
 
     return make_worker
-
-
-def check_samples(frame: Frame, planes: int | None) -> None:
-    """Refuse samples that are deeper than the video says, and chroma planes that don't match."""
-    from acuity._native import samples_fit
-
-    ours, theirs = ([plane.shape for plane in p.planes[:planes]] for p in (frame.ref, frame.dis))
-    if ours != theirs:
-        raise PairingError(
-            f"frame {frame.index} has planes of {ours} in the reference and {theirs} in the distorted video: "
-            "both must have the same chroma layout"
-        )
-    for picture, name in ((frame.ref, "reference"), (frame.dis, "distorted video")):
-        depth = picture.format.depth
-        for plane in picture.planes[:planes]:
-            if not samples_fit(plane, depth):
-                raise InputError(
-                    f"frame {frame.index} of the {name} has the sample {plane.max()}, and {depth} bits hold "
-                    f"at most {(1 << depth) - 1}: pass the bit depth it really has"
-                )

@@ -36,6 +36,16 @@ _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _INDENTED = re.compile(r"(?:^    .*\n)+", re.M)
 
 
+# What a fragment takes for granted.
+FRAGMENT = """\
+import acuity
+from moving_pictures import pair
+measurement = acuity.Measurement()
+measurement.add_model("vmaf_v0.6.1")
+pictures = map(pair, range(3))
+"""
+
+
 @dataclass(frozen=True)
 class Block:
     """A snippet."""
@@ -54,6 +64,12 @@ class Block:
     def asks(self) -> bool:
         """Whether there has to be a server."""
         return not self.serves and (PORT in self.text or "vmaf.sock" in self.text)
+
+    @property
+    def runnable(self) -> str:
+        if self.kind != "python" or "import" in self.text:
+            return self.text
+        return f"{FRAGMENT}{self.text}print(measurement.pool())\n"
 
     @property
     def endless(self) -> bool:
@@ -113,7 +129,7 @@ class Ground:
             [sys.executable, "-u", "-c"] if block.kind == "python" else ["bash", "-e", "-o", "pipefail", "-c"]
         )
         process = subprocess.Popen(
-            [*line, block.text.replace(PORT, self.port)],
+            [*line, block.runnable.replace(PORT, self.port)],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -73,6 +73,7 @@ def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
                 "frame": 2,
                 "score": ground.measurement.score_at(2),
                 "paused": False,
+                "paused_by": [],
                 "over": True,
                 "scores": told["scores"],
             }

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 INSTRUCTIONS: Final = """\
 A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
 vmaf.worst_frames and vmaf.report, or have vmaf.watch wait for frames below a score; steer it with \
-vmaf.request_model_swap, vmaf.pause, vmaf.resume, vmaf.set_subsample and vmaf.stop_after, which are carried \
-out between two frames. Neither changes a figure: every frame has the score that its model gives it. To \
-follow along, subscribe to acuity://measurement/scores (?rate=10: told at most ten times a second), \
-acuity://measurement/status or acuity://measurement/watch?below=70. Who reads more than a small share of the \
-time allows waits for its answers while frames are measured. compute_vmaf scores another pair of files in a \
-process of its own."""
+vmaf.request_model_swap, vmaf.pause, vmaf.resume, vmaf.set_subsample, vmaf.stop_after and vmaf.stop, which \
+are carried out between two frames. Neither changes a figure: every frame has the score of its model. \
+A pause ends when you leave, or when its lease runs out. To follow along, subscribe to \
+acuity://measurement/scores (?rate=10: told at most ten times a second), acuity://measurement/status or \
+acuity://measurement/watch?below=70. Who reads more than a small share of the time allows waits for its \
+answers while frames are measured. compute_vmaf scores another pair of files in a process of its own."""
 
 # What a server offers is fixed while it runs; what its resources show is not.
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
@@ -88,7 +88,7 @@ def _versions(live: Live, scores: Scores) -> Callable[[Address], Hashable]:
         if address.resource != STATUS:
             return figures
         models = tuple(model.label for model in measurement.models)
-        steered = measurement.paused, measurement.subsample, measurement.last_frame, measurement.finished
-        return *figures, at.frames_fed, models, *steered
+        steered = measurement.subsample, measurement.last_frame, measurement.finished
+        return *figures, at.frames_fed, models, *steered, measurement.gate.pauses, live.state
 
     return version

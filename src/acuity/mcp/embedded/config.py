@@ -8,7 +8,7 @@ from typing import Final
 from acuity.errors import EmbeddedError
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.settings import Settings, SettingsError
-from acuity.mcp.tokens import check_token
+from acuity.mcp.transports.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"
 _DEEPEST: Final = 65536  # as the native ring has it
@@ -30,8 +30,10 @@ class EmbeddedConfig:
     calls: int = 1024  # requests in flight, all clients together
     calls_each: int = 256  # requests in flight of one client
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
+    command_timeout: float = 5.0  # seconds without a frame boundary until a command is taken back
     linger: float = 5.0  # seconds that the end may take to be told, if clients are connected
-    token: str | None = field(default=None, repr=False)  # that HTTP clients have to send
+    # What HTTP clients have to send: a token, or lines of NAME TOKEN.
+    token: str | Tokens | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in (
@@ -55,13 +57,14 @@ class EmbeddedConfig:
         _check_range("line_limit", self.line_limit, _SHORTEST_LINE, _LONGEST_LINE)
         for name in ("connections", "calls", "calls_each"):
             _check_range(name, getattr(self, name), 1, 1 << 20)
-        if not 0 < self.write_timeout < float("inf"):
-            raise EmbeddedError(f"write_timeout {self.write_timeout} must be a number of seconds above 0")
+        for name in ("write_timeout", "command_timeout"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise EmbeddedError(f"{name} {getattr(self, name)} must be a number of seconds above 0")
         if not 0 <= self.linger < float("inf"):
             raise EmbeddedError(f"linger {self.linger} must be a number of seconds, 0 or more")
-        if self.token is not None:
+        if isinstance(self.token, str):
             try:
-                object.__setattr__(self, "token", check_token(self.token, "of the configuration"))
+                object.__setattr__(self, "token", parse_tokens(self.token, "the configuration"))
             except SettingsError as error:
                 raise EmbeddedError(str(error)) from None
         if self.user_agent is not None and not (self.user_agent.strip() and self.user_agent.isprintable()):
@@ -71,6 +74,12 @@ class EmbeddedConfig:
     def name(self) -> str:
         """What the server calls itself."""
         return self.user_agent or NAME
+
+    @property
+    def tokens(self) -> Tokens:
+        """What HTTP clients have to send; none where everybody on this machine may connect."""
+        assert not isinstance(self.token, str)
+        return self.token or Tokens()
 
     def front_limits(self) -> FrontLimits:
         """What one client may take."""

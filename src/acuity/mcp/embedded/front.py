@@ -19,6 +19,7 @@ from acuity.mcp.embedded.lines import LineConnection
 from acuity.mcp.embedded.presence import Presence
 from acuity.mcp.transports.connection import shared_lifespan
 from acuity.mcp.transports.framing import FRAMINGS, Framing, FramingName
+from acuity.mcp.transports.tokens import Tokens
 
 
 class Front:
@@ -34,15 +35,15 @@ class Front:
         limits: FrontLimits,
         *,
         presence: Presence | None = None,
-        token: str | None = None,
+        tokens: Tokens | None = None,
         measurement: Callable[[], dict[str, Any]] = dict,
     ) -> None:
-        """`token` is asked of HTTP clients; `measurement` says in short how far the work is."""
+        """`tokens` are asked of HTTP clients; `measurement` says in short how far the work is."""
         self._server = server
         self._fast = fast
         self._limits = limits
         self._presence = presence or Presence()
-        self._token = token
+        self._tokens = tokens or Tokens()
         self._measurement = measurement
         self._lifespan = shared_lifespan(server)
         self._state: Any = None
@@ -86,7 +87,7 @@ class Front:
             self._limits,
             self._state,
             self._presence,
-            self._token,
+            self._tokens,
             self._measurement,
         )
 

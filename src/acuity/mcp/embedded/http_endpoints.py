@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
@@ -25,6 +25,7 @@ from acuity.mcp.transports.address import LOOPBACK, Address
 from acuity.mcp.transports.http import HttpEndpoint, serve_http
 from acuity.mcp.transports.http_app import HttpApp, Methods
 from acuity.mcp.transports.security import Guarded, HttpSecurity
+from acuity.mcp.transports.tokens import Tokens
 
 _SHORT: Final = 4096  # bytes; a call without arguments has no more
 _WRONG_HOST: Final = f"use its address, {LOOPBACK}"
@@ -39,7 +40,7 @@ class Served:
     limits: FrontLimits
     lifespan_state: Any
     presence: Presence
-    token: str | None = field(repr=False)
+    tokens: Tokens
     measurement: Callable[[], dict[str, Any]]
 
     def health(self, path: str) -> ASGIApp:
@@ -111,7 +112,7 @@ async def http_endpoint(
 async def _port(
     app: ASGIApp, served: Served, port: int, path: str, route: QuickRoute, listener: socket.socket | None
 ) -> AsyncIterator[HttpFront]:
-    limits, security = served.limits, HttpSecurity(served.token, wrong_host=_WRONG_HOST)
+    limits, security = served.limits, HttpSecurity(served.tokens, wrong_host=_WRONG_HOST)
     posts = QuickPosts(route, security, min(limits.line, _SHORT))
     async with serve_http(
         Guarded(LoopbackPages(app), security),

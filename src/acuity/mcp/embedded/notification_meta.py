@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import FeatureError
 from acuity.mcp.embedded.addresses import SCORES, WATCH, Address, parse
+from acuity.mcp.embedded.clients import pause_documents
 from acuity.text import one_line
 
 if TYPE_CHECKING:
@@ -67,14 +68,15 @@ class NotificationMeta:
         """What goes along with a change of this address, as soon as it is the client's turn."""
         await self._live.budget.turn()
         measurement = self._live.measurement
-        at, over = measurement.snapshot(), measurement.over
+        at, over, pauses = measurement.snapshot(), measurement.over, measurement.gate.pauses
         newest = self._scores.headline()
         found: dict[str, Any] = {
             "frames_read": at.frames_fed,
             "frames_scored": at.frames_done,
             "frame": newest[0] if newest else None,
             "score": newest[1] if newest else None,
-            "paused": measurement.paused,
+            "paused": bool(pauses),
+            "paused_by": pause_documents(pauses),
             "over": over,
         }
         if uri in self._known:

@@ -84,11 +84,14 @@ class QuickPosts:
         length, origin = headers.get("content-length", ""), headers.get("origin")
         if names & _UNUSUAL or not length.isdigit() or not 0 < int(length) <= self._most:
             return None
+        if any(len(headers.getlist(name)) > 1 for name in ("origin", "authorization")):
+            return None
         if not self._security.knows_host(headers.get("host")):
             return None
         if not self._security.knows_origin(origin, headers.get("host")):
             return None
-        if not self._security.knows_token(headers.get("authorization")):
+        tokens = self._security.tokens
+        if tokens and tokens.principal(headers.get("authorization")) is None:
             return None
         answer = self._route(request.target.decode("latin-1"), headers)
         if answer is None:

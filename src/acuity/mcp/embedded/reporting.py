@@ -50,6 +50,10 @@ class Excerpt:
     def columns(self) -> dict[str, NDArray[np.float64]]:
         return {name: values[self.rows] for name, values in self.whole.columns.items()}
 
+    @property
+    def undefined(self) -> dict[str, NDArray[np.bool_]]:
+        return {name: which[self.rows] for name, which in self.whole.undefined.items()}
+
     def pooled(self) -> dict[str, dict[str, float]]:
         return {} if self.bare else self.whole.pooled()
 
@@ -150,6 +154,8 @@ def _about(live: Live, results: Results) -> dict[str, Any]:
         "model": measurement.models[0].label if measurement.models else None,
         "width": results.width,
         "height": results.height,
+        "backend": measurement.backend,
+        "computed_by": measurement.computed_by,
         "instruction_set": measurement.instruction_set,
         "threads": measurement.threads,
         **({"steering": results.marks()} if results.steered else {}),

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import NoFramesError, NotReady
+from acuity.errors import NoFramesError, NotReady, ScoreError
 from acuity.measure.measurement import Measurement
 
 _MANY: Final = 64  # frames from which on all columns are read at once, rather than one score after the other
@@ -95,7 +95,7 @@ class RunningScores:
         while (frame := self._measurement.next_counted(self._next)) < fed:
             try:
                 score = self._measurement.score_at(frame, self.name)
-            except NotReady:
+            except (NotReady, ScoreError):
                 return
             self._take(frame, score)
 

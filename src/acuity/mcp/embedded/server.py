@@ -288,7 +288,13 @@ class EmbeddedServer:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
         paths = self._given_paths or AllowedPaths.from_settings(Settings.from_environment())
         ending = Ending()
-        steer = McpSide(self._native, self._luggage, ModelLoader(paths))
+        steer = McpSide(
+            self.measurement,
+            self._native,
+            self._luggage,
+            ModelLoader(paths),
+            timeout=self.config.command_timeout,
+        )
         thread = LoopThread("acuity-mcp")
 
         def over() -> None:

@@ -52,7 +52,7 @@ async def serving(
             fast,
             dataclasses.replace(config.front_limits(), budget=live.budget),
             presence=presence,
-            token=config.token,
+            tokens=config.tokens,
             measurement=lambda: _in_short(live),
         ) as front:
             yield front

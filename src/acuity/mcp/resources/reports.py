@@ -13,6 +13,7 @@ import anyio.to_thread
 import mcp_types as types
 
 from acuity.jobs.spec import Status
+from acuity.mcp.clients import may_see, owner
 from acuity.mcp.job_documents import (
     REPORTS,
     has_report,
@@ -99,7 +100,7 @@ class ReportResources:
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
         with in_words():
-            jobs, more = await self._jobs.list(_DONE, _SEARCHED)
+            jobs, more = await self._jobs.list(_DONE, _SEARCHED, owner())
         found = [job for job in jobs if has_report(job)]
         return found[:limit], more or len(found) > limit
 
@@ -110,6 +111,8 @@ class ReportResources:
     async def _document(self, uri: str, job_id: str) -> dict[str, Any]:
         with in_words():
             job = await self._jobs.get(job_id)
+            if job is not None and not may_see(job.client):
+                job = None
             document = await self._jobs.result(job_id) if job is not None and has_report(job) else None
         if job is None:
             raise missing(uri, f"there is no report '{job_id}': read {REPORTS} for those that are kept")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.errors import BackendError
 from acuity.jobs.spec import JobSpec
 from acuity.mcp import external
@@ -42,7 +42,11 @@ def tools(services: Services) -> list[Tool]:
     """run_benchmark."""
 
     async def plan(_: Mapping[str, Any]) -> JobSpec:
-        payload: dict[str, Any] = {"fixtures": [dict(fixture) for fixture in FIXTURES], "external": None}
+        payload: dict[str, Any] = {
+            "fixtures": [dict(fixture) for fixture in FIXTURES],
+            "external": None,
+            "output": services.settings.bench_output,
+        }
         if services.settings.binary is not None:
             payload["external"] = await _external(services.settings.binary)
         return JobSpec("benchmark", payload, NAME, "benchmark of every backend", _SECONDS)

@@ -1,4 +1,4 @@
-"""The shape of what acuity.engine tells about the engine."""
+"""The shape of what acuity.devices tells about the engine."""
 
 from __future__ import annotations
 

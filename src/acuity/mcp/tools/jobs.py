@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.errors import JobError
 from acuity.mcp.arguments import check
 from acuity.mcp.catalog import Answer, Call, Tool
+from acuity.mcp.clients import may_see, owner
 from acuity.mcp.fitting import FRAMES_SCHEMA, fit
 from acuity.mcp.job_documents import JOB_PROPERTIES, STATUSES, job_document, result_document
 from acuity.mcp.results import answer
@@ -77,7 +78,7 @@ class _JobTools:
 
     async def _list(self, call: Call) -> dict[str, Any]:
         wanted = call.arguments["status_filter"]
-        jobs, truncated = await self._jobs.list(wanted, call.arguments["limit"])
+        jobs, truncated = await self._jobs.list(wanted, call.arguments["limit"], owner())
         return {"jobs": [job_document(job) for job in jobs], "count": len(jobs), "truncated": truncated}
 
     async def _cancel(self, call: Call) -> dict[str, Any]:
@@ -160,7 +161,7 @@ class _JobTools:
 
 async def _known(ask: Callable[[str], Awaitable[Job | None]], job_id: str) -> Job:
     job = await ask(job_id)
-    if job is None:
+    if job is None or not may_see(job.client):
         raise JobError(
             f"there is no job '{job_id}': list_jobs shows those that are known; old ones are forgotten"
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args, get_type_hints
 
-from acuity.backends import BACKENDS
+from acuity.devices import BACKENDS
 from acuity.mcp.fitting import FRAMES_SCHEMA, OMITTED_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
+from acuity.presets import PRESETS
 from acuity.video.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -108,6 +109,15 @@ _OPTIONS: Final[dict[str, Any]] = {
         "description": "Further extractors to measure, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; "
         "list_extractors has the names.",
     },
+    **{
+        family: {
+            "type": "string",
+            "enum": list(versions),
+            "description": f"Common test conditions of {maker}: their models and features, in place of the "
+            "default model.",
+        }
+        for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
+    },
     "threads": {
         **_count(
             1, "Worker threads; all cores unless given, and never more than those. No figure depends on it."
@@ -197,8 +207,8 @@ _REPORT: Final[dict[str, Any]] = {
     "acuity": {
         "type": "object",
         "description": "How the figures came about: the model, the two videos and how they were compared "
-        "(input), and what a reader should know (notes, as level, code and text). Absent when VMAF_BIN "
-        "scores.",
+        "(input), and what a reader should know (notes, as level, code and text). When VMAF_BIN scores it is "
+        "shorter, and absent for raw video.",
         "properties": {
             "model": {"type": ["string", "null"]},
             "model_chosen_by": {"type": "string"},

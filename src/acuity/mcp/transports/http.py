@@ -12,6 +12,7 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from acuity.mcp.quota import Quota
 from acuity.mcp.transports.address import Address, bind, bound
 from acuity.mcp.transports.http_protocol import REQUEST_TIMEOUT, HalfOpen, protocol_with
 
@@ -67,9 +68,12 @@ async def serve_http(
     """
     listener = listener or bind(Address(host, port))
     stoppable, half_open = _Stoppable(app), HalfOpen(connections)
+    most = 4 * connections  # a session may have a stream open beside its requests
+    places = Quota(most, most // 2)
+    usual = protocol or (lambda known: protocol_with(known, write_timeout, request_timeout, places))
     config = uvicorn.Config(
         stoppable,
-        http=protocol(half_open) if protocol else protocol_with(half_open, write_timeout, request_timeout),
+        http=usual(half_open),
         ws="none",
         loop="none",
         lifespan="on",
@@ -77,8 +81,7 @@ async def serve_http(
         access_log=False,
         server_header=False,
         proxy_headers=False,  # a client's address is not for others to claim
-        # A session may have a stream open beside its requests.
-        limit_concurrency=4 * connections,
+        limit_concurrency=most,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_CLOSING,
     )

@@ -14,6 +14,13 @@ from typing import Any, Final
 # h11, not httptools: that one leaves blanks at the end of header values, which then differ from the body's.
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from acuity.mcp.quota import Quota
+
+_TOO_MANY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n"
+    b"retry-after: 5\r\nconnection: close\r\n\r\n"
+    b"too many connections of this address are open: close some\n"
+)
 REQUEST_TIMEOUT: Final = 30.0  # seconds for a whole request to arrive
 HEAD_TIMEOUT: Final = 10.0  # seconds for the first request's head
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
@@ -53,9 +60,16 @@ class HalfOpen:
 
 
 def protocol_with(
-    half_open: HalfOpen, write_timeout: float, request_timeout: float = REQUEST_TIMEOUT
+    half_open: HalfOpen,
+    write_timeout: float,
+    request_timeout: float = REQUEST_TIMEOUT,
+    places: Quota | None = None,
 ) -> type[H11Protocol]:
-    """The class of connections that are dropped after these many seconds."""
+    """The class of connections that are dropped after these many seconds.
+
+    `places` is how many there may be, in all and of one address: a connection takes its place before it has
+    said anything, so a few clients that say nothing could otherwise take every one.
+    """
 
     class Impatient(H11Protocol):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -63,8 +77,20 @@ def protocol_with(
             self._request = _Deadline(request_timeout)
             self._head = _Deadline(min(HEAD_TIMEOUT, request_timeout))
             self._write = _Deadline(write_timeout)
+            self._holder: str | None = None  # of a place
+            self._turned_away = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            if places is not None:
+                peer = transport.get_extra_info("peername")
+                holder = str(peer[0]) if isinstance(peer, tuple) else "unknown"
+                if places.full(holder) == "each":  # uvicorn itself counts them all
+                    self._turned_away = True
+                    transport.write(_TOO_MANY)
+                    transport.close()
+                    return
+                self._holder = holder
+                places.take(holder)
             super().connection_made(_Together(transport))
             self.connections.discard(self)  # uvicorn's limit is for those with requests
             half_open.add(self, transport)
@@ -79,6 +105,10 @@ def protocol_with(
                 self.connections.add(self)
 
         def connection_lost(self, exc: Exception | None) -> None:
+            if self._turned_away:
+                return
+            if places is not None and self._holder is not None:
+                places.give_back(self._holder)
             half_open.discard(self)
             self._head.end()
             self._request.end()
@@ -86,6 +116,8 @@ def protocol_with(
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            if self._turned_away:
+                return
             super().data_received(data)
             if self.cycle is not None:
                 self.has_head()

@@ -1,0 +1,97 @@
+"""The CPU: native kernels, chosen for the processor when the program starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.devices.device import Backend, DeviceRunner
+from acuity.errors import InputError, PairingError
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Extractor, Frame, Geometry
+
+NAME: Final = "cpu"
+
+
+class CpuDevice:
+    """All cores with one instruction set; it computes every extractor."""
+
+    name = NAME
+
+    def __init__(self, instruction_set: str | None = None) -> None:
+        """BackendError if this processor doesn't run the instruction set; None: the fastest it runs."""
+        from acuity import _native
+
+        self.instruction_set = _native.select_instruction_set(instruction_set or "")
+
+    def describe(self) -> dict[str, Any]:
+        return {"instruction_set": self.instruction_set}
+
+    def workers(self, threads: int) -> int:
+        return threads
+
+    def computes(self, kind: type[Extractor]) -> bool:
+        return True
+
+    def lane(self, geometry: Geometry) -> CpuLane:
+        return CpuLane(geometry, self.instruction_set)
+
+
+class CpuLane:
+    """One thread's kernels, with scratch memory that all of them use in turn."""
+
+    def __init__(self, geometry: Geometry, instruction_set: str) -> None:
+        from acuity._native import Workspace
+        from acuity.features.extractor import CpuContext
+
+        self._geometry = geometry
+        self._context = CpuContext(Workspace(), instruction_set)
+
+    def take(self, frame: Frame, planes: int | None) -> Frame:
+        check_samples(frame, planes)
+        return frame
+
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> DeviceRunner:
+        return kind.runner(members, self._geometry, self._context)
+
+
+def check_samples(frame: Frame, planes: int | None) -> None:
+    """Refuse samples that are deeper than the video says, and chroma planes that don't match."""
+    from acuity._native import samples_fit
+
+    ours, theirs = ([plane.shape for plane in p.planes[:planes]] for p in (frame.ref, frame.dis))
+    if ours != theirs:
+        raise PairingError(
+            f"frame {frame.index} has planes of {ours} in the reference and {theirs} in the distorted video: "
+            "both must have the same chroma layout"
+        )
+    for picture, name in ((frame.ref, "reference"), (frame.dis, "distorted video")):
+        depth = picture.format.depth
+        for plane in picture.planes[:planes]:
+            if not samples_fit(plane, depth):
+                raise InputError(
+                    f"frame {frame.index} of the {name} has the sample {plane.max()}, and {depth} bits hold "
+                    f"at most {(1 << depth) - 1}: pass the bit depth it really has"
+                )
+
+
+def available_threads() -> int:
+    """How many threads this process may run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def usable_instruction_sets() -> list[str]:
+    """What this processor runs, fastest first."""
+    from acuity import _native
+
+    return [name for name, usable in _native.instruction_sets() if usable]
+
+
+def describe_cpu() -> Backend:
+    """The CPU as a backend: always there."""
+    from acuity import _native
+
+    sets: list[dict[str, object]] = [{"name": n, "usable": ok} for n, ok in _native.instruction_sets()]
+    return Backend(NAME, True, True, "ok", sets, available_threads())
