@@ -13,7 +13,6 @@ import argparse
 import sys
 
 import acuity
-from acuity.measure.feed import feed
 
 
 def main() -> int:
@@ -49,7 +48,7 @@ def measure(asked: argparse.Namespace) -> None:
                 server.wait_for_client()
             # Commands are carried out between two frames in here. Who calls measurement.add() instead has the
             # same: it waits while an agent pauses, and returns None when one said stop.
-            feed(measurement, pairs)
+            acuity.feed(measurement, pairs)
             for part in measurement.segments:
                 print(f"frames {part.first} to {part.last}: {part.label}")
             print("mean", measurement.results().pool("vmaf"), flush=True)

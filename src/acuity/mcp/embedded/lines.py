@@ -60,7 +60,7 @@ class LineConnection(asyncio.Protocol):
         self._presence = presence
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._agreed = Agreed()
+        self._agreed = Agreed(client=name)
         self._in_flight = InFlight()
         self._inbox = Inbox()
         self._backlog: deque[Frame] = deque()  # read already, but the client has enough in flight
@@ -68,7 +68,7 @@ class LineConnection(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._ended = self._gone = self._waiting = self._paused = False
+        self._ended = self._gone = self._served = self._waiting = self._paused = False
         self._read_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
@@ -78,6 +78,8 @@ class LineConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if self._limits.budget is not None:
+            self._limits.budget.enter(self._name)
         self._start(self._serve())
 
     def data_received(self, data: bytes) -> None:
@@ -99,10 +101,14 @@ class LineConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone = self._ended = True
+        if self._limits.budget is not None:
+            self._limits.budget.leave(self._name)
         self._backlog.clear()
         self._writable.set()
         self._stop_timers()
         self._serving.cancel()
+        if self._served:
+            self._on_end(self)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -134,12 +140,15 @@ class LineConnection(asyncio.Protocol):
                 "a connection failed", extra={"event": "connection_failed", "client": self._name}
             )
         finally:
-            self._ended = True
+            self._ended = self._served = True
             self._stop_timers()
             self._transport.close()
             for task in self._tasks - {asyncio.current_task()}:
                 task.cancel()
-            self._on_end(self)
+            if self._gone:
+                self._on_end(self)
+            else:  # the last answers may still have to be written
+                self._write_timer = self._loop.call_later(self._limits.write_timeout, self._drop)
 
     def finish(self, linger: float = LINGER) -> None:
         """Read no more; what was asked has that many seconds to be answered."""

@@ -20,8 +20,8 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.embedded.addresses import Address, parse
 
-# What a resource shows, in short: equal as long as it shows the same.
-Version: TypeAlias = Callable[[str], Hashable]
+# What an address shows, in short: equal as long as it shows the same.
+Version: TypeAlias = Callable[[Address], Hashable]
 
 _MOST: Final = 64  # different addresses at a time
 
@@ -78,7 +78,7 @@ class Pulse:
         beat = self._beats.get(uri)
         if beat is None or beat.task.done():
             # Whoever comes after the end is told of it too: nothing else will ever be told.
-            seen = None if self._over.is_set() else self._version(address.resource)
+            seen = None if self._over.is_set() else self._version(address)
             task = asyncio.get_running_loop().create_task(self._beat(uri, address, seen))
             beat = self._beats[uri] = _Beat(task, beat.watchers if beat else 0)
         beat.watchers += 1
@@ -97,7 +97,7 @@ class Pulse:
                 async with asyncio.timeout(1.0 / address.rate):
                     await self._over.wait()
             last = self._over.is_set()
-            now = self._version(address.resource)
+            now = self._version(address)
             if now != seen:
                 seen = now
                 await self._bus.publish(ResourceUpdated(uri=uri))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.pacing import Pacing
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.paths import AllowedPaths
@@ -40,14 +42,15 @@ async def serving(
     scores = Scores(live)
     catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
     limits = CallLimits(config.settings())
-    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits])
+    pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, pacing])
     drop_unused(server)
-    fast = FastAnswers(server, quick_documents(live, scores))
+    fast = FastAnswers(server, quick_documents(live, scores), live.budget)
     try:
         async with Front(
             server,
             fast,
-            config.front_limits(),
+            dataclasses.replace(config.front_limits(), budget=live.budget),
             presence=presence,
             tokens=config.tokens,
             measurement=lambda: _in_short(live),

@@ -46,7 +46,7 @@ class StreamSession:
     def __init__(self, name: str, room: int) -> None:
         self.id = uuid4().hex
         self.name = name
-        self.agreed = Agreed()
+        self.agreed = Agreed(client=name)
         self.in_flight = InFlight()
         self.inbox = Inbox()
         self.stream = EventStream(room)
@@ -92,6 +92,8 @@ class SseFront:
             return
         session = StreamSession(f"sse:{next(self._numbers)}", self._limits.events)
         self._open[session.id] = session
+        if self._limits.budget is not None:
+            self._limits.budget.enter(session.name)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             hello = self._hello(session)
@@ -112,7 +114,8 @@ class SseFront:
         scope.cancel()
 
     def _forget(self, session: StreamSession) -> None:
-        self._open.pop(session.id, None)
+        if self._open.pop(session.id, None) is not None and self._limits.budget is not None:
+            self._limits.budget.leave(session.name)
         session.stream.end()
 
     def _hello(self, session: StreamSession) -> bytes:
