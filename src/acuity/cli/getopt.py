@@ -8,7 +8,6 @@ the usage page, the documentation test and the parser all read this table.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -83,6 +82,8 @@ def _find_long(flags: Sequence[Flag], name: str) -> Flag:
         return starts[0]
     if starts:
         raise UsageError(f"option '--{name}' could mean {' or '.join('--' + f.long for f in starts)}")
+    import difflib  # only for this message
+
     near = difflib.get_close_matches(wanted, [f.long for f in flags], n=1)
     raise UsageError(
         f"unknown option '--{shortened(name)}'" + (f"; did you mean '--{near[0]}'?" if near else "")
