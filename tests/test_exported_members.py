@@ -37,7 +37,7 @@ def test_unknown_name() -> None:
 
 def test_every_error_is_an_acuity_error() -> None:
     errors = [getattr(acuity, n) for n in acuity.__all__ if n.endswith("Error") or n == "NotReady"]
-    assert len(errors) == 13
+    assert len(errors) == 15
     assert all(issubclass(error, acuity.AcuityError) for error in errors)
 
 

@@ -1,5 +1,4 @@
 #include <bit>
-#include <memory>
 
 #include "ansnr/table.h"
 #include "check/check.h"
@@ -10,12 +9,10 @@ namespace {
 
 void check_pair(Session& session, const Pair& pair) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
-    const auto workspace = std::make_shared<Workspace>();
-    workspace->reserve(ansnr_scratch_bytes(ref.width));
     session.run("ansnr", std::to_string(ref.depth) + " bit, " + pair.pattern, ref.width, ref.height,
-                [&](const Kernels& t, void*, Integers* out) {
+                [&](const Kernels& t, Integers* out) {
                     AnsnrSums sums;
-                    t.ansnr->sums(ref, dis, workspace->block(), sums);
+                    t.ansnr->sums(ref, dis, session.scratch(ansnr_scratch_bytes(ref.width)), sums);
                     if (out == nullptr) return;
                     out->push_back(std::bit_cast<std::uint32_t>(sums.signal));
                     out->push_back(std::bit_cast<std::uint32_t>(sums.noise));

@@ -1,5 +1,5 @@
 #include "ansnr/table.h"
-#include "binding.h"
+#include "core/binding.h"
 
 namespace acuity {
 

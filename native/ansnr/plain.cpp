@@ -1,5 +1,5 @@
 #include "ansnr/table.h"
-#include "plain.h"
+#include "core/plain.h"
 
 namespace acuity::plain {
 

@@ -1,7 +1,7 @@
 // Signal and noise of a picture pair, after a smoothing that only removes what nobody sees.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -57,8 +57,7 @@ class Planes {
 };
 
 const CambiKernels& plain() {
-    int count = 0;
-    return *all_kernels(count)[count - 1]->cambi;
+    return *acuity::plain::kernels.cambi;
 }
 
 struct Variant {
@@ -74,7 +73,7 @@ void check_largest(Session& session, const std::string& what, const CambiScale& 
     plain().contrast(scale, memory.block(), found);
     const std::vector<std::uint32_t> all(list, list + found.listed);
     for (std::int64_t count : {found.listed / 50 + 1, found.listed * 3 / 5 + 1, found.listed, found.listed + 1}) {
-        session.run("cambi_largest", what, scale.width, scale.height, [&](const Kernels& t, void*, Integers* out) {
+        session.run("cambi_largest", what, scale.width, scale.height, [&](const Kernels& t, Integers* out) {
             std::copy(all.begin(), all.end(), list);
             auto* bins = static_cast<std::uint32_t*>(memory.block());
             const auto sum = t.cambi->largest(list, found.listed, count, bins);
@@ -91,7 +90,7 @@ void check_contrast(Session& session, const std::string& what, const CambiScale&
     OwnedGrid<float> map(padded, height);
     OwnedGrid<std::uint32_t> list(padded, height + 1);
     const auto call = [&](bool listed, bool drawn) {
-        return [&, listed, drawn](const Kernels& t, void*, Integers* out) {
+        return [&, listed, drawn](const Kernels& t, Integers* out) {
             CambiContrasts found{};
             if (listed) found.list = list.grid.data;
             if (drawn) {
@@ -133,7 +132,7 @@ void check_picture(Session& session, const Samples& samples, const std::string& 
     Planes marked(w, h), work(w, h);
     const std::string what = std::to_string(in.depth) + " bit, " + pattern;
 
-    session.run("cambi_flatten", what, width, height, [&](const Kernels& t, void*, Integers* out) {
+    session.run("cambi_flatten", what, width, height, [&](const Kernels& t, Integers* out) {
         if (out != nullptr) std::memset(memory.block(), 0xA5, memory.size());
         t.cambi->flatten(source, memory.block(), work.plane());
         work.list(static_cast<int>(work.plane().stride), h, out);
@@ -141,7 +140,7 @@ void check_picture(Session& session, const Samples& samples, const std::string& 
     plain().flatten(source, memory.block(), marked.plane());
     const auto filter = [&](int step) {
         const int columns_left = (w + step - 1) / step, rows_left = (h + step - 1) / step;
-        session.run("cambi_filter", what, columns_left, rows_left, [&](const Kernels& t, void*, Integers* out) {
+        session.run("cambi_filter", what, columns_left, rows_left, [&](const Kernels& t, Integers* out) {
             if (out != nullptr) std::memset(memory.block(), 0xA5, memory.size());
             work.copy(marked);
             CambiSurvey survey;

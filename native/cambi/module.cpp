@@ -4,8 +4,8 @@
 #include <optional>
 #include <tuple>
 
-#include "binding.h"
 #include "cambi/cambi.h"
+#include "core/binding.h"
 
 namespace acuity {
 

@@ -5,8 +5,8 @@
 // cache lines with busy samples.
 #pragma once
 
-#include "kernels.h"
-#include "workspace.h"
+#include "core/kernels.h"
+#include "core/workspace.h"
 
 namespace acuity {
 

@@ -6,17 +6,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "kernels.h"
-#include "workspace.h"
+#include "core/dispatch.h"
+#include "core/workspace.h"
 
 namespace acuity::check {
 
 using Integers = std::vector<std::uint64_t>;
-using Call = std::function<void(const Kernels&, void* scratch, Integers* out)>;
+using Call = std::function<void(const Kernels&, Integers* out)>;
 
 // What to run, from the command line.
 struct Options {
@@ -34,13 +35,19 @@ class Session {
     // Compares (or times) one call on pictures of that size.
     void run(const std::string& kernel, const std::string& what, int width, int height, const Call& call);
 
+    // Memory for one call of a kernel. In a comparison it is exactly as large as asked, so that a sanitizer sees
+    // a write past it, and filled, so that a kernel that reads what it never wrote gives itself away.
+    void* scratch(std::size_t bytes);
+
     const Options options;
     std::mt19937 random;
     int compared = 0, failed = 0;
 
   private:
-    void compare(const std::string& name, int width, int height, const Call& call);
-    void time(const std::string& name, int width, int height, const Call& call);
+    void compare(const std::string& name, const Call& call);
+    void time(const std::string& name, const Call& call);
+
+    std::unique_ptr<Workspace> memory_;
 };
 
 // ---- inputs -----------------------------------------------------------------------------------
@@ -98,9 +105,6 @@ class OwnedGrid {
     Workspace memory_;
 };
 
-void check_vif(Session& session);
-void check_adm(Session& session);
-void check_motion(Session& session);
 #define ACUITY_CHECK(Type, name) void check_##name(Session& session);
 ACUITY_FAMILIES(ACUITY_CHECK)
 #undef ACUITY_CHECK

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check.h"
+#include "check/check.h"
 
 namespace acuity::check {
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "check.h"
+#include "check/check.h"
 
 namespace {
 
@@ -53,9 +53,6 @@ int main(int argc, char** argv) {
         return 2;
     }
     acuity::check::Session session(options);
-    acuity::check::check_vif(session);
-    acuity::check::check_adm(session);
-    acuity::check::check_motion(session);
 #define ACUITY_CHECK(Type, name) acuity::check::check_##name(session);
     ACUITY_FAMILIES(ACUITY_CHECK)
 #undef ACUITY_CHECK

@@ -28,7 +28,7 @@ void check_pair(Session& session, const Pair& luma, const Pair& cb, const Pair& 
     const Plane dis[3] = {luma.dis.plane(), cb.dis.plane(), cr.dis.plane()};
     const int width = ref[0].width, height = ref[0].height;
     session.run("ciede", std::to_string(ref[0].depth) + " bit " + layout.name + ", " + luma.pattern, width, height,
-                [&, workspace = std::make_shared<Workspace>()](const Kernels& t, void*, Integers* out) {
+                [&, workspace = std::make_shared<Workspace>()](const Kernels& t, Integers* out) {
                     const double sum = Ciede(workspace, t, width).run(ref, dis, layout.shift);
                     if (out != nullptr) out->push_back(std::bit_cast<std::uint64_t>(sum));
                 });

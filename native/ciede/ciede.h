@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "ciede/table.h"
-#include "workspace.h"
+#include "core/workspace.h"
 
 namespace acuity {
 

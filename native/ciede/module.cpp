@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "binding.h"
 #include "ciede/ciede.h"
+#include "core/binding.h"
 
 namespace acuity {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ciede/table.h"
-#include "plain.h"
+#include "core/plain.h"
 
 namespace acuity::plain {
 

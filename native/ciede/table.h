@@ -1,7 +1,7 @@
 // How different two colours look, pixel by pixel (CIEDE2000).
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -1,5 +1,4 @@
 #include <bit>
-#include <cstring>
 
 #include "check/check.h"
 #include "float_adm/table.h"
@@ -24,18 +23,12 @@ void check_pair(Session& session, const Pair& pair, bool bands) {
     OwnedGrid<float> ref_low(width, height), dis_low(width, height);
     const FloatAdmScale scale = {FloatPicture::of(ref), FloatPicture::of(dis), bands,
                                  ref_low.grid.data, dis_low.grid.data, ref_low.grid.stride};
-    Workspace workspace;
     session.run("float_adm", std::to_string(ref.depth) + " bit, " + pair.pattern, ref.width, ref.height,
-                [&](const Kernels& t, void*, Integers* out) {
+                [&](const Kernels& t, Integers* out) {
                     const int count = out == nullptr ? 1 : 4;
-                    const std::size_t bytes = t.float_adm->scratch_bytes(ref.width, ref.height, count);
-                    Workspace exact;
-                    Workspace& used = out == nullptr ? workspace : exact;
-                    used.reserve(bytes);
-                    // Filled, so that whoever reads what was never written gives itself away.
-                    if (out != nullptr) std::memset(used.block(), 0xA5, used.size());
+                    void* scratch = session.scratch(t.float_adm->scratch_bytes(ref.width, ref.height, count));
                     FloatAdmSums sums[4];
-                    t.float_adm->scale(scale, kSettings, count, used.block(), sums);
+                    t.float_adm->scale(scale, kSettings, count, scratch, sums);
                     if (out == nullptr) return;
                     for (const FloatAdmSums& s : sums) {
                         push(*out, s.reference);

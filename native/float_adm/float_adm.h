@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "adm_csf.h"
+#include "adm/csf.h"
+#include "core/workspace.h"
 #include "float_adm/table.h"
-#include "workspace.h"
 
 namespace acuity {
 

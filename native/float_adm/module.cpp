@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include "float_adm/float_adm.h"
 
 #include <nanobind/stl/tuple.h>

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "adm/table.h"
+#include "core/plain.h"
+#include "core/workspace.h"
 #include "float_adm/table.h"
-#include "plain_floats.h"
-#include "tables.h"
 
 namespace acuity::plain {
 

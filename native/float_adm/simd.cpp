@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "adm/table.h"
 #include "float_adm/table.h"
 #include "float_adm/wavelet_simd.h"
-#include "float_rows_simd.h"
-#include "tables.h"
+#include "simd/float_rows.h"
 
 namespace acuity::ACUITY_ISA {
 

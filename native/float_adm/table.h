@@ -1,7 +1,7 @@
 // ADM in single precision: one scale of a picture pair, for several settings.
 #pragma once
 
-#include "float_picture.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

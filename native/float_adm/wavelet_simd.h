@@ -2,7 +2,7 @@
 #pragma once
 
 #include "float_adm/table.h"
-#include "float_rows_simd.h"
+#include "simd/float_rows.h"
 
 namespace acuity::ACUITY_ISA::float_adm {
 

@@ -1,5 +1,4 @@
 #include <bit>
-#include <cstring>
 
 #include "check/check.h"
 #include "float_motion/table.h"
@@ -19,14 +18,10 @@ void check_pair(Session& session, const Pair& pair, int taps, bool kept) {
         compared.now_blurred = blurred[1].grid.data;
         compared.stride = blurred[0].grid.stride;
     }
-    Workspace workspace;
     session.run("float_motion", std::to_string(now.depth) + " bit, " + std::to_string(taps) + " taps, " + pair.pattern,
-                now.width, now.height, [&](const Kernels& t, void*, Integers* out) {
-                    Workspace exact;
-                    Workspace& used = out == nullptr ? workspace : exact;
-                    used.reserve(t.float_motion->scratch_bytes(now.width, now.height));
-                    if (out != nullptr) std::memset(used.block(), 0xA5, used.size());
-                    const float sad = t.float_motion->sad(compared, used.block());
+                now.width, now.height, [&](const Kernels& t, Integers* out) {
+                    void* scratch = session.scratch(t.float_motion->scratch_bytes(now.width, now.height));
+                    const float sad = t.float_motion->sad(compared, scratch);
                     if (out == nullptr) return;
                     out->push_back(std::bit_cast<std::uint32_t>(sad));
                     for (int y = 0; kept && y < now.height; ++y)

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/workspace.h"
 #include "float_motion/table.h"
 #include "float_vif/resampling.h"
-#include "workspace.h"
 
 namespace acuity {
 

@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include "float_motion/float_motion.h"
 
 namespace acuity {

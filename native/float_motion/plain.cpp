@@ -1,9 +1,9 @@
 // Motion in single precision, plain: blur both pictures and sum how they differ, row by row.
 #include <cmath>
 
+#include "core/plain.h"
+#include "core/workspace.h"
 #include "float_motion/table.h"
-#include "plain_floats.h"
-#include "tables.h"
 
 namespace acuity::plain {
 

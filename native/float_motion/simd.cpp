@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "float_motion/table.h"
-#include "float_rows_simd.h"
-#include "tables.h"
+#include "simd/float_rows.h"
 
 namespace acuity::ACUITY_ISA {
 

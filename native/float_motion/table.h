@@ -1,7 +1,7 @@
 // Motion in single precision: how much two blurred pictures differ.
 #pragma once
 
-#include "float_picture.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "check/check.h"
 #include "float_vif/float_vif.h"
@@ -17,12 +16,6 @@ void push(Integers& out, const Grid<float>& grid, int width, int height) {
 }
 
 // Filled, so that whoever reads what was never written gives itself away.
-void* fresh(Workspace& workspace, std::size_t bytes) {
-    workspace.reserve(bytes);
-    std::memset(workspace.block(), 0xA5, workspace.size());
-    return workspace.block();
-}
-
 void check_scale(Session& session, const Pair& pair, double window_scale, int s, double noise) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
     const FloatVifWindows windows(window_scale);
@@ -41,13 +34,9 @@ void check_scale(Session& session, const Pair& pair, double window_scale, int s,
                                  ref_low.grid.stride};
     const FloatVifNoise eye(noise);
     constexpr float kGains[] = {100.0f, 1.0f, 1.2f};
-    Workspace workspace;
     session.run("float_vif", std::to_string(ref.depth) + " bit, " + std::to_string(scale.taps) + " taps, " + pair.pattern,
-                ref.width, ref.height, [&](const Kernels& t, void*, Integers* out) {
-                    const std::size_t bytes = t.float_vif->scratch_bytes(ref.width, ref.height, scale.taps);
-                    if (out == nullptr) workspace.reserve(bytes);
-                    Workspace exact;
-                    void* scratch = out == nullptr ? workspace.block() : fresh(exact, bytes);
+                ref.width, ref.height, [&](const Kernels& t, Integers* out) {
+                    void* scratch = session.scratch(t.float_vif->scratch_bytes(ref.width, ref.height, scale.taps));
                     FloatVifSums sums;
                     const int gains = out == nullptr ? 1 : 3;
                     t.float_vif->scale(scale, eye, kGains, gains, scratch, sums);
@@ -65,9 +54,8 @@ void check_resample(Session& session, const Pair& pair, const char* method, int 
     const Resampling to(resampling_method(method), in.width, in.height, width, height);
     OwnedGrid<float> grid(width, height);
     session.run("resample", std::string(method) + ", " + pair.pattern, in.width, in.height,
-                [&](const Kernels& t, void*, Integers* out) {
-                    Workspace exact;
-                    void* scratch = fresh(exact, t.float_vif->resample_bytes(in.width, in.height, width));
+                [&](const Kernels& t, Integers* out) {
+                    void* scratch = session.scratch(t.float_vif->resample_bytes(in.width, in.height, width));
                     t.float_vif->resample(FloatPicture::of(in), to, scratch, grid.grid.data, grid.grid.stride);
                     if (out != nullptr) push(*out, grid.grid, width, height);
                 });

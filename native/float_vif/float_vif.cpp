@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "unsupported.h"
+#include "core/dispatch.h"
 
 namespace acuity {
 

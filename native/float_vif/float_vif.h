@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/workspace.h"
 #include "float_vif/resampling.h"
 #include "float_vif/table.h"
-#include "workspace.h"
 
 namespace acuity {
 

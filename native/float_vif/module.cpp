@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include "float_vif/float_vif.h"
 
 namespace acuity {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/plain.h"
+#include "core/workspace.h"
 #include "float_vif/resampling.h"
 #include "float_vif/table.h"
-#include "plain_floats.h"
-#include "tables.h"
 
 namespace acuity::plain {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "unsupported.h"
+#include "core/dispatch.h"
 
 namespace acuity {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -2,10 +2,9 @@
 // become the statistic's terms at once. Each output adds up its taps in their order, as the plain code does.
 #include <algorithm>
 
-#include "float_rows_simd.h"
 #include "float_vif/simd_resample.h"
 #include "float_vif/table.h"
-#include "tables.h"
+#include "simd/float_rows.h"
 
 namespace acuity::ACUITY_ISA {
 

@@ -1,8 +1,8 @@
 // Pictures of another size, row by row. The compiler vectorises: every new sample is a sum of its own.
 #pragma once
 
-#include "float_rows_simd.h"
 #include "float_vif/resampling.h"
+#include "simd/float_rows.h"
 
 namespace acuity::ACUITY_ISA::float_vif {
 

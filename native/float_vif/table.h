@@ -1,7 +1,7 @@
 // VIF in single precision: one scale of a picture pair.
 #pragma once
 
-#include "float_picture.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include "integer_ssim/table.h"
 
 namespace acuity {

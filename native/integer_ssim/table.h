@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -8,12 +8,12 @@ namespace {
 void check_pair(Session& session, const Pair& pair) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
     const std::string what = std::to_string(ref.depth) + " bit, " + pair.pattern;
-    session.run("moments", what, ref.width, ref.height, [&](const Kernels& t, void*, Integers* out) {
+    session.run("moments", what, ref.width, ref.height, [&](const Kernels& t, Integers* out) {
         const Moments found = t.moment->moments(ref);
         if (out != nullptr) out->insert(out->end(), {found.sum, found.squares});
     });
     if (ref.depth <= 12) return;
-    session.run("rounded_error", what, ref.width, ref.height, [&](const Kernels& t, void*, Integers* out) {
+    session.run("rounded_error", what, ref.width, ref.height, [&](const Kernels& t, Integers* out) {
         const std::uint64_t sum = t.moment->rounded_error(ref, dis);
         if (out != nullptr) out->push_back(sum);
     });

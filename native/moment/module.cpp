@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include "moment/table.h"
 
 namespace acuity {

@@ -1,5 +1,5 @@
+#include "core/plain.h"
 #include "moment/table.h"
-#include "plain.h"
 
 namespace acuity::plain {
 

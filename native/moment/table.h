@@ -1,7 +1,7 @@
 // Sums of a plane's samples and of their squares.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

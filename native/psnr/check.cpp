@@ -8,7 +8,7 @@ namespace {
 void check_pair(Session& session, const Pair& pair) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
     session.run("squared_error", std::to_string(ref.depth) + " bit, " + pair.pattern, ref.width, ref.height,
-                [&](const Kernels& t, void*, Integers* out) {
+                [&](const Kernels& t, Integers* out) {
                     const std::uint64_t sum = t.psnr->squared_error(ref, dis);
                     if (out != nullptr) out->push_back(sum);
                 });

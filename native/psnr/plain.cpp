@@ -1,4 +1,4 @@
-#include "plain.h"
+#include "core/plain.h"
 #include "psnr/table.h"
 
 namespace acuity::plain {

@@ -1,7 +1,7 @@
 // Squared errors of two planes.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

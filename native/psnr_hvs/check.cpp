@@ -10,7 +10,7 @@ namespace {
 void check_pair(Session& session, const Pair& pair, int plane) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
     session.run("psnr_hvs", std::to_string(ref.depth) + " bit, plane " + std::to_string(plane) + ", " + pair.pattern,
-                ref.width, ref.height, [&](const Kernels& t, void*, Integers* out) {
+                ref.width, ref.height, [&](const Kernels& t, Integers* out) {
                     const double error = hvs_error(*t.psnr_hvs, ref, dis, plane);
                     if (out != nullptr) out->push_back(std::bit_cast<std::uint64_t>(error));
                 });

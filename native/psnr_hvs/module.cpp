@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "binding.h"
+#include "core/binding.h"
 #include "psnr_hvs/psnr_hvs.h"
 
 namespace acuity {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plain.h"
+#include "core/plain.h"
 #include "psnr_hvs/table.h"
 #include "psnr_hvs/transform.h"
 

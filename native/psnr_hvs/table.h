@@ -1,7 +1,7 @@
 // Errors of 8x8 blocks, weighed by how visible they are (PSNR-HVS-M).
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -5,7 +5,6 @@
 
 #define ACUITY_REGISTER_BYTES 32
 #include "types.h"
-#include "log2_steps.h"
 
 namespace acuity::ACUITY_ISA {
 
@@ -141,7 +140,5 @@ inline F32 fused(F32 a, F32 b, F32 c) {
 }  // namespace acuity::ACUITY_ISA
 
 #include "few_lanes.h"
-#include "x86_top16.h"
-#include "x86_window.h"
 #include "x86_pairs.h"
 #include "x86_words.h"

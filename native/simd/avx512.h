@@ -5,7 +5,6 @@
 
 #define ACUITY_REGISTER_BYTES 64
 #include "types.h"
-#include "log2_steps.h"
 
 namespace acuity::ACUITY_ISA {
 

@@ -1,6 +1,10 @@
 // The vocabulary of the instruction set being compiled: CMake defines ACUITY_ISA and one ACUITY_ISA_<SET>.
 #pragma once
 
+#if defined(ACUITY_ISA_AVX512VNNI)  // the same vocabulary, with dot products
+#define ACUITY_ISA_AVX512
+#endif
+
 #if defined(ACUITY_ISA_SSE4)
 #include "simd/sse4.h"
 #elif defined(ACUITY_ISA_AVX2)

@@ -6,7 +6,6 @@
 
 #define ACUITY_REGISTER_BYTES 16
 #include "types.h"
-#include "log2_steps.h"
 
 namespace acuity::ACUITY_ISA {
 

@@ -7,7 +7,6 @@
 
 #define ACUITY_REGISTER_BYTES 16
 #include "types.h"
-#include "log2_steps.h"
 
 namespace acuity::ACUITY_ISA {
 
@@ -150,7 +149,5 @@ inline F32 fused(F32 a, F32 b, F32 c) {
 }  // namespace acuity::ACUITY_ISA
 
 #include "few_lanes.h"
-#include "x86_top16.h"
-#include "x86_window.h"
 #include "x86_pairs.h"
 #include "x86_words.h"

@@ -63,8 +63,7 @@ class Stages {
 };
 
 const SpeedKernels& plain_kernels() {
-    int count = 0;
-    return *all_kernels(count)[count - 1]->speed;
+    return *acuity::plain::kernels.speed;
 }
 
 // Each stage works on what the plain one before it left.
@@ -72,7 +71,7 @@ void check_source(Session& session, const SpeedSource& source, const std::string
     Stages stages(source.plane, options);
     const auto run = [&](const char* kernel, auto&& call) {
         session.run(kernel, what, source.plane.width, source.plane.height,
-                    [&](const Kernels& t, void*, Integers* out) { call(*t.speed, out); });
+                    [&](const Kernels& t, Integers* out) { call(*t.speed, out); });
         call(plain_kernels(), nullptr);
     };
     run("speed_reduce", [&](const SpeedKernels& k, Integers* out) { stages.reduce(k, source, out); });

@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include <nanobind/stl/tuple.h>
 
 #include "speed/speed.h"

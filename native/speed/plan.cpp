@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "unsupported.h"
+#include "core/dispatch.h"
 
 namespace acuity {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/workspace.h"
 #include "speed/plan.h"
 #include "speed/table.h"
-#include "workspace.h"
 
 namespace acuity {
 

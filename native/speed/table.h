@@ -6,7 +6,7 @@
 // the metric: nearly singular covariances make large differences of small ones.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

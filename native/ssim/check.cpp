@@ -7,16 +7,6 @@ namespace acuity::check {
 
 namespace {
 
-// Exactly as much as the kernels ask for, so that a sanitizer sees a write past it.
-class Scratch {
-  public:
-    Scratch(const SsimKernels& kernels, int width) { memory_.reserve(kernels.scratch_bytes(width)); }
-    void* block() const { return memory_.block(); }
-
-  private:
-    Workspace memory_;
-};
-
 void list(const Grid<float>& grid, int width, int height, Integers* out) {
     if (out == nullptr) return;
     for (int y = 0; y < height; ++y)
@@ -24,9 +14,9 @@ void list(const Grid<float>& grid, int width, int height, Integers* out) {
 }
 
 void check_statistic(Session& session, const Plane& ref, const Plane& dis, const std::string& what) {
-    session.run("ssim_statistic", what, ref.width, ref.height, [&](const Kernels& t, void*, Integers* out) {
+    session.run("ssim_statistic", what, ref.width, ref.height, [&](const Kernels& t, Integers* out) {
         SsimSums sums;
-        t.ssim->statistic(ref, dis, Scratch(*t.ssim, ref.width).block(), sums);
+        t.ssim->statistic(ref, dis, session.scratch(t.ssim->scratch_bytes(ref.width)), sums);
         if (out == nullptr) return;
         for (double sum : {sums.luminance, sums.contrast, sums.structure, sums.ssim})
             out->push_back(std::bit_cast<std::uint64_t>(sum));
@@ -35,9 +25,9 @@ void check_statistic(Session& session, const Plane& ref, const Plane& dis, const
 
 void check_halve(Session& session, const Plane& in, const std::string& what) {
     const int width = shrunk(in.width, 2), height = shrunk(in.height, 2);
-    session.run("ssim_halve", what, in.width, in.height, [&](const Kernels& t, void*, Integers* out) {
+    session.run("ssim_halve", what, in.width, in.height, [&](const Kernels& t, Integers* out) {
         const OwnedGrid<float> to(width, height);
-        t.ssim->halve(in, Scratch(*t.ssim, in.width).block(), to.grid.data, to.grid.stride);
+        t.ssim->halve(in, session.scratch(t.ssim->scratch_bytes(in.width)), to.grid.data, to.grid.stride);
         list(to.grid, width, height, out);
     });
 }
@@ -45,18 +35,17 @@ void check_halve(Session& session, const Plane& in, const std::string& what) {
 void check_shrink(Session& session, const Plane& in, int factor, const std::string& what) {
     const int width = shrunk(in.width, factor), height = shrunk(in.height, factor);
     const std::string by = " by " + std::to_string(factor);
-    session.run("ssim_shrink", what + by, in.width, in.height, [&](const Kernels& t, void*, Integers* out) {
+    session.run("ssim_shrink", what + by, in.width, in.height, [&](const Kernels& t, Integers* out) {
         const OwnedGrid<float> to(width, height);
-        t.ssim->shrink(in, factor, Scratch(*t.ssim, in.width).block(), to.grid.data, to.grid.stride);
+        t.ssim->shrink(in, factor, session.scratch(t.ssim->scratch_bytes(in.width)), to.grid.data, to.grid.stride);
         list(to.grid, width, height, out);
     });
 }
 
 // What the pyramid goes on with: the picture halved by the plain kernel.
-Plane halved(const Plane& in, const OwnedGrid<float>& to) {
-    int count = 0;
-    const SsimKernels& plain = *all_kernels(count)[count - 1]->ssim;
-    plain.halve(in, Scratch(plain, in.width).block(), to.grid.data, to.grid.stride);
+Plane halved(Session& session, const Plane& in, const OwnedGrid<float>& to) {
+    const SsimKernels& kernels = *plain::kernels.ssim;
+    kernels.halve(in, session.scratch(kernels.scratch_bytes(in.width)), to.grid.data, to.grid.stride);
     return {to.grid.data, to.grid.stride_bytes(), shrunk(in.width, 2), shrunk(in.height, 2), kSingle};
 }
 
@@ -70,7 +59,7 @@ void check_pair(Session& session, const Pair& pair) {
     const int width = shrunk(ref.width, 2), height = shrunk(ref.height, 2);
     if (std::min(width, height) < kWindow) return;
     const OwnedGrid<float> ref_half(width, height), dis_half(width, height);
-    const Plane coarse = halved(ref, ref_half), other = halved(dis, dis_half);
+    const Plane coarse = halved(session, ref, ref_half), other = halved(session, dis, dis_half);
     check_statistic(session, coarse, other, what + ", halved");
     check_halve(session, coarse, what + ", halved");
 }

@@ -92,7 +92,7 @@ void halve(const Plane& in, void*, float* out, std::ptrdiff_t out_stride) {
                 double row = 0;
                 for (int u = -kLowReach; u <= kLowReach; ++u)
                     row += static_cast<double>(
-                        sample(in, reflect(2 * x + u, in.width), reflect(2 * y + v, in.height)) *
+                        sample(in, reflect_edge(2 * x + u, in.width), reflect_edge(2 * y + v, in.height)) *
                         kLowPass[std::abs(v)][std::abs(u)]);
                 sum += row;
             }
@@ -109,8 +109,8 @@ void shrink(const Plane& in, int factor, void*, float* out, std::ptrdiff_t out_s
             for (int u = 0; u < factor; ++u) {
                 double column = 0;
                 for (int v = 0; v < factor; ++v)
-                    column += static_cast<double>(sample(in, reflect(x * factor - factor / 2 + u, in.width),
-                                                         reflect(y * factor - factor / 2 + v, in.height)) *
+                    column += static_cast<double>(sample(in, reflect_edge(x * factor - factor / 2 + u, in.width),
+                                                         reflect_edge(y * factor - factor / 2 + v, in.height)) *
                                                   share);
                 sum += column;
             }

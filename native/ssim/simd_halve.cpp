@@ -22,7 +22,7 @@ struct Strip {
 // Even and odd samples of a row, from kLowReach columns before that of result `first`.
 template <class Sample>
 void load_row(const Plane& plane, int y, int first, int results, Strip& strip) {
-    const Sample* row = row_of<Sample>(plane, reflect(y, plane.height));
+    const Sample* row = row_of<Sample>(plane, reflect_edge(y, plane.height));
     const float scale = unit(plane.depth);
     const int pairs = results + kLowReach, start = 2 * first - kLowReach;
     const int inside = std::max(0, -start / 2), end = std::min(pairs, (plane.width - start) / 2);
@@ -31,8 +31,8 @@ void load_row(const Plane& plane, int y, int first, int results, Strip& strip) {
         strip.odd[i] = static_cast<float>(row[start + 2 * i + 1]) * scale;
     }
     const auto over_the_edge = [&](int i) {
-        strip.even[i] = static_cast<float>(row[reflect(start + 2 * i, plane.width)]) * scale;
-        strip.odd[i] = static_cast<float>(row[reflect(start + 2 * i + 1, plane.width)]) * scale;
+        strip.even[i] = static_cast<float>(row[reflect_edge(start + 2 * i, plane.width)]) * scale;
+        strip.odd[i] = static_cast<float>(row[reflect_edge(start + 2 * i + 1, plane.width)]) * scale;
     };
     for (int i = 0; i < inside; ++i) over_the_edge(i);
     for (int i = end; i < pairs; ++i) over_the_edge(i);

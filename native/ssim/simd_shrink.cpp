@@ -26,7 +26,7 @@ void shrink_to(const Plane& in, int factor, void* scratch, float* out, std::ptrd
     for (int y = 0; y < height; ++y) {
         std::fill_n(sums - kMargin, in.width + 2 * kMargin, Sum{});
         for (int v = 0; v < factor; ++v)
-            add_row(row_of<Sample>(in, reflect(y * factor - before + v, in.height)), in.width, before, after, share,
+            add_row(row_of<Sample>(in, reflect_edge(y * factor - before + v, in.height)), in.width, before, after, share,
                     sums);
         float* result = out + y * out_stride;
         for (int x = 0; x < width; ++x) {

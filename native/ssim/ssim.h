@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/workspace.h"
 #include "ssim/table.h"
-#include "workspace.h"
 
 namespace acuity {
 

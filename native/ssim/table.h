@@ -6,7 +6,7 @@
 // rounding left over, and in decibels the last bit of a figure near 1 shows.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 
@@ -50,7 +50,7 @@ struct SsimSums {
 constexpr int kMaxFactor = 256;  // by which pictures are shrunk; that of the largest pictures
 
 // Samples beyond an edge are those before it, the edge's own first.
-constexpr int reflect(int i, int n) { return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i; }
+constexpr int reflect_edge(int i, int n) { return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i; }
 
 // Sides of a picture made smaller by a factor; an odd side gets one more.
 constexpr int shrunk(int side, int factor) { return side / factor + (side & 1); }

@@ -30,7 +30,7 @@ void check_score(Session& session, const Pair& luma, const Pair& chroma, int pla
     const auto workspace = std::make_shared<Workspace>();
     const bool colour = planes == 3;
     session.run("ssimulacra2", std::to_string(ref[0].depth) + " bit, " + luma.pattern, ref[0].width, ref[0].height,
-                [&](const Kernels& t, void*, Integers* out) {
+                [&](const Kernels& t, Integers* out) {
                     const Ssimulacra2 metric(workspace, t, ref[0].width, ref[0].height, ref[0].depth,
                                              colour ? ref[1].width : 0, colour ? ref[1].height : 0,
                                              some_colour(ref[0].depth));

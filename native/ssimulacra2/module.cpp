@@ -1,4 +1,4 @@
-#include "binding.h"
+#include "core/binding.h"
 #include "ssimulacra2/ssimulacra2.h"
 
 namespace acuity {

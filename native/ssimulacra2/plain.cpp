@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "plain.h"
+#include "core/plain.h"
 #include "ssimulacra2/table.h"
 
 namespace acuity::plain {

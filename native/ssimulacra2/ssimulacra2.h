@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/workspace.h"
 #include "ssimulacra2/score.h"
-#include "workspace.h"
 
 namespace acuity {
 

@@ -6,7 +6,7 @@
 // the score by whole points. fused() is a * b + c rounded once, as the reference has it on machines that can.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -12,7 +12,7 @@ using Sum = std::function<std::uint64_t(const XpsnrKernels&)>;
 void check_sum(Session& session, const std::string& kernel, const Pair& pair, const Sum& sum) {
     const Plane plane = pair.ref.plane();
     session.run(kernel, std::to_string(plane.depth) + " bit, " + pair.pattern, plane.width, plane.height,
-                [&](const Kernels& t, void*, Integers* out) {
+                [&](const Kernels& t, Integers* out) {
                     const std::uint64_t value = sum(*t.xpsnr);
                     if (out != nullptr) out->push_back(value);
                 });
@@ -38,7 +38,7 @@ void check_whole(Session& session, const Pair& pair, bool fast) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
     const Plane planes[2][3] = {{ref, ref, dis}, {dis, dis, dis}};
     session.run("xpsnr", std::to_string(ref.depth) + " bit, " + pair.pattern, ref.width, ref.height,
-                [&](const Kernels& t, void*, Integers* out) {
+                [&](const Kernels& t, Integers* out) {
                     Xpsnr xpsnr(t, {ref.width, ref.height, ref.depth, ref.width, ref.height, fast});
                     std::uint64_t errors[3];
                     xpsnr.run(planes[0], planes[1], fast ? &dis : nullptr, nullptr, errors);

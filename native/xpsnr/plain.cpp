@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "plain.h"
+#include "core/plain.h"
 #include "xpsnr/table.h"
 
 namespace acuity::plain {

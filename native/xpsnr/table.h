@@ -1,7 +1,7 @@
 // Activity of the reference: how much detail and change hides an error.
 #pragma once
 
-#include "kernels.h"
+#include "core/kernels.h"
 
 namespace acuity {
 

@@ -18,6 +18,7 @@ if _typing.TYPE_CHECKING:
         ClosedError,
         EmbeddedError,
         FeatureError,
+        FeedingError,
         FormatError,
         InputError,
         ModelError,
@@ -25,10 +26,12 @@ if _typing.TYPE_CHECKING:
         NotReady,
         OutputError,
         PairingError,
+        ScoreError,
         TruncatedError,
     )
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
+    from acuity.measure.feed import feed
     from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
     from acuity.models.choose import model_for_size
     from acuity.report import write_report
@@ -51,6 +54,7 @@ _HOMES: _typing.Final = {
         "ClosedError",
         "EmbeddedError",
         "FeatureError",
+        "FeedingError",
         "FormatError",
         "InputError",
         "ModelError",
@@ -58,10 +62,12 @@ _HOMES: _typing.Final = {
         "NotReady",
         "OutputError",
         "PairingError",
+        "ScoreError",
         "TruncatedError",
     ),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
+    "acuity.measure.feed": ("feed",),
     "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
     "acuity.models.choose": ("model_for_size",),
     "acuity.report": ("write_report",),
@@ -84,6 +90,7 @@ __all__ = [
     "EmbeddedError",
     "EmbeddedServer",
     "FeatureError",
+    "FeedingError",
     "FormatError",
     "FrameBoundary",
     "InputError",
@@ -102,11 +109,13 @@ __all__ = [
     "Picture",
     "PixelFormat",
     "Results",
+    "ScoreError",
     "ScoreReport",
     "TruncatedError",
     "VideoInfo",
     "VideoReader",
     "__version__",
+    "feed",
     "list_models",
     "load_model",
     "model_for_size",

@@ -8,6 +8,9 @@
     ├── PairingError (ValueError)    the two videos cannot be compared as they are
     ├── ModelError (ValueError)      a model that is unknown or malformed
     ├── FeatureError (ValueError)    an extractor or option that is unknown or out of range
+    │   ├── UnfitPictureError        pictures that an extractor has no answer for
+    │   └── NameClashError           two figures that would go by one name
+    ├── ScoreError (ArithmeticError) a model's score that is not a number
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
     ├── PathError (ValueError)       a path outside the folders a server may read
     ├── OutputError (OSError)        a report that could not be written
@@ -19,6 +22,7 @@
     │   └── QueueFull                too much work is waiting already
     ├── EmbeddedError (RuntimeError) a server inside a measuring process that can't do what it is asked
     │   └── CommandQueueFull         too many commands wait for a frame boundary already
+    ├── FeedingError (RuntimeError)  frames come from two threads at once
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
 
@@ -58,6 +62,18 @@ class ModelError(AcuityError, ValueError):
 
 class FeatureError(AcuityError, ValueError):
     """An extractor or an option that is unknown or out of range."""
+
+
+class UnfitPictureError(FeatureError):
+    """The pictures are too small, too deep or too grey for an extractor."""
+
+
+class NameClashError(FeatureError):
+    """Two figures would go by one name in reports."""
+
+
+class ScoreError(AcuityError, ArithmeticError):
+    """A model gave a score that is not a finite number."""
 
 
 class BackendError(AcuityError, RuntimeError):
@@ -104,6 +120,10 @@ class CommandQueueFull(EmbeddedError):
 
 class OutputError(AcuityError, OSError):
     """A report that could not be written."""
+
+
+class FeedingError(AcuityError, RuntimeError):
+    """Frames are fed in a way that would lose some of them."""
 
 
 class NotReady(AcuityError, LookupError):

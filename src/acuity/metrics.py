@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from acuity.errors import FeatureError
 from acuity.models.choose import AUTO
+from acuity.text import shortened
 
 _MOST_RATE: Final = 1000.0  # frames a second; what claims more has no rate worth the name
 
@@ -150,6 +151,8 @@ def _unknown(name: str) -> str:
     by_extractor = {metric.feature.partition("=")[0]: metric.name for metric in METRICS.values()}
     close = by_extractor.get(name) or next(iter(difflib.get_close_matches(name.lower(), METRICS, n=1)), None)
     if close is None and name in EXTRACTORS:
-        return f"'{name}' is an extractor and no metric: ask for it as a feature; metrics are {_LIST}"
+        return (
+            f"'{shortened(name)}' is an extractor and no metric: ask for it as a feature; metrics are {_LIST}"
+        )
     hint = f"did you mean '{close}'? there are " if close else "use one of "
-    return f"unknown metric '{name}': {hint}{_LIST}"
+    return f"unknown metric '{shortened(name)}': {hint}{_LIST}"

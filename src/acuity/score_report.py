@@ -55,6 +55,11 @@ class ScoreReport:
         """Version or path of the first model."""
         return self.models[0].label if self.models else None
 
+    def label_of(self, model: AnyModel) -> str:
+        """What to call a score column: its model, or its own name where several had a part in it."""
+        parts = [segment for segment in self.results.segments if segment.name == model.name]
+        return model.label if len(parts) < 2 else f"{model.name} (steered)"
+
     @property
     def speed(self) -> float:
         """Frames of the clip in a second, those that subsampling left out included."""

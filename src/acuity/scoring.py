@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from acuity.devices import open_devices
 from acuity.errors import ModelError
@@ -22,8 +22,13 @@ from acuity.video.open_pair import Video, open_pair
 from acuity.video.pairing import Pairing, pair_videos
 
 if TYPE_CHECKING:
+    from acuity.measure.results import Results
     from acuity.video.notes import Note
     from acuity.video.pair_options import PairOptions
+
+# Codes of notes that nobody should miss who sees the figures.
+STEERED: Final = "steered"
+NOT_A_NUMBER: Final = "not-a-number"
 
 # Told before the first frame: what is going to be compared, the models, and which one 'auto' stands for.
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
@@ -48,6 +53,7 @@ class Request:
     threads: int | None = None
     subsample: int = 1
     instruction_set: str | None = None
+    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
     backend: str = "auto"
     excluded_backends: Sequence[str] = ()  # which 'auto' doesn't stand for
 
@@ -155,12 +161,15 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             running_mean=telling.running_mean,
             every=telling.every,
         )
+        results = measurement.results()
+        if request.sequential_first:
+            results = results.in_order(measurement.agenda.measured.sequential_keys())
         return ScoreReport(
-            results=measurement.results(),
+            results=results,
             models=measurement.models,
             choice=choice,
             headlines=headlines(wanted.metrics, {model.name: model.label for model in measurement.models}),
-            notes=[*pairing.notes, *_remarks(pairing, measurement, choice)],
+            notes=[*pairing.notes, *_remarks(pairing, measurement, choice), *_about_figures(results)],
             input=pairing.description,
             bitdepth=pairing.format.depth,
             timeline=pairing.timeline,
@@ -188,6 +197,20 @@ def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) 
             "bit-depth-scored",
             f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
             "samples, so compare figures of one depth only",
+        )
+
+
+def _about_figures(results: Results) -> Iterator[Note]:
+    """What the reader of the figures should know about how they came about."""
+    if (text := results.steering()) is not None:
+        yield notes.warning(STEERED, f"steered: {text}")
+    for name, which in results.undefined.items():
+        frame = results.frames[int(which.argmax())]
+        count = int(which.sum())
+        more = f" and {count - 1} more" if count > 1 else ""
+        yield notes.warning(
+            NOT_A_NUMBER,
+            f"{name} of frame {frame}{more} is not a number: it has no answer for these pictures",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -27,6 +28,11 @@ class Ran:
     code: int
     out: str
     err: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether what was given was refused, in the code of the command that says so."""
+        return self.code == (255 if re.search(r"^vmaf: ", self.err, re.MULTILINE) else 1)
 
 
 # The fixture `score`: scores two files with one of the commands, which has to refuse.

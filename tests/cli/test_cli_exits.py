@@ -10,9 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from acuity.cli.exits import as_options, describe, guarded
+from acuity.cli.exits import LIBVMAF_CODES, as_options, describe, guarded
 from acuity.cli.getopt import UsageError
-from acuity.errors import AcuityError, BackendError, InputError, NoFramesError, OutputError, PairingError
+from acuity.errors import (
+    AcuityError,
+    BackendError,
+    InputError,
+    ModelError,
+    NameClashError,
+    NoFramesError,
+    OutputError,
+    PairingError,
+    ScoreError,
+    UnfitPictureError,
+)
 from cli_helpers import FRAMES, environment, moving, y4m
 
 
@@ -43,6 +54,39 @@ def test_an_error_becomes_a_sentence_and_a_code(
 
     assert guarded("vmaf", fail) == code
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UsageError("what?"), 1),
+        (NameClashError("no"), 1),
+        (OutputError("no"), 1),
+        (InputError("no"), 255),
+        (ModelError("no"), 255),
+        (PairingError("no"), 255),
+        (ScoreError("no"), 255),
+        (UnfitPictureError("no"), 234),
+        (NoFramesError("none"), 101),
+        (BackendError("gone"), 100),
+    ],
+)
+def test_codes_of_libvmaf(capsys: pytest.CaptureFixture[str], error: Exception, code: int) -> None:
+    def fail() -> int:
+        raise error
+
+    assert guarded("vmaf", fail, LIBVMAF_CODES) == code
+    assert capsys.readouterr().err.startswith(f"vmaf: {error}\n")
+
+
+def test_a_sentence_that_nobody_could_read_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise InputError(f"'{'x' * 30_000_000}' is no video: pass another")
+
+    guarded("vmaf", fail)
+    said = capsys.readouterr().err
+    assert len(said) < 5000
+    assert said.endswith("is no video: pass another\n")
 
 
 def test_a_mistake_of_ours_is_not_hidden() -> None:
@@ -103,9 +147,22 @@ def test_streams_that_were_closed_before(module: str, closed: str, clips: Path, 
     files = f"-r {ref} -d {dis} --csv" if module == "vmaf" else f"score {ref} {dis}"
     line = f"{sys.executable} -m acuity.cli.{module} {files} -o {out} {closed}"
     ran = subprocess.run(line, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
-    assert ran.returncode == 0, ran.stderr
+    # The report is there; a summary that nobody gets is an error all the same.
+    assert ran.returncode == (1 if module == "main" and " >&-" in f" {closed}" else 0), ran.stderr
     assert "Traceback" not in ran.stderr
     assert len(out.read_text().splitlines()) == FRAMES + 1
+
+
+@pytest.mark.parametrize(
+    ("module", "line"), [("vmaf", "-r {ref} -d {dis} -q -o - --json"), ("main", "score {ref} {dis} --json")]
+)
+def test_a_report_for_a_closed_standard_output(module: str, line: str, clips: Path) -> None:
+    files = line.format(ref=clips / "ref.y4m", dis=clips / "dis.y4m")
+    command = f"{sys.executable} -m acuity.cli.{module} {files} >&-"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert "could not be written" in ran.stderr
 
 
 @pytest.mark.parametrize("module", ["vmaf", "main"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
+from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 
 TABLE = (
     Flag("reference", "", "r", "PATH"),
@@ -79,6 +79,29 @@ def test_a_wrong_line_is_told_what_is_wrong(argv: list[str], words: list[str]) -
 )
 def test_unsigned_reads_as_strtoul(text: str, number: int) -> None:
     assert unsigned(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("-1", 0xFFFFFFFF),
+        ("-2", 0xFFFFFFFE),
+        (" +3", 3),
+        ("99999999999", 99999999999 & 0xFFFFFFFF),
+        ("-0x10", 0xFFFFFFF0),
+        ("010", 8),
+        ("9" * 30, 0xFFFFFFFF),
+        ("-" + "9" * 30, 0xFFFFFFFF),
+    ],
+)
+def test_masks_wrap_as_in_c(text: str, number: int) -> None:
+    assert wrapped(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-", "1.5", "0x", "1_000", "08", "ten", "- 1"])
+def test_masks_that_are_no_numbers(text: str) -> None:
+    with pytest.raises(ValueError, match="should be a whole number"):
+        wrapped(text)
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "0x", "1_000", "4294967296", "08", "ten", " "])

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acuity.cli.presets import PRESETS
 from acuity.cli.vmaf_options import parse
 from acuity.measure import Measurement
 from acuity.models import load_model
+from acuity.presets import PRESETS
 from cli_helpers import HEIGHT, WIDTH, run_vmaf
 from golden_figures import GOLDEN, GoldenRun, load_cases, needs_golden
 

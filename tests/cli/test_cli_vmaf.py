@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from acuity import __version__
 from acuity.cli.getopt import UsageError
 from acuity.cli.vmaf_help import help_page
 from acuity.cli.vmaf_options import FLAGS, parse
@@ -267,14 +268,38 @@ def test_the_version_needs_neither_numpy_nor_kernels() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60
     )
-    version, loaded = ran.stdout.splitlines()
-    assert version.startswith("vmaf (acuity) ")
-    assert loaded == "[]"
+    assert ran.stderr.splitlines() == ["3.2.0", f"acuity {__version__}"]  # as libvmaf, and ours below
+    assert ran.stdout == "[]\n"
+
+
+# Loading any of these would be felt at every start, and raw video needs none of them.
+NOT_FOR_RAW_VIDEO = ("av", "mcp", "pydantic", "asyncio", "uvicorn", "argparse", "difflib", "shutil", "lzma", "logging")
+
+
+def test_scoring_raw_video_loads_only_what_it_takes(clips: Path, tmp_path: Path) -> None:
+    given = ["-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"), *GEOMETRY, "-o", str(tmp_path / "out")]
+    code = (
+        f"import sys; from acuity.cli.vmaf import main; main({given!r}); "
+        f"print([m for m in {NOT_FOR_RAW_VIDEO!r} if m in sys.modules])"
+    )
+    import subprocess
+    import sys
+
+    from cli_helpers import environment
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert ran.stdout == "[]\n"
+    assert (tmp_path / "out").exists()
 
 
 def test_exit_codes_of_a_process(clips: Path) -> None:
     pair = ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
     assert start("vmaf", pair).returncode == 0
     assert start("vmaf", [*pair, "--nonsense"]).returncode == 1
+    assert start("vmaf", [*pair[:3], "nowhere.y4m"]).returncode == 255
+    assert start("vmaf", [*pair, "-m", "version=nothing"]).returncode == 255
+    assert start("vmaf", [*pair, "--feature", "cambi"]).returncode == 234
     assert start("vmaf", [*pair, "--backend", "cuda"]).returncode == 100
     assert start("vmaf", [*pair, "--frame_skip_dist", "9"]).returncode == 101

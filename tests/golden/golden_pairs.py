@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from acuity.cli.presets import PRESETS, find_preset
 from acuity.measure import Measurement, Results
+from acuity.presets import PRESETS
 from acuity.video.open import open_video
 from acuity.video.picture import Picture
 from golden_figures import GoldenCase, GoldenRun, load_cases
@@ -45,7 +45,7 @@ def wanted(run: GoldenRun) -> tuple[list[str], list[str]]:
     models, features = run.models, arguments(run, "--feature")
     for family in PRESETS:
         for version in arguments(run, f"--{family}"):
-            preset = find_preset(family, version)
+            preset = PRESETS[family][version]
             models += preset.models
             features += preset.features
     return models, features

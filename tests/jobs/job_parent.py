@@ -26,6 +26,7 @@ async def main(data: str, fork: bool) -> None:
         heard = Heard()
         queued = asyncio.ensure_future(jobs.run(spec("echo"), client="b", progress=heard))
         await heard.until("queued, 0 ahead")
+        await jobs.list()  # by then all of it is written
         processes = [pid for found in details for pid in found.values()]
         left_behind = os.fork() if fork else None
         if left_behind == 0:

@@ -136,6 +136,12 @@ def test_numbers_that_are_none_are_null(room: Room) -> None:
     assert found == {"a: nan": {"min": None, "max": None, "mean": None}, "b": {"min": None}}
 
 
+def test_numbers_that_are_none_need_no_space(room: Room) -> None:
+    text = '{"frames":[],"pooled_metrics":{"a":{"min":nan,"max":-inf},"b\\":nan,":[nan,-nan,1,INFINITY]}}'
+    found = room.score(f'open(after("-o"), "w").write({text!r})')["pooled_metrics"]
+    assert found == {"a": {"min": None, "max": None}, 'b":nan,': [None, None, 1, None]}
+
+
 @pytest.mark.parametrize(
     ("certain", "said", "expected"),
     [

@@ -109,6 +109,41 @@ async def test_the_next_server_knows_what_the_killed_one_did(tmp_path: Path) -> 
 
 
 @on_loop
+async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, _):
+        async with Jobs(config(data=tmp_path)) as jobs:
+            queued, running, other, done = (await jobs.list())[0]
+            server.kill()
+            server.wait(PATIENCE)
+            seen = await jobs.get(running.id)
+            assert seen is not None
+            assert (seen.status, seen.error) == (
+                "interrupted",
+                "the server ended while this job was waiting or running: submit it again",
+            )
+            assert [job.id for job in (await jobs.list(["interrupted"]))[0]] == [
+                queued.id,
+                running.id,
+                other.id,
+            ]
+            assert (await jobs.list(["running", "queued"]))[0] == []
+            cancelled = await jobs.cancel(queued.id)  # nothing is left to cancel
+            assert cancelled is not None
+            assert cancelled.status == "interrupted"
+            assert (await jobs.get(done.id)) == done
+
+
+@on_loop
+async def test_a_list_says_what_became_of_the_jobs_of_a_killed_server(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, _):
+        async with Jobs(config(data=tmp_path)) as jobs:
+            server.kill()
+            server.wait(PATIENCE)
+            found = (await jobs.list())[0]
+            assert [job.status for job in found] == ["interrupted"] * 3 + ["completed"]
+
+
+@on_loop
 async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, said):
         processes = [Watched(pid) for pid in said["processes"]]

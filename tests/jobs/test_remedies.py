@@ -42,3 +42,11 @@ def test_pairing_words_are_arguments_already() -> None:
     sentence = "dimensions do not match, so pass scale=force to scale the distorted video"
     assert as_arguments(sentence, geometry=False) == sentence
     assert "allow_damaged=true" in as_arguments("or pass allow_damaged=True", geometry=False)
+
+
+def test_a_sentence_that_repeats_megabytes_is_cut_before_it_is_read() -> None:
+    sentence = f"'m.json' has the model_type '{'x' * 3_000_000}', which nobody knows: run 'acuity models'"
+    told = as_arguments(sentence, geometry=True)
+    assert len(told) < 9000
+    assert told.startswith("'m.json' has the model_type 'xxx")
+    assert told.endswith("x', which nobody knows: call list_models")

@@ -62,8 +62,14 @@ class FakeJobs:
     async def result(self, id: str) -> dict[str, Any] | None:
         return self._results.get(id)
 
-    async def list(self, statuses: Collection[Status] = (), limit: int = 100) -> tuple[list[Job], bool]:
-        found = [job for job in reversed(self._jobs.values()) if not statuses or job.status in statuses]
+    async def list(
+        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
+    ) -> tuple[list[Job], bool]:
+        found = [
+            job
+            for job in reversed(self._jobs.values())
+            if (not statuses or job.status in statuses) and client in (None, job.client)
+        ]
         return found[:limit], len(found) > limit
 
     async def cancel(self, id: str) -> Job | None:

@@ -65,6 +65,7 @@ class Asked:
     jobs: Any = field(default_factory=InlineJobs)
     roots: Sequence[Path] = ()
     binary: str | None = None
+    bench_output: str | None = None
 
     def play(self, scenario: Callable[[Ask], Awaitable[None]]) -> None:
         """Every good answer is held to the output schema; errors are told as {"error": …}."""
@@ -92,7 +93,9 @@ class Asked:
 
     def _server(self) -> Any:
         services: Any = SimpleNamespace(
-            settings=Settings(binary=self.binary), paths=AllowedPaths(self.roots), jobs=self.jobs
+            settings=Settings(binary=self.binary, bench_output=self.bench_output),
+            paths=AllowedPaths(self.roots),
+            jobs=self.jobs,
         )
         return build_server(Catalog(tools=self.family(services)), name="acuity", version="1")
 

@@ -57,7 +57,7 @@ def in_template(uri: str, name: str, typed: str) -> list[str]:
 def test_models_that_can_be_used(prompt: str) -> None:
     found = in_prompt("model", "vmaf", prompt=prompt)
     assert set(USABLE) <= set(found)
-    assert in_prompt("model", "neg", prompt=prompt) == ["vmaf_v0.6.1neg"]
+    assert in_prompt("model", "neg", prompt=prompt) == ["vmaf_4k_v0.6.1neg", "vmaf_v0.6.1neg"]
 
 
 def test_models_keep_the_spelling_that_was_begun() -> None:

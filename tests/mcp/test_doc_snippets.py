@@ -30,9 +30,14 @@ def fenced(language: str) -> list[str]:
 
 
 def indented() -> list[str]:
-    """Lines of code that stand alone between paragraphs."""
+    """Blocks of code that stand between paragraphs, without their margin."""
     without = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
-    return [line for line in re.findall(r"^    (\S.*)$", without, re.MULTILINE) if not line.startswith("|")]
+    blocks = re.findall(r"(?:^    \S.*\n)+", without, re.MULTILINE)
+    return [re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in blocks]
+
+
+def is_token_file(block: str) -> bool:
+    return re.fullmatch(r"(?:\w+ +\w{16,}\n)+", block) is not None
 
 
 SERVERS = [
@@ -41,7 +46,7 @@ SERVERS = [
     for document in [json.loads(text)]
     for server in (document.get("mcpServers") or document["servers"]).values()
 ]
-COMMANDS = [*fenced("sh"), *indented()]
+COMMANDS = [*fenced("sh"), *(block for block in indented() if not is_token_file(block))]
 
 
 @pytest.fixture
@@ -122,6 +127,14 @@ def test_a_command_does_what_it_says(programs: Programs, tmp_path: Path, text: s
     environment = {"ACUITY_DATA": str(tmp_path / "data"), "TOKEN": TOKEN, "VMAF_MCP_TOKEN": TOKEN}
     for words in programs.run(text, **environment)[0]:
         CHECKS[words[0]](programs, tmp_path, words)
+
+
+@pytest.mark.parametrize("text", [block for block in indented() if is_token_file(block)])
+def test_a_token_file_lets_everybody_in_who_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokens").write_text(text)
+    with product_server(tmp_path, "--http", "0", "--token-file", str(tmp_path / "tokens")) as server:
+        for line in text.splitlines():
+            check_http(server.where("http").where, {"Authorization": f"Bearer {line.split()[1]}"})
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed here")

@@ -19,6 +19,8 @@ from acuity.mcp.main import product
 from acuity.mcp.metrics import OUTCOMES
 from acuity.mcp.settings import Settings
 from acuity.mcp.tracing import ENDPOINTS
+from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE
+from acuity.models.fit import first_mismatch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "mcp.md").read_text()
@@ -112,9 +114,12 @@ def test_required_arguments_and_defaults_are_true(offered: Offered) -> None:
         if name == "":
             continue
         told = properties[name.strip("`")].get("default")
-        meant = {"none": [], "all": None, "all cores": None, "if short": None}.get(
-            default, default.strip("`")
-        )
+        meant = {
+            "none": [] if name == "`feature`" else None,
+            "all": None,
+            "all cores": None,
+            "if short": None,
+        }.get(default, default.strip("`"))
         assert meant == told or str(meant).lower() == str(told).lower(), name
 
 
@@ -151,8 +156,27 @@ def test_every_variable_is_there() -> None:
         for path in (ROOT / "src" / "acuity" / folder).rglob("*.py")
     )
     used = set(re.findall(r'"((?:VMAF|ACUITY)_[A-Z][A-Z_]+)"', source))
-    assert told == used - {"ACUITY_CPU"} | {ENDPOINTS[0]}  # that one is in cli.md: it is for trying kernels
+    # One is in cli.md, as it is for trying kernels; one means something to other servers only.
+    assert told == used - {"ACUITY_CPU", EMBEDDED_VARIABLE} | {ENDPOINTS[0], "VMAF_MCP_ASYNC"}
     assert set(re.findall(r"\b(?:VMAF|ACUITY|OTEL)_[A-Z_]+\b", PAGE)) == told
+
+
+def test_a_variable_of_other_servers_changes_nothing(tmp_path: Path) -> None:
+    known = {"ACUITY_DATA": str(tmp_path)}
+    assert Settings.from_environment({**known, "VMAF_MCP_ASYNC": "trio"}) == Settings.from_environment(known)
+
+
+def test_security_names_hard_links() -> None:
+    assert "hard link is followed" in section("Security")
+
+
+def test_the_remedy_for_a_mismatched_model_does_not_warn_itself() -> None:
+    row = next(row for row in rows(section("Troubleshooting")) if "mismatched_model_warning" in row[0])
+    for name, edges in (("vmaf_4k_v0.6.1", [(3840, 2160)]), ("vmaf_v0.6.1", [(1280, 720), (1920, 1080)])):
+        assert f"`version={name}`" in row[-1]
+        for edge in edges:
+            assert first_mismatch([f"version={name}"], *edge) is None
+    assert "nothing is made for less" in row[-1]
 
 
 def test_limits_are_true() -> None:
@@ -163,8 +187,12 @@ def test_limits_are_true() -> None:
         f"seconds that a call may take (default {settings.time_limit:g})",
         f"after SIGTERM (default {settings.grace:g})",
         f"at most {settings.body >> 20} MiB",
-        f"at most {settings.calls_each} requests in\nflight, all clients together {settings.calls}",
-        f"newest {settings.kept} are\nremembered",
+        f"requests in flight | {settings.calls_each} | {settings.calls * 3 // 4} | {settings.calls} |",
+        f"from requests | | {settings.streams_each} | {settings.streams} |",
+        f"Streamable HTTP | | {settings.connections_each} | {settings.connections} |",
+        f"at `/sse` | | {settings.connections_each} | {settings.connections} |",
+        f"HTTP connections | | {2 * settings.connections} | {4 * settings.connections} |",
+        f"newest {settings.kept} are remembered",
     ):
         assert words in text, words
 

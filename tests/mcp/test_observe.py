@@ -209,7 +209,8 @@ def test_malformed_calls_are_counted_too(params: Any) -> None:
         ("local", "local"),
         ("address:127.0.0.1", "address:127.0.0.1"),
         ("session:0123456789abcdef0123456789abcdef", "session:01234567…"),
-        ("token:0123456789abcdef", "token:0123456789…"),
+        ("sse:0123456789abcdef0123456789abcdef", "sse:0123456789ab…"),
+        ("token:the-name-of-a-principal", "token:the-name-of-a-principal"),
     ],
 )
 def test_what_opens_doors_is_cut_short(client: str, text: str) -> None:

@@ -97,7 +97,34 @@ def test_the_sentence_of_the_reference(ground: Ground) -> None:
     )
     with pytest.raises(PathError) as caught:
         ground.paths.check("allowed/missing.yuv")
-    assert str(caught.value) == str(ground.root / "missing.yuv")
+    missing = f"no such file under the allowed folders: {ground.root / 'missing.yuv'}"
+    assert str(caught.value) == missing
+    helpful = AllowedPaths([ground.root], listed_by="list_videos")
+    for text in ("missing.yuv", "$HOME/a.yuv", "-rf"):
+        with pytest.raises(PathError) as caught:
+            helpful.check(f"{ground.root}/{text}")
+        assert str(caught.value) == (
+            f"no such file under the allowed folders: {ground.root}/{text}; list_videos shows what is there"
+        )
+    with pytest.raises(PathError, match=r"none\.json; list_models shows the models$"):
+        helpful.check_model(f"path={ground.root}/none.json")
+
+
+def test_a_root_is_a_folder(ground: Ground) -> None:
+    for text in (str(ground.root), "allowed", f"{ground.root}/sub/.."[:-3] + "/../../allowed"):
+        with pytest.raises(PathError, match="is an allowed folder, not a file: name a file in it"):
+            ground.paths.check(text)
+
+
+def test_folders(ground: Ground) -> None:
+    assert ground.paths.check_folder(f"{ground.root}/") == ground.root
+    assert ground.paths.check_folder(f"{ground.root}/sub") == ground.root / "sub"
+    for text in (str(ground.base), f"{ground.root}/out_folder", f"{ground.root}/up", "/", "/etc"):
+        with pytest.raises(PathError, match="not under an allowlisted root"):
+            ground.paths.check_folder(text)
+    for text in (f"{ground.root}/clip.yuv", f"{ground.root}/missing"):
+        with pytest.raises(PathError, match="is no folder"):
+            ground.paths.check_folder(text)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ BOTH_ERAS = pytest.mark.parametrize("era", ERAS)
 TOOLS = [
     "vmaf_score",
     "vmaf_score_encoded",
+    "list_videos",
     "list_models",
     "describe_model",
     "list_backends",
@@ -71,6 +72,7 @@ def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> No
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == TOOLS
         calls: dict[str, dict[str, Any]] = {
+            "list_videos": {},
             "list_models": {},
             "describe_model": {"name": "vmaf_v0.6.1"},
             "list_backends": {},
@@ -125,7 +127,8 @@ def test_a_score_is_the_engines_own(ask: Callable[[Question], Any], folder: Path
         ({"pixfmt": "411"}, "invalid pixfmt '411'"),
         ({"backend": "cuda"}, "refusing to fall back silently"),
         ({"model": "version=vmaf_v9"}, "vmaf_v9"),
-        ({"aom_ctc": "v1.0"}, "tool 'vmaf_score' has no argument 'aom_ctc'"),
+        ({"aom_ctc": "v9.0"}, "invalid aom_ctc 'v9.0'"),
+        ({"tiny_model": "a.onnx"}, "tool 'vmaf_score' has no argument 'tiny_model'"),
         ({"precision": "many"}, "many"),
         ({"feature": ["nosuch"]}, "nosuch"),
     ],

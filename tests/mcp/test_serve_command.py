@@ -54,7 +54,7 @@ def test_stdio_is_the_default(start: Any) -> None:
     options = start()
     assert options.endpoints == [Stdio("auto")]
     assert (options.log_level, options.log_format, options.metrics) == ("info", "json", None)
-    assert options.access.token is None
+    assert not options.access.tokens
 
 
 def test_several_at_once(start: Any, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_token_opens_the_door(start: Any, tmp_path: Path) -> None:
     options = start(
         "--http", "0.0.0.0:80", "--token-file", str(tmp_path / "token"), "--allow-host", "a.example"
     )
-    assert options.access.token == TOKEN
+    assert list(options.access.tokens) == [TOKEN]
     assert options.access.names == {"a.example"}
 
 

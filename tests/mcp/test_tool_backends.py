@@ -15,6 +15,7 @@ from info_server import Asked, InlineJobs, check_tools
 from vmaf_binary import make_binary
 
 OWN = {"cpu": True, "cuda": False, "sycl": False, "hip": False, "metal": False}
+BINARY = {"cpu": True, "cuda": True, "sycl": True, "hip": False, "metal": False}
 NONE = dict.fromkeys(BACKENDS, False)
 
 
@@ -29,16 +30,13 @@ def test_five_flags_and_nothing_else_without_a_binary() -> None:
     assert Asked(backends.tools).ask("list_backends") == OWN
 
 
-def test_what_the_binary_advertises_is_told_apart(tmp_path: Path) -> None:
+def test_the_binary_that_scores_is_what_the_flags_are_about(tmp_path: Path) -> None:
     binary = make_binary(tmp_path)
     found = Asked(backends.tools, binary=binary).ask("list_backends")
     assert found == {
-        **OWN,
-        "external": {
-            "path": str(Path(binary).resolve()),
-            "backends": {"cpu": True, "cuda": True, "sycl": True, "hip": False, "metal": False},
-            "error": None,
-        },
+        **BINARY,
+        "external": {"path": str(Path(binary).resolve()), "backends": BINARY, "error": None},
+        "own": OWN,
     }
 
 
@@ -46,16 +44,17 @@ def test_a_binary_that_is_not_there(tmp_path: Path) -> None:
     missing = str(tmp_path / "nowhere")
     asked = Asked(backends.tools, binary=missing)
     listed = asked.ask("list_backends")
-    assert {name: listed[name] for name in BACKENDS} == OWN
+    assert {name: listed[name] for name in BACKENDS} == NONE
+    assert listed["own"] == OWN
     assert listed["external"]["backends"] == NONE
     assert missing in listed["external"]["error"]
     version = asked.ask("vmaf_version")
     assert (version["binary_path"], version["version"], version["build_flags"]) == (missing, None, NONE)
     assert missing in version["error"]
     probed = asked.ask("probe_backend", backend="cpu")
-    assert probed["runtime_healthy"] is True
-    assert probed["external"]["runtime_healthy"] is False
-    assert missing in probed["external"]["error"]
+    assert probed["runtime_healthy"] is probed["external"]["runtime_healthy"] is False
+    assert missing in probed["error"] == probed["external"]["error"]
+    assert probed["own"]["runtime_healthy"] is True
 
 
 def test_the_cpu_scores_a_grey_pair() -> None:
@@ -117,26 +116,35 @@ def test_no_finite_score_is_unhealthy(score: Any) -> None:
     assert "no finite score" in found["error"]
 
 
-def test_the_binary_is_probed_too(tmp_path: Path) -> None:
+def test_the_binary_is_what_is_probed(tmp_path: Path) -> None:
     binary = make_binary(tmp_path)
     found = Asked(backends.tools, binary=binary).ask("probe_backend", backend="cpu")
-    external = found["external"]
-    assert (external["compiled_in"], external["runtime_healthy"], external["error"]) == (True, True, None)
-    assert external["score"] == pytest.approx(found["score"], abs=1e-5)
+    assert found["external"] == {"path": binary, **{name: found[name] for name in found["own"]}}
+    assert (found["compiled_in"], found["runtime_healthy"], found["error"]) == (True, True, None)
+    assert found["own"]["score"] == pytest.approx(found["score"], abs=1e-5)
+
+
+def test_every_tool_means_the_same_engine(tmp_path: Path) -> None:
+    """list_backends, probe_backend and vmaf_version agree on what there is, with and without a binary."""
+    for binary in (None, make_binary(tmp_path), str(tmp_path / "nowhere")):
+        asked = Asked(backends.tools, InlineJobs(document={"latency_ms": 1.0, "score": 97.4}), binary=binary)
+        listed, version = asked.ask("list_backends"), asked.ask("vmaf_version")
+        flags = {name: listed[name] for name in BACKENDS}
+        assert flags == version["build_flags"]
+        assert {name: asked.ask("probe_backend", backend=name)["compiled_in"] for name in BACKENDS} == flags
 
 
 def test_a_binary_that_fails_is_unhealthy(tmp_path: Path) -> None:
     binary = make_binary(tmp_path, failure="no device at all")
     found = Asked(backends.tools, binary=binary).ask("probe_backend", backend="cuda")
-    external = found["external"]
-    assert (external["compiled_in"], external["runtime_healthy"]) == (True, False)
-    assert external["error"] == "vmaf exited 7: no device at all"
+    assert (found["compiled_in"], found["runtime_healthy"]) == (True, False)
+    assert found["error"] == "vmaf exited 7: no device at all"
 
 
 def test_a_backend_that_the_binary_lacks(tmp_path: Path) -> None:
     found = Asked(backends.tools, binary=make_binary(tmp_path)).ask("probe_backend", backend="metal")
-    assert found["external"]["compiled_in"] is False
-    assert "cpu, cuda, sycl" in found["external"]["error"]
+    assert found["compiled_in"] is False
+    assert "cpu, cuda, sycl" in found["error"]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"backend": "auto"}, {"backend": 1}, {"backend": "cpu", "x": 1}])

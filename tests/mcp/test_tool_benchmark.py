@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -122,3 +123,26 @@ def test_the_sizes_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes == [(576, 324), (1920, 1080), (3840, 2160)]
     assert [f["frames"] for f in benchmark.FIXTURES][:2] == [48, 5]
     assert all(f["rounds"] >= 3 for f in benchmark.FIXTURES)
+
+
+def test_rows_are_files_too_where_the_operator_wants_them(tmp_path: Path) -> None:
+    settings = Settings.from_environment({"VMAF_BENCH_OUTDIR": str(tmp_path), "ACUITY_DATA": str(tmp_path)})
+    assert settings.bench_output == str(tmp_path)
+    (tmp_path / "96x64_acuity_cpu.json").write_text("of an earlier run")
+    found = Asked(benchmark.tools, bench_output=settings.bench_output).ask("run_benchmark")
+    measured = [row for row in found["rows"] if row["verdict"] != "SKIP"]
+    files = {path.name: json.loads(path.read_text()) for path in tmp_path.iterdir()}
+    assert set(files) == {"96x64_acuity_cpu.json", "64x64_acuity_cpu.json"}  # nothing half-written beside
+    for row in measured:
+        assert files[f"{row['fixture']}_acuity_cpu.json"] == {**row, "machine": found["machine"]}
+
+
+def test_a_folder_that_is_not_there_costs_no_figures(tmp_path: Path) -> None:
+    missing = tmp_path / "none"
+    found = Asked(benchmark.tools, bench_output=str(missing)).ask("run_benchmark")
+    assert f"VMAF_BENCH_OUTDIR is '{missing}', which is no folder" in found["stderr"]
+    assert (found["exit_code"], missing.exists()) == (0, False)
+    (tmp_path / "96x64_acuity_cpu.json").mkdir()
+    found = Asked(benchmark.tools, bench_output=str(tmp_path)).ask("run_benchmark")
+    assert "could not be written" in found["stderr"]
+    assert found["rows"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from acuity.video.pair_options import PairOptions
 from golden_figures import GOLDEN, load_cases, needs_golden
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
 from scoring_room import ERAS, Ask, ThreadJobs, ask_with, play, serve, services_for
+from small_model import OVERFLOWING, small_document
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +183,20 @@ def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
     play(scenario, tmp_path)
 
 
+def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> None:
+    whole, short = container(tmp_path / "whole.mkv"), container(tmp_path / "short.mkv", FRAMES - 2)
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(short))
+        assert len(found["frames"]) == FRAMES - 2
+        assert "frame-count" in {note["code"] for note in found["acuity"]["notes"]}
+
+    play(scenario, tmp_path)
+    described = tools(services_for(tmp_path, ThreadJobs()))[1].description
+    assert "missing frames) is refused" not in described
+    assert "where one video ends early, the frames that both have are scored" in described
+
+
 def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:
     slow, fast = container(tmp_path / "slow.mkv"), container(tmp_path / "fast.mkv", rate=50)
     given = {"reference_encoded": str(slow), "distorted_encoded": str(fast)}
@@ -248,7 +264,11 @@ def test_bad_arguments(folder: Path, changed: dict[str, Any], sentence: str) -> 
 def test_missing_things(folder: Path) -> None:
     async def scenario(ask: Ask) -> None:
         missing = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder / "none.yuv")))
-        assert missing["error"] == str(folder / "none.yuv")
+        assert missing["error"] == (
+            f"no such file under the allowed folders: {folder / 'none.yuv'}; list_videos shows what is there"
+        )
+        root = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder)))
+        assert root["error"].startswith(f"path {folder} is an allowed folder, not a file: name a file in it")
         incomplete = await ask("vmaf_score", ref="a.yuv")
         assert incomplete["error"] == "tool 'vmaf_score' missing required argument: 'dis'"
         swapped = await ask(
@@ -290,7 +310,7 @@ def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
         properties = tool.input_schema["properties"]
         assert all(schema["description"] for schema in properties.values())
-        assert not {"aom_ctc", "nflx_ctc", "tiny_model", "no_reference", "gpumask"} & set(properties)
+        assert not {"tiny_model", "no_reference", "gpumask"} & set(properties)
         assert properties["model"]["default"] == "version=vmaf_v0.6.1"
         assert properties["precision"]["default"] == "legacy"
         assert all(parse_precision(text) for text in properties["precision"]["enum"])
@@ -330,3 +350,36 @@ def test_cancelling_a_call_stops_the_work(folder: Path) -> None:
             await jobs.stopped.wait()
 
     anyio.run(main)
+
+
+def test_a_score_that_is_no_number_is_an_error(folder: Path, tmp_path: Path) -> None:
+    model = tmp_path / "overflowing.json"
+    model.write_text(json.dumps(small_document(svm=OVERFLOWING)))
+    for name in ("ref.yuv", "dis.yuv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score", **raw_arguments(tmp_path, model=f"path={model}"))
+        assert found["error"].startswith("the score 'vmaf' of frame 0 by '")
+        assert "is not a number" in found["error"]
+
+    play(scenario, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["integer_adm2", "psnr_y", "frameNum"])
+def test_a_model_labelled_like_a_column_is_refused(folder: Path, name: str) -> None:
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score", **raw_arguments(folder, model=f"version=vmaf_v0.6.1:name={name}"))
+        assert f"would be reported as '{name}', which is the name of another column" in found["error"]
+
+    play(scenario, folder)
+
+
+def test_options_that_do_nothing_are_refused(folder: Path) -> None:
+    async def scenario(ask: Ask) -> None:
+        found = await ask(
+            "vmaf_score", **raw_arguments(folder, model="version=vmaf_v0.6.1:cambi.enc_width=640")
+        )
+        assert "does not use the extractor 'cambi'" in found["error"]
+
+    play(scenario, folder)

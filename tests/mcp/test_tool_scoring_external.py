@@ -1,4 +1,4 @@
-"""vmaf_score where VMAF_BIN names another binary."""
+"""vmaf_score where VMAF_BIN names another binary; test_tool_encoded_external.py has vmaf_score_encoded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acuity.mcp import external
-from scoring_clips import FORK_HELP, GEOMETRY, container, fake_vmaf, raw, runs_of
+from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
 from scoring_room import Ask, ThreadJobs, play
 
 
@@ -56,7 +56,7 @@ def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
         assert found["seen"] == {"ref": size, "dis": size}
         assert (found["backend_requested"], found["backend_used"]) == ("cuda", "cuda")
         assert (found["job_id"], found["report"]) == ("job-1", "acuity://reports/job-1")
-        assert "(sd)" in found["mismatched_model_warning"]
+        assert "mismatched_model_warning" not in found  # no model predicts
 
     jobs = ThreadJobs()
     play(scenario, folder, binary=binary, jobs=jobs)
@@ -65,9 +65,9 @@ def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
     given = argv[4 : argv.index("-m")]
     assert given == [
         *("--width", "70", "--height", "52", "-p", "420", "-b", "8"),
-        *("--precision", "legacy", "--subsample", "2", "--threads", "2", "--frame_cnt", "3"),
-        *("--frame_skip_ref", "1", "--no_prediction"),
-        *("--feature", "psnr", "--feature", "cambi=window_size=3", "--no_sycl"),
+        *("--precision", "legacy", "--subsample", "2", "--threads", "2", "--no_prediction"),
+        *("--frame_cnt", "3", "--frame_skip_ref", "1", "--no_sycl"),
+        *("--feature", "psnr", "--feature", "cambi=window_size=3"),
     ]
     assert argv[argv.index("-m") + 1] == "version=vmaf_v0.6.1:disable_clip"
 
@@ -135,20 +135,19 @@ def test_failures(folder: Path) -> None:
         assert failed == {"error": "vmaf exited 255: problem loading model"}
         outside = await ask("vmaf_score", **arguments(folder, ref="/etc/passwd"))
         assert "not under an allowlisted root" in outside["error"]
-        chosen = await ask("vmaf_score", **arguments(folder, model="auto"))
-        assert "VMAF_BIN is set" in chosen["error"]
 
     play(scenario, folder, binary=binary)
     assert len(runs_of(binary)) == 2  # the question, and one score
 
 
-def test_encoded_videos_are_always_acuitys_own(folder: Path) -> None:
+def test_the_model_may_be_chosen_by_size(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
-    ref, dis = container(folder / "ref.mkv"), container(folder / "dis.mkv", worse=True)
 
     async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score_encoded", reference_encoded=str(ref), distorted_encoded=str(dis))
-        assert found["backend_used"] == "cpu"
+        assert (
+            "(sd)" in (await ask("vmaf_score", **arguments(folder, model="auto")))["mismatched_model_warning"]
+        )
 
     play(scenario, folder, binary=binary)
-    assert runs_of(binary) == []
+    argv = runs_of(binary)[-1]
+    assert argv[argv.index("-m") + 1] == "version=vmaf_v0.6.1"

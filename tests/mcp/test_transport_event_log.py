@@ -106,6 +106,34 @@ def test_answered_streams_are_forgotten() -> None:
     run(main)
 
 
+def test_streams_that_end_without_an_answer_are_forgotten() -> None:
+    async def main() -> None:
+        log = EventLog()
+        for number in range(10_000):
+            await log.store_event(str(number), None)
+            log.end(str(number))
+        assert len(log) == len(log._by_name) == len(log._by_number) == 256
+
+    run(main)
+
+
+def test_an_answer_that_comes_after_the_end_belongs_to_the_request_that_ended() -> None:
+    async def main() -> None:
+        log = EventLog()
+        first = await log.store_event("1", None)
+        log.end("1")
+        await log.store_event("1", answer(1))
+        second = await log.store_event("1", None)
+        log.end("1")
+        third = await log.store_event("1", None)
+        await log.store_event("1", note("of the third"))
+        assert await replayed(log, first) == (["answer"], None)
+        assert await replayed(log, second) == ([], None)
+        assert await replayed(log, third) == (["of the third"], "1")
+
+    run(main)
+
+
 def test_bytes_are_bounded_and_the_newest_event_is_kept() -> None:
     async def main() -> None:
         log = EventLog(max_bytes=1000)

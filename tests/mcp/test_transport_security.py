@@ -10,11 +10,13 @@ import pytest
 from acuity.mcp.settings import SettingsError
 from acuity.mcp.transports.address import Address, bind, bound, is_loopback
 from acuity.mcp.transports.endpoints import Access, Http
-from acuity.mcp.transports.security import HttpSecurity, read_token
+from acuity.mcp.transports.security import HttpSecurity
+from acuity.mcp.transports.tokens import UNNAMED, Tokens, read_tokens
 from raw_http import ACCEPT, HELLO, http_client
 from transport_bench import LOCAL, run, serving
 
 TOKEN = "correct-horse-battery"
+TOKENS = Tokens({TOKEN: UNNAMED})
 ANYWHERE = Address("0.0.0.0", 0)
 
 
@@ -82,7 +84,7 @@ def test_loopback(host: str) -> None:
 def test_other_addresses_take_a_token(host: str) -> None:
     with pytest.raises(SettingsError, match=rf"'{host}' can be reached from other machines, .*--token-file"):
         HttpSecurity.for_address(Address(host, 80))
-    assert HttpSecurity.for_address(Address(host, 80), token=TOKEN).reachable
+    assert HttpSecurity.for_address(Address(host, 80), tokens=TOKENS).reachable
 
 
 def test_without_a_token_nothing_is_opened() -> None:
@@ -103,13 +105,17 @@ FOREIGN = [
     "",
     "a b",
     "[::1",
+    "localhost/evil",
+    "localhost#evil",
+    "localhost?evil",
+    "localhost\\evil",
 ]
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_hosts_of_this_machine(host: str) -> None:
     assert HttpSecurity().knows_host(host)
-    assert HttpSecurity.for_address(ANYWHERE, token=TOKEN).knows_host(host)
+    assert HttpSecurity.for_address(ANYWHERE, tokens=TOKENS).knows_host(host)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +123,11 @@ def test_hosts_of_this_machine(host: str) -> None:
 )
 def test_hosts_of_others(host: str | None) -> None:
     assert not HttpSecurity().knows_host(host)
-    assert not HttpSecurity.for_address(ANYWHERE, token=TOKEN).knows_host(host)
+    assert not HttpSecurity.for_address(ANYWHERE, tokens=TOKENS).knows_host(host)
 
 
 def test_other_names_of_this_machine() -> None:
-    everywhere = HttpSecurity.for_address(ANYWHERE, token=TOKEN, names=["Videos.example"])
+    everywhere = HttpSecurity.for_address(ANYWHERE, tokens=TOKENS, names=["Videos.example"])
     assert everywhere.knows_host("videos.example:8080")
     assert everywhere.knows_host(socket.gethostname())
     assert everywhere.knows_host("192.0.2.7:80")  # by number no name was rebound
@@ -142,6 +148,8 @@ def test_other_names_of_this_machine() -> None:
         ("file://localhost", False),
         ("http://localhost.evil.example", False),
         ("http://localhost:x", False),
+        ("http://localhost/evil", False),
+        ("http://localhost#evil", False),
     ],
 )
 def test_origins(origin: str | None, allowed: bool) -> None:
@@ -165,11 +173,25 @@ def test_checks_are_always_on(offer: str) -> None:
     run(main)
 
 
+@pytest.mark.parametrize("name", ["Origin", "Authorization"])
+@pytest.mark.parametrize("values", [("http://evil.example", "http://localhost"), ("http://localhost",) * 2])
+def test_a_header_that_decides_is_sent_once(name: str, values: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with serving(Http(LOCAL)) as server, http_client() as http:
+            for order in (values, values[::-1]):
+                headers = [*ACCEPT.items(), *((name, value) for value in order)]
+                answer = await http.post(server.where, json=HELLO, headers=headers)
+                assert answer.status_code == 400
+                assert answer.json()["error"]["message"] == f"the request has two {name} headers: send one"
+
+    run(main)
+
+
 @pytest.mark.parametrize("offer", ["http", "sse"])
 def test_a_token_is_asked_for_everywhere(offer: str) -> None:
     async def main() -> None:
         at = Http(ANYWHERE, frozenset({offer}))  # type: ignore[arg-type]
-        async with serving(at, access=Access(TOKEN)) as server, http_client() as http:
+        async with serving(at, access=Access(TOKENS)) as server, http_client() as http:
             url = server.where.replace("0.0.0.0", "127.0.0.1")
             for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
                 answer = await http.post(url, json=HELLO, headers={**ACCEPT, **given})
@@ -186,10 +208,10 @@ def test_a_token_is_asked_for_everywhere(offer: str) -> None:
 def test_tokens_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f"{TOKEN}\n")
-    assert read_token(str(path), {"VMAF_MCP_TOKEN": "another-one-entirely"}) == TOKEN
-    assert read_token(None, {"VMAF_MCP_TOKEN": TOKEN}) == TOKEN
-    assert read_token(None, {}) is None
-    assert TOKEN not in repr(Access(TOKEN)) + repr(HttpSecurity(TOKEN))
+    assert read_tokens(str(path), {"VMAF_MCP_TOKEN": "another-one-entirely"}) == TOKENS
+    assert read_tokens(None, {"VMAF_MCP_TOKEN": TOKEN}) == TOKENS
+    assert not read_tokens(None, {})
+    assert TOKEN not in repr(Access(TOKENS)) + repr(HttpSecurity(TOKENS))
 
 
 @pytest.mark.parametrize("text", ["", "\n", "short", "two words in one token", "späte-erkenntnis-im-herbst"])
@@ -197,11 +219,11 @@ def test_bad_tokens(tmp_path: Path, text: str) -> None:
     path = tmp_path / "token"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match="the token in"):
-        read_token(str(path), {})
+        read_tokens(str(path), {})
     with pytest.raises(SettingsError, match="the token in 'VMAF_MCP_TOKEN'"):
-        read_token(None, {"VMAF_MCP_TOKEN": text})
+        read_tokens(None, {"VMAF_MCP_TOKEN": text})
 
 
 def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="can't read the token file"):
-        read_token(str(tmp_path / "nothing"), {})
+        read_tokens(str(tmp_path / "nothing"), {})

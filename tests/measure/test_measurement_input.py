@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from acuity.errors import (
     PairingError,
 )
 from acuity.measure import Measurement
+from acuity.video.picture import Picture, PixelFormat
 from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, pair
 
 V061 = "vmaf_v0.6.1"
@@ -108,3 +110,51 @@ def test_sizes_without_an_answer_are_refused_with_the_reason(model: str, side: i
             FeatureError, match="adm needs pictures of at least 17x17 samples, because its coarsest"
         ):
             measurement.add(tiny, tiny)
+
+
+LUMA = np.zeros((HEIGHT, WIDTH), np.uint8)
+GREY = PixelFormat("400", 8)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([LUMA], "not something of type list"),
+        (None, "not something of type NoneType"),
+        ("luma", "not something of type str"),
+        (7, "not something of type int"),
+        ((), "not an empty tuple"),
+        ((LUMA, None, None), "not something of type NoneType"),
+        (LUMA.astype(float), "must be uint8 or uint16 arrays, and these are float64"),
+        (LUMA[np.newaxis], "must be an array of rows and columns"),
+        (Picture((), GREY), "has no planes"),
+        (Picture((LUMA.astype(np.uint16),), GREY), "8 bits are uint8, and a plane of the Picture is <u2"),
+        (Picture((LUMA.astype(">u2"),), PixelFormat("400", 10)), "a plane of the Picture is >u2"),
+        (Picture((np.asfortranarray(LUMA),), GREY), "lie one after the other"),
+        (Picture((LUMA[:, ::-1],), GREY), "lie one after the other"),
+        (Picture((LUMA[np.newaxis],), GREY), "one is an array of shape"),
+        (Picture(([1, 2],), GREY), "one is something of type list"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(V061)
+        with pytest.raises(InputError, match=re.escape(words)):
+            measurement.add(given, given)
+        assert measurement.frames == 0
+
+
+def test_a_bit_depth_is_a_number() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(V061)
+        with pytest.raises(InputError, match="pass bitdepth="):
+            measurement.add(luma(0, depth=10), luma(0, depth=10), bitdepth="10")  # type: ignore[arg-type]
+
+
+def test_a_picture_upside_down_is_fine() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_feature("psnr")
+        upside_down = Picture((luma(0)[::-1],), GREY)
+        measurement.add(upside_down, upside_down)
+        measurement.flush()
+        assert measurement.feature_at(0, "psnr_y") == 60.0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import select
+import signal
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from acuity.errors import (
     BackendError,
     ClosedError,
     FeatureError,
+    FeedingError,
     InputError,
     NoFramesError,
 )
@@ -157,3 +161,131 @@ def test_an_error_in_a_worker_reaches_the_feeder() -> None:
                 measurement.add(broken, broken)
             measurement.flush()
     assert not worker_threads()
+
+
+def _in_a_child(action: Callable[[], object]) -> str:
+    """What a process that is forked now makes of the action: the name and text of its error, or 'done'."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            action()
+            text = "done"
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        os.write(write_end, text.encode())
+        os._exit(0)
+    os.close(write_end)
+    try:
+        ready, _, _ = select.select([read_end], [], [], 30)
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+        return os.read(read_end, 1000).decode() if ready else "hangs"
+    finally:
+        os.waitpid(child, 0)
+        os.close(read_end)
+
+
+@pytest.mark.parametrize(
+    "what", ["add", "flush", "score_at", "feature_at", "results", "pool", "swap_model", "stop_after"]
+)
+def test_a_forked_process_is_refused_its_parents_measurement(what: str) -> None:
+    with Measurement(threads=2) as measurement:
+        measurement.add_model(V061)
+        for index in range(3):
+            measurement.add(*pair(index))
+        arguments: dict[str, tuple[Any, ...]] = {
+            "add": pair(3),
+            "score_at": (0,),
+            "feature_at": (0, "integer_adm2"),
+            "swap_model": ("vmaf", "vmaf_v0.6.1neg"),
+            "stop_after": (9,),
+        }
+        found = _in_a_child(lambda: getattr(measurement, what)(*arguments.get(what, ())))
+        assert found.startswith("ClosedError: the measurement belongs to the process that made it")
+        measurement.flush()
+        assert measurement.frames == 3  # the parent's goes on
+
+
+def test_a_forked_process_may_close_it_and_make_its_own() -> None:
+    def make_another() -> None:
+        measurement.close()
+        with Measurement(threads=1) as own:
+            own.add_feature("psnr")
+            own.add(*pair(0))
+            own.flush()
+            assert own.feature_at(0, "psnr_y") > 0
+
+    with Measurement(threads=2) as measurement:
+        measurement.add_model(V061)
+        measurement.add(*pair(0))
+        assert _in_a_child(make_another) == "done"
+
+
+def test_two_threads_that_feed_are_noticed() -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def wait(_: object) -> None:
+        inside.set()
+        assert go_on.wait(30)
+
+    with Measurement(threads=1) as measurement:
+        measurement.add_feature("psnr")
+        stop_listening = measurement.boundary.on_frame(wait)
+        other = threading.Thread(target=measurement.add, args=pair(0))
+        other.start()
+        try:
+            assert inside.wait(30)
+            with pytest.raises(FeedingError, match="feed from one thread"):
+                measurement.add(*pair(1))
+        finally:
+            go_on.set()
+            other.join()
+        stop_listening()
+        assert measurement.add(*pair(1)) == 1  # one after the other, from any thread
+
+
+def test_a_frame_that_was_refused_does_not_keep_others_out() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_feature("psnr")
+        with pytest.raises(InputError):
+            measurement.add(None, None)  # type: ignore[arg-type]
+        assert measurement.add(*pair(0)) == 0
+
+
+@pytest.mark.parametrize("name", ["psnr_y", "integer_adm2", "integer_motion2", "frameNum", "Frame"])
+def test_a_model_labelled_like_a_column_is_refused(name: str) -> None:
+    with (
+        Measurement() as measurement,
+        pytest.raises(FeatureError, match=f"reported as '{name}', which is the"),
+    ):
+        measurement.add_model(f"version={V061}:name={name}")
+
+
+def test_a_label_like_that_of_a_feature_with_options() -> None:
+    limited = "integer_vif_scale0_egl_1"
+    with Measurement() as measurement:
+        measurement.add_model(f"version={V061}:name={limited}")
+        with pytest.raises(FeatureError, match=f"a model is reported as '{limited}', which is the name of a"):
+            measurement.add_feature("vif", {"vif_enhn_gain_limit": 1.0})
+        with pytest.raises(FeatureError, match=f"a model is reported as '{limited}', which is the name of a"):
+            measurement.add_model(NEG)
+    with Measurement() as measurement:
+        measurement.add_feature("vif", {"vif_enhn_gain_limit": 1.0})
+        with pytest.raises(
+            FeatureError, match=f"reported as '{limited}', which is the name of another column"
+        ):
+            measurement.add_model(f"version={V061}:name={limited}")
+
+
+def test_a_model_that_is_swapped_in_brings_no_clash() -> None:
+    limited = "integer_vif_scale0_egl_1"
+    with Measurement() as measurement:
+        measurement.add_model(V061)
+        measurement.add_model(f"version={V061}:name={limited}")
+        measurement.add(*pair(0))
+        with pytest.raises(FeatureError, match=f"a model is reported as '{limited}'"):
+            measurement.swap_model("vmaf", "vmaf_v0.6.1neg")
+        measurement.add(*pair(1))
+        measurement.flush()
+        assert [segment.label for segment in measurement.segments] == [V061, V061]

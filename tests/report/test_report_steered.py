@@ -19,8 +19,8 @@ from moving_pictures import pair
 
 MARKS = {
     "segments": [
-        {"name": "vmaf", "label": "vmaf_v0.6.1", "first": 0, "last": 3},
-        {"name": "vmaf", "label": "vmaf_v0.6.1neg", "first": 4, "last": 8},
+        {"name": "vmaf", "label": "vmaf_v0.6.1", "first": 0, "last": 3, "options": ""},
+        {"name": "vmaf", "label": "vmaf_v0.6.1neg", "first": 4, "last": 8, "options": ""},
     ],
     "subsample": [{"first": 0, "every": 1}, {"first": 6, "every": 2}],
     "stopped_after": 8,

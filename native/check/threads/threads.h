@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "bridge.h"
+#include "bridge/bridge.h"
 
 namespace acuity::check {
 

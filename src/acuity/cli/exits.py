@@ -10,7 +10,15 @@ from collections.abc import Callable
 from typing import Final
 
 from acuity.cli.getopt import UsageError
-from acuity.errors import AcuityError, BackendError, NoFramesError
+from acuity.errors import (
+    AcuityError,
+    BackendError,
+    EmbeddedError,
+    NameClashError,
+    NoFramesError,
+    OutputError,
+    UnfitPictureError,
+)
 from acuity.text import one_line
 
 OK: Final = 0
@@ -29,14 +37,23 @@ _ARGUMENT: Final = re.compile(
     r"|(?P<geometry>width|height|pixel_format|bitdepth)=(?P<number>\d*))"
 )
 
-# Asked in this order; what is not listed is FAILED.
-_CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
-    (BackendError, BACKEND),
-    (NoFramesError, NO_FRAMES),
+# The code of each kind of error, asked in this order; what is not listed is FAILED.
+Codes = tuple[tuple[type[BaseException], int], ...]
+CODES: Final[Codes] = ((BackendError, BACKEND), (NoFramesError, NO_FRAMES))
+# As libvmaf's `vmaf`: a command line that makes no sense is 1, pictures that an extractor can't take are
+# -EINVAL, other input is -1. libvmaf knows no backends and no servers, and calls it a success when it can't
+# write the report.
+LIBVMAF_CODES: Final[Codes] = (
+    *CODES,
+    (UnfitPictureError, 234),
+    (NameClashError, FAILED),
+    (OutputError, FAILED),
+    (EmbeddedError, FAILED),
+    (AcuityError, 255),
 )
 
 
-def guarded(program: str, command: Callable[[], int]) -> int:
+def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> int:
     """Run a command; say what went wrong in one line, without a traceback."""
     # numpy's linear algebra would start a thread for every core, spinning beside ours; nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -49,7 +66,7 @@ def guarded(program: str, command: Callable[[], int]) -> int:
         return code
     except UsageError as error:
         _say(f"{program}: {one_line(str(error))}", f"Try '{error.program or program} --help'.")
-        return FAILED
+        return _code(error, codes)
     except BrokenPipeError:
         _silence(sys.stdout)
         return PIPE_CLOSED
@@ -58,17 +75,21 @@ def guarded(program: str, command: Callable[[], int]) -> int:
             _silence(sys.stdout)
             return PIPE_CLOSED
         _say(f"{program}: {one_line(as_options(str(error)))}")
-        return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
+        return _code(error, codes)
     except OSError as error:
         _silence(sys.stdout)
         _say(f"{program}: {one_line(describe(error))}")
-        return FAILED
-    except MemoryError:
+        return _code(error, codes)
+    except MemoryError as error:
         _say(f"{program}: not enough memory: use fewer threads or smaller pictures")
-        return FAILED
+        return _code(error, codes)
     except KeyboardInterrupt:
         _say(f"{program}: interrupted")
         return INTERRUPTED
+
+
+def _code(error: BaseException, codes: Codes) -> int:
+    return next((code for kind, code in codes if isinstance(error, kind)), FAILED)
 
 
 def _finished(command: Callable[[], int]) -> int:
@@ -109,7 +130,9 @@ def _fill_closed_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so this one
+            # Takes the lowest free number, so this one. What can't be read is refused when somebody writes to
+            # it: a report that nobody gets is no success. Of stdin there is nothing to read.
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 

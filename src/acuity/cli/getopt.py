@@ -8,10 +8,16 @@ the usage page, the documentation test and the parser all read this table.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from acuity.text import shortened
+
+_LARGEST: Final = (1 << 32) - 1
+BARE: Final = "\0"  # in place of a value that was left out; nobody can write this
+_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?")
 
 
 class UsageError(Exception):
@@ -30,6 +36,7 @@ class Flag:
     value: str = ""  # what to call its value in the usage page; empty: a switch
     parse: Callable[[str], Any] = str  # raises ValueError("should be …")
     section: str = ""
+    bare: Any = None  # what it means without its value; None: it needs one
 
     @property
     def spelling(self) -> str:
@@ -38,7 +45,7 @@ class Flag:
 
 def parse_flags(flags: Sequence[Flag], argv: Sequence[str]) -> Iterator[tuple[Flag, Any]]:
     """Each option as it comes, with its parsed value (True for a switch)."""
-    words = iter(argv)
+    words = iter(join_optional([f"--{flag.long}" for flag in flags if flag.bare is not None], argv))
     for word in words:
         if word == "--":
             for rest in words:
@@ -48,7 +55,7 @@ def parse_flags(flags: Sequence[Flag], argv: Sequence[str]) -> Iterator[tuple[Fl
             flag = _find_long(flags, name)
             if not flag.value:
                 if equals:
-                    raise UsageError(f"option {flag.spelling} takes no value, but got '{value}'")
+                    raise UsageError(f"option {flag.spelling} takes no value, but got '{shortened(value)}'")
                 yield flag, True
             else:
                 yield flag, _value(flag, value if equals else _next(flag, words))
@@ -79,8 +86,12 @@ def _find_long(flags: Sequence[Flag], name: str) -> Flag:
         return starts[0]
     if starts:
         raise UsageError(f"option '--{name}' could mean {' or '.join('--' + f.long for f in starts)}")
+    import difflib  # only for this message
+
     near = difflib.get_close_matches(wanted, [f.long for f in flags], n=1)
-    raise UsageError(f"unknown option '--{name}'" + (f"; did you mean '--{near[0]}'?" if near else ""))
+    raise UsageError(
+        f"unknown option '--{shortened(name)}'" + (f"; did you mean '--{near[0]}'?" if near else "")
+    )
 
 
 def _next(flag: Flag, words: Iterator[str]) -> str:
@@ -89,28 +100,61 @@ def _next(flag: Flag, words: Iterator[str]) -> str:
     raise UsageError(f"option {flag.spelling} needs a value ({flag.value})")
 
 
+def join_optional(options: Collection[str], argv: Sequence[str]) -> list[str]:
+    """A command line in which options whose value may be left out have one, written behind a '='.
+
+    A number that follows is the value; anything else may be a file's name, so the value is BARE then.
+    """
+    known = {option.replace("_", "-") for option in options}
+    joined: list[str] = []
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            return [*joined, word, *words]
+        if word.replace("_", "-") in known:
+            word += f"={words.pop(0) if words and _NUMBER.fullmatch(words[0]) else BARE}"
+        joined.append(word)
+    return joined
+
+
 def _value(flag: Flag, text: str) -> Any:
+    if text == BARE:
+        return flag.bare
     try:
         return flag.parse(text)
     except ValueError as why:
-        raise UsageError(f"'{text}' is no value for option {flag.spelling}: it {why}") from None
+        raise UsageError(f"'{shortened(text)}' is no value for option {flag.spelling}: it {why}") from None
 
 
 def _unexpected(word: str) -> str:
-    return f"unexpected argument '{word}': name the videos with -r REFERENCE and -d DISTORTED"
+    return f"unexpected argument '{shortened(word)}': name the videos with -r REFERENCE and -d DISTORTED"
 
 
 def unsigned(text: str) -> int:
-    """A whole number as C's strtoul reads it: decimal, 0x hexadecimal or 0 octal."""
+    """A whole number that fits into 32 bits: decimal, 0x hexadecimal or 0 octal."""
+    number = _whole(text)
+    if not 0 <= number <= _LARGEST:
+        raise ValueError(f"should be a whole number from 0 to {_LARGEST}")
+    return number
+
+
+def wrapped(text: str) -> int:
+    """A whole number as C's strtoul and a cast to 32 bits make it: -1 has every bit set."""
+    number = _whole(text)
+    return number & _LARGEST if abs(number) < 1 << 64 else _LARGEST
+
+
+def _whole(text: str) -> int:
     digits = text.strip().lower()
-    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") and len(digits) > 1 else 10
+    unsigned_digits = digits.lstrip("+-")
+    base = 16 if unsigned_digits.startswith("0x") else 8 if unsigned_digits[:1] == "0" else 10
     try:
-        number = int(digits, base)
+        if "_" in digits:
+            raise ValueError
+        return int(digits, base)
     except ValueError:
         raise ValueError("should be a whole number") from None
-    if not 0 <= number < 1 << 32 or "_" in digits:
-        raise ValueError("should be a whole number from 0 to 4294967295")
-    return number
 
 
 def one_of(*choices: str) -> Callable[[str], str]:

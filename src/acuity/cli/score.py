@@ -29,6 +29,8 @@ from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
 from acuity.score_report import AnyModel, ScoreReport
+from acuity.scoring import NOT_A_NUMBER, STEERED
+from acuity.text import one_line
 from acuity.video.pairing import Pairing
 
 __all__ = ["configure", "run", "score_and_report"]
@@ -45,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach)
         if arguments.output is not None:
             _write(report, arguments.output, format, arguments.precision)
+        if arguments.quiet and not arguments.json:
+            _say_essentials(report)
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
     return 0
@@ -87,6 +91,13 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         columns = [headline.key for headline in report.headlines] or [m.name for m in report.models]
         return [f"{report.pool(name):.6f}" for name in columns]
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
+
+
+def _say_essentials(report: ScoreReport) -> None:
+    """A bare number can't say that it isn't what it looks like."""
+    for note in report.notes:
+        if note.code in (STEERED, NOT_A_NUMBER):
+            print(f"acuity: {note.level}: {one_line(note.text)}", file=sys.stderr)
 
 
 def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:

@@ -10,6 +10,7 @@ from acuity.errors import OutputError
 
 if TYPE_CHECKING:
     from acuity.cli.progress import Progress
+    from acuity.measure import Measurement
     from acuity.score_report import ScoreReport
     from acuity.scoring import AttachCallback, Request, StartCallback
 
@@ -25,13 +26,20 @@ def score_with(
 
     if progress is None:
         return run_request(request, started=started, attach=attach)
+    shown = progress
+
+    def attach_and_show(measurement: Measurement, total: int | None) -> None:
+        assert attach is not None
+        measurement.gate.on_wait(shown.paused)
+        attach(measurement, total)
+
     try:
         return run_request(
             request,
             progress=progress.frame,
             running_mean=progress.wants_mean,
             started=started,
-            attach=attach,
+            attach=attach_and_show if attach is not None else None,
         )
     finally:
         progress.done()

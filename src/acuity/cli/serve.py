@@ -92,7 +92,8 @@ GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     },
     "who may come in": {
         "--token-file": {
-            "help": "a file with the token that HTTP clients have to send (or set VMAF_MCP_TOKEN)",
+            "help": "a file with the token that HTTP clients have to send, or with a line NAME TOKEN for "
+            "each of them (or set VMAF_MCP_TOKEN)",
             "metavar": "FILE",
         },
         "--allow-host": {
@@ -170,9 +171,9 @@ def options(arguments: argparse.Namespace) -> ServeOptions:
     """What is asked for; refuses what can be refused before anything is started."""
     from acuity.mcp.serve import ServeOptions
     from acuity.mcp.transports.endpoints import Access
-    from acuity.mcp.transports.security import read_token
+    from acuity.mcp.transports.tokens import read_tokens
 
-    access = Access(read_token(arguments.token_file), frozenset(arguments.allow_host))
+    access = Access(read_tokens(arguments.token_file), frozenset(arguments.allow_host))
     for address in (arguments.http, arguments.sse, arguments.metrics):
         if address is not None:
             access.at(address)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from typing import Final, TextIO
 
@@ -17,7 +16,11 @@ class Style:
         self.terminal = stream.isatty()
         self.colour = self.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self.unicode = "utf" in (getattr(stream, "encoding", None) or "").lower()
-        self.columns = shutil.get_terminal_size((80, 24)).columns if self.terminal else 80
+        self.columns = 80
+        if self.terminal:
+            import shutil  # with every compressed format's module behind it
+
+            self.columns = shutil.get_terminal_size((80, 24)).columns
 
     def __call__(self, name: str, text: str) -> str:
         return f"\033[{_CODES[name]}m{text}\033[0m" if self.colour else text

@@ -35,7 +35,7 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
     rows = []
     for model in report.models:
         name = "VMAF" if model.name == "vmaf" else model.name
-        depth = f"{model.label}, scored at {report.bitdepth} bit"
+        depth = f"{report.label_of(model)}, scored at {report.bitdepth} bit"
         rows.append((name, f"{results.pool(model.name):.2f}", depth))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
     lines = [
@@ -100,6 +100,8 @@ def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[st
 
 def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tuple[str, ...]:
     metric, key = headline.metric, headline.key
+    if key in report.results.undefined:
+        return (metric.name, *[""] * (5 + len(pools)), "not a number, see below")
     if not len(report.results.values(key)):
         return (metric.name, *[""] * (5 + len(pools)), "no frame has a figure")
 

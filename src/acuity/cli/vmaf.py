@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
-from acuity.cli.exits import guarded
+from acuity.cli.exits import LIBVMAF_CODES, guarded
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
+    from acuity.cli.vmaf_specs import Specs
     from acuity.score_report import ScoreReport
     from acuity.scoring import AttachCallback, Request
     from acuity.video.notes import Note
 
 
+LIBVMAF_VERSION: Final = "3.2.0"  # the one whose options, figures and reports these are
+# Codes of the notes that are said with -q too: libvmaf says the first of them, and has no others.
+_NEVER_QUIET: Final = ("frame-count", "steered", "not-a-number")  # names, so that --version loads no numpy
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The `vmaf` command."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return guarded("vmaf", lambda: _run(arguments))
+    return guarded("vmaf", lambda: _run(arguments), LIBVMAF_CODES)
 
 
 def _run(argv: list[str]) -> int:
@@ -30,7 +36,7 @@ def _run(argv: list[str]) -> int:
 def _version(_: Settings) -> int:
     from acuity import __version__
 
-    print(f"vmaf (acuity) {__version__}")
+    print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # where libvmaf has it, and first
     return 0
 
 
@@ -54,31 +60,41 @@ def _score(settings: Settings) -> int:
 
 
 def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
+    from acuity import __version__
     from acuity.cli.progress import Meter
     from acuity.cli.scoring import check_target, score_with
+    from acuity.cli.vmaf_specs import read_specs
     from acuity.report import write_report
+    from acuity.text import one_line
 
-    request = _request(settings)
+    specs = read_specs(settings.models, settings.features)
+    if specs.warning is not None:
+        print(f"vmaf: warning: {one_line(specs.warning)}", file=sys.stderr)
+    request = _request(settings, specs)
     if settings.output is not None:
         check_target(settings.output, (settings.reference, settings.distorted))
     meter = sys.stderr.isatty() and not settings.quiet
     report = score_with(Meter(sys.stderr) if meter else None, request, attach=attach)
-    if not settings.quiet:
-        _say_notes(report.notes)
+    _say_notes([note for note in report.notes if not settings.quiet or note.code in _NEVER_QUIET])
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):
             print(line, file=sys.stderr)
     if settings.output is not None:
-        marks = report.marks()  # libvmaf's layout, unless somebody steered
-        extra = {"acuity": marks} if marks else None
-        write_report(report.results, settings.output, settings.format, settings.precision, extra=extra)
+        write_report(
+            report.results,
+            settings.output,
+            settings.format,
+            settings.precision,
+            extra={"acuity": {"version": __version__, **report.marks()}},
+            version=LIBVMAF_VERSION,
+        )
     return 0
 
 
 _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends": _list_backends}
 
 
-def _request(settings: Settings) -> Request:
+def _request(settings: Settings, specs: Specs) -> Request:
     from acuity.cli.cpumask import allowed
     from acuity.devices import BACKENDS, usable_instruction_sets
     from acuity.scoring import Request
@@ -92,8 +108,8 @@ def _request(settings: Settings) -> Request:
     return Request(
         settings.reference,
         settings.distorted,
-        models=settings.models,
-        features=settings.features,
+        models=specs.models,
+        features=specs.features,
         predict=not settings.no_prediction,
         geometry=RawGeometry(settings.width, settings.height, settings.pixel_format, settings.bitdepth),
         opening=OpenOptions(allow_damaged=settings.allow_damaged),
@@ -104,6 +120,7 @@ def _request(settings: Settings) -> Request:
             frame_count=settings.frame_cnt or 0,
         ),
         threads=settings.threads,
+        sequential_first=settings.sequential_first,
         subsample=settings.subsample,
         instruction_set=allowed(usable_instruction_sets(), settings.cpumask) if settings.cpumask else None,
         backend=settings.backend,
@@ -119,11 +136,11 @@ def _say_notes(notes: Sequence[Note]) -> None:
 
 def score_lines(report: ScoreReport) -> list[str]:
     """`vmaf_v0.6.1: 76.667831` for each model, then a line with the interval for each collection."""
-    lines = [f"{model.label}: {report.pool(model.name):.6f}" for model in report.models]
+    lines = [f"{report.label_of(model)}: {report.pool(model.name):.6f}" for model in report.models]
     for model in report.models:
         if found := report.interval(model.name):
             lines.append(
-                f"{model.label}: {found['bagging']:.6f}, "
+                f"{report.label_of(model)}: {found['bagging']:.6f}, "
                 f"ci.p95: [{found['ci_p95_lo']:.6f}, {found['ci_p95_hi']:.6f}], stddev: {found['stddev']:.6f}"
             )
     return lines

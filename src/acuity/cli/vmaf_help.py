@@ -21,7 +21,8 @@ Takes libvmaf's options and writes libvmaf's reports, with the digits of libvmaf
 _OUTRO = """\
 Words in option names may be joined with dashes or underscores, and names may be shortened.
 'acuity models' and 'acuity features' list what -m and --feature take; 'acuity score' is the
-friendlier command. Exit codes: 0 done, 1 error, 100 the backend can't start, 101 no frames.
+friendlier command. Exit codes: 0 done, 1 bad option, 255 bad input, 234 pictures that an extractor
+can't take, 100 the backend can't start, 101 no frames.
 """
 
 _INDENT = 30
@@ -39,7 +40,7 @@ def help_page() -> str:
 
 def _entry(flag: Flag) -> list[str]:
     names = f"  -{flag.short}, --{flag.long}" if flag.short else f"      --{flag.long}"
-    head = f"{names} {flag.value}".rstrip()
+    head = f"{names} {flag.value}".rstrip() if flag.bare is None else f"{names}[={flag.value}]"
     body = textwrap.wrap(flag.help, _WIDTH - _INDENT)
     if len(head) > _INDENT - 2:
         return [head, *(f"{'':{_INDENT}}{line}" for line in body)]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from acuity.cli import embedded
-from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned
-from acuity.cli.presets import find_preset
+from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
+from acuity.presets import PRESETS, Preset
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {
@@ -42,6 +42,7 @@ class Settings:
     format: str = "xml"
     precision: str = "legacy"
     threads: int | None = None  # None: all cores
+    sequential_first: bool = False  # the order of figures that libvmaf has with threads
     subsample: int = 1
     cpumask: int = 0
     gpumask: int = 0
@@ -93,7 +94,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("pixel_format", "400, 420, 422 or 444; for raw YUV", "p", "FORMAT",
          one_of("400", "420", "422", "444"), section=_VIDEO),
     Flag("bitdepth", "8, 10, 12, 14 or 16; for raw YUV", "b", "N", _bitdepth, section=_VIDEO),
-    Flag("frame_cnt", "stop after N frames (0: all)", "", "N", unsigned, section=_VIDEO),
+    Flag("frame_cnt", "stop after N frames (0: all)", "", "N", wrapped, section=_VIDEO),
     Flag("frame_skip_ref", "leave out the first N frames of the reference", "", "N", unsigned,
          section=_VIDEO),
     Flag("frame_skip_dist", "leave out the first N frames of the distorted", "", "N", unsigned,
@@ -122,10 +123,10 @@ FLAGS: Final[tuple[Flag, ...]] = (
          one_of("auto", *BACKENDS), section=_WORK),
     *(Flag(f"no_{name}", f"leave {name} out of 'auto'", section=_WORK) for name in BACKENDS[1:]),
     Flag("cpumask", "forbid instruction sets; the scores are the same. x86: 1 SSE2, 2 SSSE3, 4 SSE4.1, "
-         "8 AVX2, 16 AVX-512; ARM: 1 NEON", "c", "BITS", unsigned, section=_WORK),
-    Flag("gpumask", "anything but 0 keeps 'auto' off GPUs", "", "BITS", unsigned, section=_WORK),
-    *(Flag(name, text, "", value, embedded.port if value == "PORT" else str, section=_WORK)
-      for name, value, text in embedded.OPTIONS),
+         "8 AVX2, 16 AVX-512; ARM: 1 NEON; -1: all of them", "c", "BITS", wrapped, section=_WORK),
+    Flag("gpumask", "anything but 0 keeps 'auto' off GPUs", "", "BITS", wrapped, section=_WORK),
+    *(Flag(option.name, option.help, "", option.value, option.parse, _WORK, option.bare)
+      for option in embedded.OPTIONS),
     Flag("quiet", "no frame meter; with -o, no score on stderr either", "q", section=_WORK),
     Flag("list_backends", "print the backends as JSON and stop", section=_MORE),
     Flag("version", "print the version and stop", "v", section=_MORE),
@@ -142,12 +143,22 @@ def _set(attribute: str, constant: object = None) -> _Setter:
 
 def _preset(family: str) -> _Setter:
     def add(settings: Settings, version: str) -> None:
-        preset = find_preset(family, version)
+        preset = _find_preset(family, version)
         settings.common_bitdepth |= preset.common_bitdepth
         settings.models += preset.models
         settings.features += preset.features
 
     return add
+
+
+def _find_preset(family: str, version: str) -> Preset:
+    """The preset, or a sentence saying which versions there are."""
+    versions = PRESETS[family]
+    if family == "aom_ctc" and version == "proposed":
+        raise UsageError(f"--aom_ctc proposed is deprecated: use one of {', '.join(versions)}")
+    if version not in versions:
+        raise UsageError(f"'{version}' is no version of --{family}: use one of {', '.join(versions)}")
+    return versions[version]
 
 
 def _pair(option: str) -> _Setter:
@@ -158,6 +169,11 @@ def _embed(attribute: str) -> _Setter:
     return lambda s, v: setattr(s.embedded, attribute, v)
 
 
+def _threads(settings: Settings, count: int) -> None:
+    settings.threads = count or None
+    settings.sequential_first = count > 0
+
+
 def _exclude(name: str) -> _Setter:
     return lambda s, v: s.excluded.add(name)
 
@@ -166,14 +182,14 @@ def _exclude(name: str) -> _Setter:
 _SETTERS: Final[dict[str, _Setter]] = {
     "model": lambda s, v: s.models.append(v),
     "feature": lambda s, v: s.features.append(v),
-    "threads": lambda s, v: setattr(s, "threads", v or None),
+    "threads": _threads,
     "subsample": lambda s, v: setattr(s, "subsample", v or 1),
     "frame_cnt": lambda s, v: setattr(s, "frame_cnt", v or None),
     **{name: _set("format", name) for name in ("xml", "json", "csv", "sub")},
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
     **{name: _pair(name) for name in PAIRING},
-    **{name: _embed(name.removeprefix("enable_mcp_")) for name, _, _ in embedded.OPTIONS},
+    **{option.name: _embed(option.field) for option in embedded.OPTIONS},
     "aom_ctc": _preset("aom_ctc"),
     "nflx_ctc": _preset("nflx_ctc"),
 }

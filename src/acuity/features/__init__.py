@@ -29,6 +29,7 @@ from acuity.features.ssim import Ssim
 from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
 from acuity.features.xpsnr import Xpsnr
+from acuity.text import shortened
 
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
@@ -60,13 +61,19 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
 _PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
 
 
+# Names that reports have for figures where options add nothing, and for the columns beside them.
+RESERVED_NAMES: Final = frozenset(
+    ("Frame", "frameNum", *_PROVIDERS, *(feature.alias for _, feature in _PROVIDERS.values()))
+)
+
+
 def get_extractor(name: str) -> type[Extractor]:
     """The extractor of that name; FeatureError if there is none."""
     try:
         return EXTRACTORS[name]
     except KeyError:
         raise FeatureError(
-            f"unknown feature extractor '{name}': use one of {', '.join(EXTRACTORS)}"
+            f"unknown feature extractor '{shortened(name)}': use one of {', '.join(EXTRACTORS)}"
         ) from None
 
 
@@ -98,6 +105,7 @@ def _provider(long_name: str) -> tuple[type[Extractor], Feature]:
 
 __all__ = [
     "EXTRACTORS",
+    "RESERVED_NAMES",
     "Extractor",
     "Feature",
     "Frame",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from acuity.errors import FeatureError
+from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.heatmaps import HeatmapFolder
-from acuity.features.options import Option
+from acuity.features.options import Option, OptionValue, name_suffix
 from acuity.features.visible_steps import EOTFS, visible_steps
 
 _SMALLEST: Final = 216
 _LARGEST_WINDOW: Final = 65
+_USUAL_EOTF: Final = "bt1886"
+_WORD: Final = re.compile(r"[\w.+-]+", re.ASCII)  # what may be part of a column's name
 _ANTI_DITHER_BELOW: Final = 10  # bits
 _BANDING: Final = Feature("Cambi_feature_cambi_score", "cambi")
 # Their names are the same whatever the options are.
@@ -93,12 +96,14 @@ class Cambi(Extractor):
             widens=True,
             help="also judge the reference, and by how much the distorted picture is worse",
         ),
-        Option("eotf", "", "text", "bt1886", choices=tuple(EOTFS), help="transfer function of the display"),
+        Option(
+            "eotf", "", "text", _USUAL_EOTF, choices=tuple(EOTFS), help="transfer function of the display"
+        ),
         Option(
             "cambi_eotf",
             "ceot",
             "text",
-            "bt1886",
+            _USUAL_EOTF,
             choices=tuple(EOTFS),
             help="the same; it counts where both are given",
         ),
@@ -115,6 +120,19 @@ class Cambi(Extractor):
     features = (_BANDING, _SOURCE, _FULL_REFERENCE)
     min_size = 1  # of either side alone; see check_size
     min_size_reason = "it needs a sample"
+
+    def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
+        options = dict(given or {})
+        passed_over = options.get("eotf")
+        # As in libvmaf: where the newer name says something the older isn't looked at; columns name both.
+        unread = isinstance(passed_over, str) and _WORD.fullmatch(passed_over) is not None
+        if unread and options.get("cambi_eotf", _USUAL_EOTF) != _USUAL_EOTF:
+            del options["eotf"]
+            super().__init__(options)
+            self.settings["eotf"] = str(passed_over)
+            self.suffix = name_suffix(self.options, self.settings)
+        else:
+            super().__init__(options)
 
     def key(self, feature: Feature) -> str:
         return super().key(feature) if feature is _BANDING else feature.alias
@@ -141,8 +159,7 @@ class Cambi(Extractor):
     @property
     def eotf(self) -> str:
         """Here the newer name comes first."""
-        newer = next(option for option in self.options if option.name == "cambi_eotf")
-        return self.text("cambi_eotf" if self.settings["cambi_eotf"] != newer.default else "eotf")
+        return self.text("cambi_eotf" if self.settings["cambi_eotf"] != _USUAL_EOTF else "eotf")
 
     @property
     def sharing(self) -> Hashable:
@@ -157,19 +174,19 @@ class Cambi(Extractor):
         encoded, source = self.encoded_size(geometry), self.source_size(geometry)
         for what, (width, height) in (("pictures", encoded), ("sources", source)):
             if max(width, height) < _SMALLEST:
-                raise FeatureError(
+                raise UnfitPictureError(
                     f"{self.name} needs {what} with at least {_SMALLEST} samples on one side, because its "
                     f"window shrinks with them, and these are {width}x{height}"
                 )
         if (source[0] - encoded[0]) * (source[1] - encoded[1]) < 0:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} can't compare a source of {source[0]}x{source[1]} with an encode of "
                 f"{encoded[0]}x{encoded[1]}: neither is larger on both sides, so check src_width, "
                 "src_height, enc_width and enc_height"
             )
         for size in (encoded, source):
             if self.window(size, geometry) > _LARGEST_WINDOW:
-                raise FeatureError(self._too_large_a_window(size, geometry))
+                raise UnfitPictureError(self._too_large_a_window(size, geometry))
 
     def _too_large_a_window(self, size: tuple[int, int], geometry: Geometry) -> str:
         fitting = next(

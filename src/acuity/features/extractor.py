@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import FeatureError
+from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
 
 if TYPE_CHECKING:
@@ -109,6 +109,9 @@ class Extractor(ABC):
     min_size: ClassVar[int]  # smallest width and height
     min_size_reason: ClassVar[str]
     needs_chroma: ClassVar[bool] = False  # has no answer for luma alone
+    sequential: ClassVar[bool] = (
+        False  # computed on one thread in libvmaf, which matters to the order of reports
+    )
 
     def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
         self.settings = parse_options(self.name, self.options, given or {})
@@ -199,12 +202,12 @@ class Extractor(ABC):
     def check_size(self, geometry: Geometry) -> None:
         """Refuse pictures this extractor's arithmetic has no answer for."""
         if self.needs_chroma and geometry.chroma is None:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} needs chroma, and these pictures are luma alone (4:0:0): leave it out or give "
                 "4:2:0, 4:2:2 or 4:4:4 video"
             )
         if min(geometry.width, geometry.height) < self.min_size:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} needs pictures of at least {self.min_size}x{self.min_size} samples, because "
                 f"{self.min_size_reason}, and these are {geometry.width}x{geometry.height}"
             )

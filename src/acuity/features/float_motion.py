@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Final, Self
 
-from acuity.errors import FeatureError
+from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.motion_figures import BLEND, FORCE_ZERO, FPS_WEIGHT, MAX_VALUE, MotionExtractor
 from acuity.features.options import Option
@@ -15,6 +15,7 @@ _BLURS: Final = (1, 3)  # sizes that are taken at their word; every other one is
 
 class FloatMotion(MotionExtractor):
     name = "float_motion"
+    sequential = True
     summary = "motion between reference frames, single precision"
     options = (
         Option("debug", "", "bool", True, named=False, widens=True, help="also give motion"),
@@ -56,13 +57,13 @@ class FloatMotion(MotionExtractor):
         if not self.flag("motion_add_uv"):
             return
         if geometry.chroma is None:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} with motion_add_uv needs chroma, and these pictures are luma alone (4:0:0): "
                 "leave the option out or give 4:2:0, 4:2:2 or 4:4:4 video"
             )
         if min(geometry.chroma) < self.min_size:
             width, height = geometry.chroma
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} with motion_add_uv needs chroma planes of at least "
                 f"{self.min_size}x{self.min_size} samples, because {self.min_size_reason}, and these are "
                 f"{width}x{height}"

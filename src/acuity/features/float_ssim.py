@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from acuity.errors import FeatureError
+from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Feature, Geometry
 from acuity.features.options import Option
 from acuity.features.similarity import OPTIONS, Kernel, Similarity
@@ -49,7 +49,7 @@ class FloatSsim(Similarity):
         shrunk = [side // factor + side % 2 for side in (geometry.width, geometry.height)]
         if min(shrunk) < _WINDOW:
             least = _WINDOW * factor
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"float_ssim with scale={factor} needs pictures of at least {least}x{least} samples, because "
                 f"its window has {_WINDOW}x{_WINDOW} of those that are left, and these are "
                 f"{geometry.width}x{geometry.height}: choose a smaller scale"

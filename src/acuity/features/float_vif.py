@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, Self
 
-from acuity.errors import FeatureError
+from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue, show
 from acuity.features.scales import DEBUG, SCALES, debug_features
@@ -86,7 +86,7 @@ class FloatVif(Extractor):
         smallest = self._smallest()
         width, height = (int(side * scale + 0.5) for side in (geometry.width, geometry.height))
         if min(width, height) < smallest:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"{self.name} with vif_kernelscale={show(self.settings['vif_kernelscale'])} needs pictures "
                 f"of at least {smallest}x{smallest} samples, because its windows reflect at the edges of "
                 f"every scale, and these, made {show(scale)} times as large by vif_prescale, are "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from acuity.errors import FeatureError
+from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int
 Setting = float | bool | int | str
@@ -117,7 +118,7 @@ def parse_options(
         try:
             settings[name] = table[name].parse(value)
         except ValueError as error:
-            raise FeatureError(f"{extractor}: {name} cannot be {value!r}: it must be {error}") from None
+            raise FeatureError(f"{extractor}: {name} cannot be {quoted(value)}: it must be {error}") from None
     return settings
 
 
@@ -131,9 +132,11 @@ def _unknown_option(extractor: str, name: str, known: list[str]) -> str:
     has = f"it has {', '.join(known)}" if known else "it takes none"
     if owners:
         verb = "has" if len(owners) == 1 else "have"
-        return f"{extractor} has no option '{name}', which {' and '.join(owners)} {verb}: {has}"
+        return f"{extractor} has no option '{shortened(name)}', which {' and '.join(owners)} {verb}: {has}"
     close = difflib.get_close_matches(name, known, n=1)
-    return f"{extractor} has no option '{name}': {f'did you mean {close[0]}? ' if close else ''}{has}"
+    return (
+        f"{extractor} has no option '{shortened(name)}': {f'did you mean {close[0]}? ' if close else ''}{has}"
+    )
 
 
 def name_suffix(options: Iterable[Option], settings: Mapping[str, Setting]) -> str:
@@ -148,11 +151,11 @@ def parse_feature(text: str) -> tuple[str, dict[str, str]]:
     options: dict[str, str] = {}
     if separator and not rest:
         raise FeatureError(
-            f"feature '{text}' ends after '=': write it as extractor=option=value:option=value"
+            f"feature '{shortened(text)}' ends after '=': write it as extractor=option=value:option=value"
         )
     for part in rest.split(":") if rest else ():
         key, equals, value = part.partition("=")
         if not key or not equals or not value:
-            raise FeatureError(f"feature '{text}': '{part}' is no option=value")
+            raise FeatureError(f"feature '{shortened(text)}': '{shortened(part)}' is no option=value")
         options[key] = value
     return name, options

@@ -18,6 +18,7 @@ _LEAST_MSE: Final = 1e-16  # stands for no error at all
 
 class Psnr(Extractor):
     name = "psnr"
+    sequential = True
     summary = "peak signal to noise ratio, luma and chroma"
     options = (
         Option("enable_chroma", "", "bool", True, named=False, widens=True, help="also of the chroma planes"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, Self
 
-from acuity.errors import FeatureError
+from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
 _PLANES: Final = ("y", "cb", "cr")
@@ -29,12 +29,12 @@ class PsnrHvs(Extractor):
         super().check_size(geometry)
         if geometry.chroma is not None and min(geometry.chroma) < self.min_size:
             columns, rows = geometry.chroma
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"psnr_hvs needs chroma planes of at least 8x8 samples, because {self.min_size_reason}, and "
                 f"these are {columns}x{rows}"
             )
         if geometry.depth > _MOST_BITS:
-            raise FeatureError(
+            raise UnfitPictureError(
                 f"psnr_hvs takes up to {_MOST_BITS} bits a sample, and these pictures have {geometry.depth}: "
                 "leave it out or convert them"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import FeatureError
+from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor
 from acuity.features.options import Option, OptionValue
 
@@ -74,9 +74,9 @@ class SpeedExtractor(Extractor):
             smallest += 1
         return smallest
 
-    def too_small(self, what: str, needed: tuple[int, int], given: tuple[int, int]) -> FeatureError:
+    def too_small(self, what: str, needed: tuple[int, int], given: tuple[int, int]) -> UnfitPictureError:
         factor = f" with speed_prescale={self.number('speed_prescale'):g}" if self.rescales else ""
-        return FeatureError(
+        return UnfitPictureError(
             f"{self.name} needs {what} of at least {needed[0]}x{needed[1]} samples{factor}, because "
             f"{self.min_size_reason}, and these are {given[0]}x{given[1]}"
         )

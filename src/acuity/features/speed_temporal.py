@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 class SpeedTemporal(SpeedExtractor):
     name = "speed_temporal"
+    sequential = True
     summary = "difference in entropy of what changes from frame to frame"
     options = (
         *OPTIONS,

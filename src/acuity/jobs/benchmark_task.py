@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 from acuity.devices import describe_engine, list_backends
-from acuity.errors import AcuityError
+from acuity.errors import AcuityError, OutputError
 from acuity.jobs import bench_rows
 from acuity.jobs.bench_meter import Meter
 from acuity.jobs.bench_rows import Row
@@ -16,6 +18,8 @@ from acuity.jobs.bench_table import to_text
 from acuity.jobs.engines import Engine, ExternalEngine, OwnEngine, Run
 from acuity.jobs.fixtures import Clip
 from acuity.jobs.spec import Progress
+from acuity.report.plain import plain
+from acuity.report.write import write_document
 
 _BASELINE: Final = "cpu"
 
@@ -41,7 +45,10 @@ class _Fixture:
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
-    """Measure all `fixtures`; `external` may have the path of a vmaf binary and its backends' options."""
+    """Measure all `fixtures`; `external` may have the path of a vmaf binary and its backends' options.
+
+    Where `output` names a folder, every row that was measured is written there as a file, too.
+    """
     candidates = [*_own(), *_external(payload.get("external"))]
     fixtures = payload["fixtures"]
     total = sum(_Fixture.from_dict(f).work(candidate) for f in fixtures for candidate in candidates)
@@ -50,13 +57,32 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     for given in fixtures:  # each made when its turn comes, and forgotten after it
         rows += _FixtureBench(_Fixture.from_dict(given), meter).rows(candidates)
     engine = describe_engine()
+    problems = [f"{row.label}: {row.verdict}: {row.reason}" for row in rows if row.reason]
+    problems += _write_rows(payload.get("output"), rows, engine)
     return {
         "exit_code": 1 if any(row.verdict == "FAIL" for row in rows) else 0,
         "stdout": to_text(rows, engine),
-        "stderr": "".join(f"{row.label}: {row.verdict}: {row.reason}\n" for row in rows if row.reason),
+        "stderr": "".join(f"{problem}\n" for problem in problems),
         "rows": [row.to_dict() for row in rows],
         "machine": engine,
     }
+
+
+def _write_rows(folder: str | None, rows: Sequence[Row], engine: dict[str, Any]) -> list[str]:
+    """A JSON file for each row; what went wrong. Figures that were measured are not lost with a file."""
+    if folder is None:
+        return []
+    if not os.path.isdir(folder):
+        return [f"VMAF_BENCH_OUTDIR is '{folder}', which is no folder: create it; no files were written"]
+    try:
+        for row in rows:
+            if row.verdict != "SKIP":
+                name = f"{row.fixture}_{row.engine}_{row.backend}.json"
+                document = plain({**row.to_dict(), "machine": engine})
+                write_document(os.path.join(folder, name), f"{json.dumps(document, indent=2)}\n")
+    except OutputError as error:
+        return [str(error)]
+    return []
 
 
 def _own() -> list[_Candidate]:

@@ -56,4 +56,10 @@ class Channel(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         self._ended = True
-        self._closed(self._reason)
+        closed = self._closed
+        self._receive = self._closed = _ignore  # or it and its owner would hold each other
+        closed(self._reason)
+
+
+def _ignore(_: object) -> None:
+    pass

@@ -63,4 +63,4 @@ def _reason(tail: str) -> str:
     """The last words that mean something, if there are any."""
     lines = [line.strip() for line in tail.split(_FAULT, 1)[0].splitlines()]
     words = next((line for line in reversed(lines) if line), "")
-    return f", saying '{one_line(words)[:_LONGEST_LINE]}'" if words else ""
+    return f", saying '{one_line(words[:_LONGEST_LINE])[:_LONGEST_LINE]}'" if words else ""

@@ -63,3 +63,8 @@ class Entry:
             self.position = position
             details = {"queue_position": position}
             self.tell(Progress(0.0, None, f"queued, {position - 1} ahead", details))
+
+
+def fresh(error: JobError) -> JobError:
+    """The same error without a traceback: one that is kept would hold the frames of the whole call."""
+    return type(error)(*error.args)

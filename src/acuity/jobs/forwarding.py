@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Final
 
 from acuity.jobs.spec import Progress, ProgressListener
@@ -43,6 +44,11 @@ class Forwarder:
             self._task.cancel()
 
     async def _forward(self) -> None:
+        # A task that ends with an error keeps its frame, and that one the listener with its whole request.
+        with suppress(asyncio.CancelledError):
+            await self._forward_all()
+
+    async def _forward_all(self) -> None:
         while True:
             progress, self._newest = self._newest, None
             if progress is not None:

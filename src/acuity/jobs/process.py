@@ -118,7 +118,8 @@ class Process:
         self._close_output()
         self.code = code
         self.gone.set()
-        self._on_exit()
+        on_exit, self._on_exit = self._on_exit, _nothing  # or it and its owner would hold each other
+        on_exit()
 
     def _read_output(self) -> None:
         if self._output < 0:
@@ -135,3 +136,7 @@ class Process:
             self._loop.remove_reader(self._output)
             os.close(self._output)
             self._output = -1
+
+
+def _nothing() -> None:
+    pass

@@ -26,8 +26,13 @@ _BOTH: Final = (
 )
 
 
+_LONGEST: Final = 8 << 10  # characters; a sentence may repeat megabytes of somebody's file
+
+
 def as_arguments(sentence: str, *, geometry: bool) -> str:
-    """The sentence with remedies that the caller of a tool can follow."""
+    """The sentence with remedies that the caller of a tool can follow; of a very long one both ends."""
+    if len(sentence) > _LONGEST:  # cut first: what follows takes its time for every character
+        sentence = f"{sentence[: _LONGEST * 3 // 4]}…{sentence[-_LONGEST // 4 :]}"
     for pattern, words in (*(_WITH_GEOMETRY if geometry else _WITHOUT_GEOMETRY), *_BOTH):
         sentence = pattern.sub(words, sentence)
     return sentence

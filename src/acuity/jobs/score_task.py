@@ -28,6 +28,7 @@ class ScorePayload:
     reference: str
     distorted: str
     model: str  # a spec as `vmaf --model` takes it, or 'auto'
+    more_models: list[str] = field(default_factory=list)  # scored beside it
     backend: str = "auto"
     width: int | None = None  # geometry of raw video; None where the videos say it themselves
     height: int | None = None
@@ -85,7 +86,7 @@ def _request(wanted: ScorePayload) -> Request:
     return Request(
         wanted.reference,
         wanted.distorted,
-        models=[wanted.model],
+        models=[wanted.model, *wanted.more_models],
         features=wanted.features,
         predict=wanted.predict,
         geometry=RawGeometry(wanted.width, wanted.height, wanted.pixfmt, wanted.bitdepth),
@@ -98,8 +99,7 @@ def _request(wanted: ScorePayload) -> Request:
 
 def _document(wanted: ScorePayload, found: ScoreReport) -> dict[str, Any]:
     from acuity.models.choose import AUTO
-    from acuity.models.fit import mismatch
-    from acuity.models.spec import parse_spec
+    from acuity.models.fit import first_mismatch
     from acuity.report import render_report
     from acuity.report.precision import parse_precision
 
@@ -112,11 +112,10 @@ def _document(wanted: ScorePayload, found: ScoreReport) -> dict[str, Any]:
         "backend_used": about["backend"],
         **wanted.echo,
     }
-    if wanted.model != AUTO and wanted.predict:
-        warning = mismatch(parse_spec(wanted.model), found.results.width, found.results.height)
-        if warning is not None:
-            document["mismatched_model_warning"] = warning
-    return document
+    chosen = found.choice.model if found.choice is not None else AUTO
+    models = [chosen if model == AUTO else model for model in (wanted.model, *wanted.more_models)]
+    warning = first_mismatch(models, found.results.width, found.results.height) if wanted.predict else None
+    return document if warning is None else {**document, "mismatched_model_warning": warning}
 
 
 def _printed(value: Any, precision: Precision) -> Any:

@@ -78,7 +78,7 @@ class _Sources:
         }
 
     async def _model_names(self, _: str, __: Mapping[str, str]) -> list[str]:
-        return [file.name for file in await self._models.files() if file.named]
+        return [file.name for file in await self._models.files() if file.unique]
 
     async def _model_strings(self, typed: str, settled: Mapping[str, str]) -> list[str]:
         """Models that can be used, those for the pictures' size first, in the spelling that was begun."""

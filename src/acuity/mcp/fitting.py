@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-MOST_BYTES: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
+_MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
 _AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, by its quotes
 _LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
 
@@ -24,7 +24,7 @@ OMITTED_SCHEMA: Final[dict[str, Any]] = {
 def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
     """The document as asked for; None: with its frames if they fit."""
     frames = document.get("frames")
-    if not frames or include_frames or (include_frames is None and message_bytes(frames) <= MOST_BYTES):
+    if not frames or include_frames or (include_frames is None and fits(len(frames), frames[0])):
         return document
     return without_frames(document, len(frames))
 
@@ -37,6 +37,6 @@ def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
     return {**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}}
 
 
-def message_bytes(frames: list[Any]) -> float:
-    """What the frames add to a message; they are all about as long as the first."""
-    return len(frames) * (len(json.dumps(frames[0])) * (1 + _AS_STRING) + _LAYOUT)
+def fits(count: int, first: Any) -> bool:
+    """Whether so many frames fit into a message; they are all about as long as the first."""
+    return count * (len(json.dumps(first)) * (1 + _AS_STRING) + _LAYOUT) <= _MOST

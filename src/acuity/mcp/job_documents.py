@@ -27,7 +27,6 @@ JOB_ID: Final = {
 _JOB: Final[dict[str, str | list[str]]] = {
     "job_id": "string",
     "status": "string",
-    "queue_position": ["integer", "null"],
     "progress": ["object", "null"],
     "error": ["string", "null"],
     "report": ["string", "null"],

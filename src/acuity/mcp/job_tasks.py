@@ -9,6 +9,7 @@ import mcp_types as types
 
 from acuity.jobs import spec
 from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.clients import may_see
 from acuity.mcp.job_documents import result_document
 from acuity.mcp.results import failure, ordered_answer
 from acuity.mcp.score_answers import score_answer
@@ -45,7 +46,7 @@ class JobTasks:
 
     async def get(self, task_id: str) -> Task | None:
         job = await self._jobs.get(task_id)
-        return await self._task(job) if job is not None else None
+        return await self._task(job) if job is not None and may_see(job.client) else None
 
     async def update(self, task_id: str, responses: Mapping[str, types.InputResponse]) -> None:
         """Jobs ask for nothing."""

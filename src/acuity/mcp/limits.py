@@ -1,15 +1,19 @@
-"""How many requests may be in flight: of one client, and of all. The SDK itself would start every one."""
+"""How many requests may be in flight: of one client, from one origin, and of all.
+
+The SDK itself would start every one. Requests that end only when their client leaves are counted apart: they
+take no place from those that are answered.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Final
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.clients import client_of
+from acuity.mcp.clients import client_of, origin_of
+from acuity.mcp.quota import Quota
 from acuity.mcp.settings import Settings
 
 # Of the band of error codes that a server may define itself.
@@ -24,16 +28,16 @@ class CallLimits(ServerMiddleware[Any]):
     """Counts requests while they run, and refuses those over the limits. Notifications always pass."""
 
     def __init__(self, settings: Settings) -> None:
-        self._each = settings.calls_each
-        self._all = settings.calls
-        self._by_client: Counter[str] = Counter()
-        self._waited_for = 0  # of those, the ones that end by themselves
+        # A client may open sessions at will, so an origin has a limit too: nobody takes every place.
+        self._clients = Quota(settings.calls, settings.calls_each)
+        self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
+        self._streams = Quota(settings.streams, settings.streams_each)
         self._ended = anyio.Event()
         self._stopping = False
 
     @property
     def in_flight(self) -> int:
-        return self._by_client.total()
+        return self._clients.taken + self._streams.taken
 
     def stop(self) -> None:
         """Take no more requests; those in flight go on."""
@@ -41,7 +45,7 @@ class CallLimits(ServerMiddleware[Any]):
 
     async def idle(self) -> None:
         """Wait until nothing is in flight but what never ends by itself."""
-        while self._waited_for:
+        while self._clients.taken:
             if self._ended.is_set():
                 self._ended = anyio.Event()
             await self._ended.wait()
@@ -49,31 +53,35 @@ class CallLimits(ServerMiddleware[Any]):
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None or ctx.method in _FREE:
             return await call_next(ctx)
-        client = client_of(ctx)
-        self._admit(client)
-        waited_for = ctx.method not in _ENDLESS
-        self._by_client[client] += 1
-        self._waited_for += waited_for
+        if self._stopping:
+            raise MCPError(STOPPING, "the server is stopping: connect again later")
+        client, origin = client_of(ctx), origin_of(ctx)
+        places: list[tuple[Quota, str, str]]
+        if ctx.method in _ENDLESS:
+            places = [(self._streams, origin, "subscriptions from this address or token")]
+        else:
+            places = [
+                (self._clients, client, "requests of this client"),
+                (self._origins, origin, "requests from this address or token"),
+            ]
+        for quota, holder, what in places:
+            _check(quota, holder, what)
+        for quota, holder, _ in places:
+            quota.take(holder)
         try:
             return await call_next(ctx)
         finally:
-            self._waited_for -= waited_for
-            self._leave(client)
+            for quota, holder, _ in places:
+                quota.give_back(holder)
+            self._ended.set()
 
-    def _admit(self, client: str) -> None:
-        if self._stopping:
-            raise MCPError(STOPPING, "the server is stopping: connect again later")
-        if self._by_client[client] >= self._each:
-            raise MCPError(
-                BUSY, f"{self._each} requests of this client are in flight, which is the most: wait for one"
-            )
-        if self.in_flight >= self._all:
-            raise MCPError(
-                BUSY, f"{self._all} requests are in flight, which is the most: try again when some have ended"
-            )
 
-    def _leave(self, client: str) -> None:
-        self._by_client[client] -= 1
-        if not self._by_client[client]:
-            del self._by_client[client]
-        self._ended.set()
+def _check(quota: Quota, holder: str, what: str) -> None:
+    full = quota.full(holder)
+    if full == "each":
+        raise MCPError(BUSY, f"{quota.each} {what} are in flight, which is the most: wait for one")
+    if full == "all":
+        kind = what.split()[0]
+        raise MCPError(
+            BUSY, f"{quota.places} {kind} are in flight, which is the most: try again when some have ended"
+        )

@@ -25,6 +25,7 @@ from acuity.mcp.product import product_catalog
 from acuity.mcp.serve import OnStop, ServeOptions, serve
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
+from acuity.mcp.tools import videos
 from acuity.mcp.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.transports.endpoints import Endpoint, Open, Page
 
@@ -46,8 +47,7 @@ class Product:
 
 def run(options: ServeOptions) -> int:
     """Serve until a signal or the end of stdin; raises AcuityError for what can't be started."""
-    secrets = [options.access.token] if options.access.token else []
-    configure_logging(options.log_level, options.log_format, secrets=secrets)
+    configure_logging(options.log_level, options.log_format, secrets=list(options.access.tokens))
     end_tracing = configure_tracing()
     try:
         asyncio.run(_serve(options))
@@ -59,7 +59,7 @@ def run(options: ServeOptions) -> int:
 @asynccontextmanager
 async def product(settings: Settings) -> AsyncIterator[Product]:
     """The server with its job service, for as long as the block lasts."""
-    paths = AllowedPaths.from_settings(settings)
+    paths = AllowedPaths.from_settings(settings, listed_by=videos.NAME)
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,

@@ -24,7 +24,7 @@ _requests: Final = logging.getLogger("acuity.mcp.requests")
 # Asked again and again while a job runs: such calls are logged only where something is wrong with them.
 _POLLED: Final = frozenset({"get_job", "list_jobs"})
 _SHOWN: Final = 16  # characters of a client's name: enough to tell clients apart, too few to pose as one
-_PROOFS: Final = ("session:", "token:")  # names made of what a client proves itself with
+_PROOFS: Final = ("session:", "sse:")  # names made of what opens a session
 
 
 class Observer(ServerMiddleware[Any]):
@@ -83,7 +83,7 @@ class Observer(ServerMiddleware[Any]):
 
 
 def shown(client: str) -> str:
-    """A client's name for logs. Session ids and tokens open doors, so only their beginning is shown."""
+    """A client's name for logs. Session ids open doors, so only their beginning is shown."""
     if client.startswith(_PROOFS) and len(client) > _SHOWN:
         return f"{client[:_SHOWN]}…"
     return client

@@ -23,7 +23,8 @@ from typing import Final
 from acuity.mcp.settings import Settings, SettingsError
 from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
 
-_IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", "model")
+_MODELS: Final = "model"
+_IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", _MODELS)
 _IN_A_CONTAINER: Final = "/workspace/python/test/resource"
 OUTPUTS: Final = "outputs"  # in the data folder
 
@@ -37,6 +38,7 @@ class Roots:
 
     readable: tuple[Path, ...]
     writable: tuple[Path, ...]
+    videos: tuple[Path, ...]  # where videos may be expected
 
 
 def roots_of(settings: Settings) -> Roots:
@@ -44,8 +46,18 @@ def roots_of(settings: Settings) -> Roots:
     data = resolve_root(settings.data, "the data folder (ACUITY_DATA)")
     added = [_added(entry) for entry in settings.allow if entry]
     outputs = data / OUTPUTS
-    readable = [*_defaults(), data, outputs, *_model_folders(), *added]
-    return Roots(tuple(dict.fromkeys(readable)), (outputs, *(root for root in added if root != data)))
+    defaults = [*_defaults()]
+    readable = [*defaults, data, outputs, *_model_folders(), *added]
+    return Roots(
+        readable=tuple(dict.fromkeys(readable)),
+        writable=(outputs, *(root for root in added if root != data)),
+        videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
+    )
+
+
+def checkout_models() -> tuple[Path, ...]:
+    """The folder of models that is allowed by default, where the folder the server was started in has it."""
+    return (resolve_root(Path(_MODELS), f"the folder '{_MODELS}'"),) if os.path.isdir(_MODELS) else ()
 
 
 def resolve_root(root: Path, label: str) -> Path:

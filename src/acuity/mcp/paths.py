@@ -72,44 +72,68 @@ class AllowedPaths:
     """Folders whose files may be read, and those among them where files may be created."""
 
     def __init__(
-        self, roots: Sequence[Path], *, writable: Sequence[Path] | None = None, resolved: bool = False
+        self,
+        roots: Sequence[Path],
+        *,
+        writable: Sequence[Path] | None = None,
+        resolved: bool = False,
+        videos: Sequence[Path] | None = None,
+        listed_by: str | None = None,
     ) -> None:
         """`writable` are roots too; None: all of them. Roots are resolved once, now.
 
         With `resolved` they are taken as they are, because another process has resolved them: a link that
-        took the place of one since then must not be followed.
+        took the place of one since then must not be followed. `videos` are the roots where videos may be
+        expected; None: all of them. `listed_by` is the tool that shows what is there, for sentences about
+        what is not.
         """
+        self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
+        self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
         chosen = roots if writable is None else writable
         named = {root: root if resolved else resolve_root(root, "a root") for root in (*roots, *chosen)}
         self.roots: Final = tuple(dict.fromkeys(named.values()))
+        self.video_roots: Final = self.roots if videos is None else tuple(videos)
         self._writable: Final = frozenset(named[root] for root in chosen)
         innermost = sorted(self.roots, key=lambda root: len(root.parts), reverse=True)
         self._prefixes: Final = tuple((f"{root}/", root) for root in innermost)
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> AllowedPaths:
+    def from_settings(cls, settings: Settings, *, listed_by: str | None = None) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
         found = roots_of(settings)
-        return cls(found.readable, writable=found.writable)
+        return cls(found.readable, writable=found.writable, videos=found.videos, listed_by=listed_by)
 
     def check(self, text: str) -> Path:
         """The resolved path of a plain file that may be read; raises PathError."""
         with self.open(text) as file:
             return file.path
 
-    def open(self, text: str) -> OpenedFile:
-        """The same, and the file itself: what is read from it is what was checked."""
+    def open(self, text: str, *, remedy: str | None = None) -> OpenedFile:
+        """The same, and the file itself: what is read from it is what was checked.
+
+        `remedy` ends the sentence about a file that isn't there.
+        """
         path = self._resolve(text)
         try:
             refuse_special(os.lstat(path).st_mode, f"path {shown(text)}")  # opening a device may do things
             fd = os.open(path, _READ)
         except OSError as error:
-            raise _cannot_open(text, path, error) from error
+            raise self._cannot_open(text, path, error, remedy) from error
         try:
             return OpenedFile(fd, self.check_opened(fd, text))
         except BaseException:
             os.close(fd)
             raise
+
+    def check_folder(self, text: str) -> Path:
+        """The resolved path of a folder that is a root or lies under one; raises PathError."""
+        inside = to_absolute(f"{text.rstrip('/')}/file")  # a text that names a folder is no file's
+        path = Path(os.path.realpath(os.path.dirname(inside)))
+        if path not in self.roots and self._root_of(path) is None:
+            raise _outside(text)
+        if not path.is_dir():
+            raise PathError(f"path {shown(text)} is no folder: name one")
+        return path
 
     def check_opened(self, fd: int, text: str) -> Path:
         """What an open descriptor really is: a plain file under a root, or PathError."""
@@ -136,7 +160,7 @@ class AllowedPaths:
         if not path.parent.is_dir():
             raise PathError(f"path {shown(text)} is in a folder that does not exist: create it first")
         for name in (to_absolute(text), path):  # a link that leads nowhere is there too
-            if _is_there(name, text):
+            if self._is_there(name, text):
                 raise PathError(f"path {shown(text)} exists already: give a new name")
         return path
 
@@ -146,7 +170,7 @@ class AllowedPaths:
         try:
             folder = os.open(path.parent, _FOLDER)
         except OSError as error:
-            raise _cannot_open(text, path, error) from error
+            raise self._cannot_open(text, path, error) from error
         try:
             if not self._is_parent(folder, path):
                 raise _outside(text)
@@ -156,9 +180,12 @@ class AllowedPaths:
         finally:
             os.close(folder)
 
-    def check_model(self, spec: str) -> str:
-        """A model string, its path checked and resolved; raises PathError or ModelError."""
-        return path_options.check_model(spec, self.check)
+    def check_model(self, spec: str, find: path_options.FindModel | None = None) -> str:
+        """A model string, its path checked and resolved; raises PathError or ModelError.
+
+        `find` knows models by name and file name.
+        """
+        return path_options.check_model(spec, self._check_model_file, find)
 
     def check_feature(self, spec: str) -> str:
         """A feature string, paths in its options checked and resolved; raises PathError or FeatureError."""
@@ -167,6 +194,10 @@ class AllowedPaths:
     def _resolve(self, text: str) -> Path:
         """Resolved and strictly under a root; whether it exists is told only of what is under one."""
         path = Path(os.path.realpath(to_absolute(text)))
+        if path in self.roots:
+            raise PathError(
+                f"path {shown(text)} is an allowed folder, not a file: name a file in it{self._remedy}"
+            )
         if self._root_of(path) is None:
             raise _outside(text)
         return path
@@ -177,6 +208,26 @@ class AllowedPaths:
             return None
         text = str(path)
         return next((root for prefix, root in self._prefixes if text.startswith(prefix)), None)
+
+    def _check_model_file(self, text: str) -> Path:
+        with self.open(text, remedy=self.model_remedy) as file:
+            return file.path
+
+    def _is_there(self, path: str | Path, text: str) -> bool:
+        try:
+            os.lstat(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._cannot_open(text, Path(path), error) from error
+        return True
+
+    def _cannot_open(self, text: str, path: Path, error: OSError, remedy: str | None = None) -> PathError:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            told = self._remedy if remedy is None else remedy
+            return PathError(f"no such file under the allowed folders: {one_line(str(path))}{told}")
+        reason = _REASONS.get(error.errno or 0, f"cannot be opened: {error.strerror}")
+        return PathError(f"path {shown(text)} {reason}")
 
     def _is_parent(self, folder: int, path: Path) -> bool:
         actual = _path_of(folder)
@@ -205,16 +256,6 @@ def _path_of(fd: int) -> Path | None:
         return None
 
 
-def _is_there(path: str | Path, text: str) -> bool:
-    try:
-        os.lstat(path)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise _cannot_open(text, Path(path), error) from error
-    return True
-
-
 def _leads_to(path: Path, root: Path | None, status: os.stat_result) -> bool:
     """Whether the path, walked down from its root without following any link, is that very file."""
     if root is None:
@@ -237,10 +278,3 @@ def _leads_to(path: Path, root: Path | None, status: os.stat_result) -> bool:
 
 def _outside(text: str) -> PathError:
     return PathError(f"path {shown(text)} not under an allowlisted root; set VMAF_MCP_ALLOW to extend.")
-
-
-def _cannot_open(text: str, path: Path, error: OSError) -> PathError:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return PathError(one_line(str(path)))  # as the reference says it
-    reason = _REASONS.get(error.errno or 0, f"cannot be opened: {error.strerror}")
-    return PathError(f"path {shown(text)} {reason}")

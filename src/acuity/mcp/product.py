@@ -16,7 +16,7 @@ from acuity.mcp.model_list import ModelList
 from acuity.mcp.prompts import PROMPTS
 from acuity.mcp.resources import resources
 from acuity.mcp.services import Services
-from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring
+from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring, videos
 
 INSTRUCTIONS: Final = """\
 Acuity measures how much a viewer sees of what encoding did to a video: VMAF, with libvmaf's own digits.
@@ -25,7 +25,7 @@ Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with 
 reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
 submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
 frames; get_frames reads others. list_models says which models there are.
-Files are read from allowed folders only; an error names the setting that adds one."""
+Files are read from allowed folders only: list_videos shows those, and what is in them."""
 
 # Tools and prompts are fixed while a server runs. Resources are not: reports come and go.
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
@@ -35,7 +35,8 @@ def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
     """Everything the server offers."""
     known = ModelList()
     tools = [
-        *scoring.tools(services),
+        *scoring.tools(services, known),
+        *videos.tools(services),
         *models.tools(services, known),
         *backends.tools(services),
         *extractors.tools(services),

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from acuity.mcp.fitting import MOST_BYTES, message_bytes
+from acuity.mcp.fitting import fits
 from acuity.mcp.results import to_ordered_text
 
 _SHORT: Final = 19_000  # characters of an answer that has its frames unasked; a job's own entries come on top
@@ -55,7 +55,7 @@ def score_answer(document: Mapping[str, Any], include_frames: bool | None = None
     found = _without_nulls(in_order(document))
     frames = found["frames"]
     wanted = document.get(ASKED) if include_frames is None else include_frames
-    if not frames or (wanted and message_bytes(frames) <= MOST_BYTES):
+    if not frames or (wanted and fits(len(frames), frames[0])):
         return found
     if wanted is None and _length(frames) <= _SHORT and len(to_ordered_text(found)) <= _SHORT:
         return found

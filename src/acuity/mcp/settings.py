@@ -29,14 +29,18 @@ class Settings:
     data: Path = field(default_factory=data_folder)
     allow: tuple[str, ...] = ()  # further roots, from VMAF_MCP_ALLOW
     binary: str | None = None  # an external vmaf, from VMAF_BIN
+    bench_output: str | None = None  # a folder for the rows of benchmarks, from VMAF_BENCH_OUTDIR
     workers: int = 2  # scores at once
     queue: int = 64  # jobs that may wait
     time_limit: float = 600.0  # seconds a job may run
     grace: float = 5.0  # seconds that work may go on after SIGTERM
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
+    streams: int = 256  # subscriptions that are open, all clients together
+    streams_each: int = 64  # subscriptions of one address or token
     body: int = 4 << 20  # bytes of one message
-    connections: int = 256  # clients of one endpoint
+    connections: int = 256  # clients of one endpoint: connections or sessions
+    connections_each: int = 64  # sessions or event streams of one address or token
     idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     kept: int = 500  # finished jobs that are remembered
@@ -48,6 +52,7 @@ class Settings:
             data=data_folder(environ),
             allow=tuple(part for part in environ.get("VMAF_MCP_ALLOW", "").split(":") if part),
             binary=environ.get("VMAF_BIN") or None,
+            bench_output=environ.get("VMAF_BENCH_OUTDIR") or None,
             workers=_whole(environ, "VMAF_MCP_MAX_CONCURRENT", default_workers()),
             time_limit=float(_whole(environ, "VMAF_MCP_SUBPROCESS_TIMEOUT_S", 600)),
         )

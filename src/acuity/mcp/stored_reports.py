@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acuity.errors import JobError
+from acuity.mcp.clients import may_see
 from acuity.mcp.job_documents import REPORTS, has_report, result_document
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class NoReport(JobError):
 async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
     """The whole report of a finished score; NoReport says why there is none."""
     job = await jobs.get(job_id)
-    if job is None:
+    if job is None or not may_see(job.client):
         raise NoReport(f"there is no report '{job_id}': list_jobs and {REPORTS} have those that are kept")
     if not job.over:
         raise NoReport(f"job '{job_id}' is {job.status}: its report is here once it has completed")

@@ -19,8 +19,14 @@ _WORDS: Final = np.dtype(np.uint16)
 def as_picture(given: PictureLike, bitdepth: int | None) -> Picture:
     """A Picture as it is; arrays as a copy, since their owner may reuse them for the next frame."""
     if isinstance(given, Picture):
+        _check_planes(given)
         return given
     planes = given if isinstance(given, tuple) else (given,)
+    if not planes or not all(isinstance(plane, np.ndarray) for plane in planes):
+        wrong = next((plane for plane in planes if not isinstance(plane, np.ndarray)), given)
+        raise InputError(
+            f"a picture is an array of luma samples, a tuple of such planes or a Picture, not {_kind(wrong)}"
+        )
     copies: tuple[Samples, ...] = tuple(plane.copy(order="C") for plane in planes)
     return Picture(copies, PixelFormat(_layout(copies), _depth(copies, bitdepth)))
 
@@ -28,6 +34,36 @@ def as_picture(given: PictureLike, bitdepth: int | None) -> Picture:
 def geometry_of(picture: Picture) -> Geometry:
     chroma = picture.planes[1].shape[::-1] if len(picture.planes) == 3 else None
     return Geometry(picture.width, picture.height, picture.format.depth, chroma)
+
+
+def _check_planes(picture: Picture) -> None:
+    """Refuse planes that the kernels can't read as they are."""
+    wanted = picture.format.dtype
+    if not picture.planes:
+        raise InputError("a Picture has no planes: give it one of luma samples at least")
+    for plane in picture.planes:
+        if not isinstance(plane, np.ndarray) or plane.ndim != 2:
+            raise InputError(
+                f"the planes of a Picture are arrays of rows and columns, and one is {_kind(plane)}"
+            )
+        if plane.dtype != wanted:
+            raise InputError(
+                f"samples of {picture.format.depth} bits are {wanted.name}, and a plane of the Picture is "
+                f"{plane.dtype.str}: convert it with astype()"
+            )
+        if plane.shape[1] > 1 and plane.strides[1] != plane.itemsize:
+            raise InputError(
+                "the samples of a row of a Picture have to lie one after the other, and these don't: "
+                "pass numpy.ascontiguousarray() of it"
+            )
+
+
+def _kind(given: object) -> str:
+    if isinstance(given, tuple):
+        return "an empty tuple"
+    if isinstance(given, np.ndarray):
+        return f"an array of shape {given.shape}"
+    return f"something of type {type(given).__name__}"
 
 
 def _depth(planes: tuple[Samples, ...], bitdepth: int | None) -> int:
@@ -38,7 +74,7 @@ def _depth(planes: tuple[Samples, ...], bitdepth: int | None) -> int:
         if bitdepth not in (None, 8):
             raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
         return 8
-    if bitdepth is None or not 8 < bitdepth <= 16:
+    if not isinstance(bitdepth, int) or not 8 < bitdepth <= 16:
         raise InputError("uint16 samples don't say how deep they are: pass bitdepth=10, 12 or 16")
     return bitdepth
 

@@ -44,8 +44,17 @@ class ExtractorSet:
         return any(extractor.uses_chroma for extractor in self)
 
     def keys(self) -> list[str]:
-        """Figures of the frames themselves first, then those derived from them."""
-        return [key for last in (False, True) for extractor in self for key in extractor.listed(last=last)]
+        """Figures of the frames themselves first, then those derived from them.
+
+        libvmaf derives those of sequential extractors on the way, the others when the last frame was seen.
+        """
+        late = sorted(self, key=lambda extractor: not extractor.sequential)
+        own = [key for extractor in self for key in extractor.listed(last=False)]
+        return own + [key for extractor in late for key in extractor.listed(last=True)]
+
+    def sequential_keys(self) -> list[str]:
+        """Figures of those that libvmaf computes frame after frame: with threads, it reports them first."""
+        return ExtractorSet(extractor for extractor in self if extractor.sequential).keys()
 
     def hidden_keys(self) -> list[str]:
         """Figures that are collected, but in no report."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import FeatureError
+from acuity.errors import FeatureError, ScoreError
 from acuity.features import get_extractor
 from acuity.measure.collector import Collector
 
@@ -50,14 +51,40 @@ class Prediction:
         self._scores.write(index, {name: float(values[0]) for name, values in scores.items()})
         return float(scores[output][0])
 
-    def fill(self, wanted: NDArray[np.bool_]) -> None:
-        """Predict all of these frames that have their features and no score yet, in one go."""
-        length = len(wanted)
-        features, ready = self._features.table(self.inputs, length)
-        _, scored = self._scores.table(self.outputs, length)
+    def fill(self, wanted: NDArray[np.bool_], begin: int = 0) -> None:
+        """Predict all of these frames that have their features and no score yet, in one go.
+
+        The first of `wanted` is about frame `begin`.
+        """
+        length = begin + len(wanted)
+        features, ready = self._features.table(self.inputs, length, begin)
+        _, scored = self._scores.table(self.outputs, length, begin)
         missing = np.flatnonzero(ready & wanted & ~scored)
         if len(missing):
-            self._scores.write_all(missing, self.model.outputs(features[missing]))
+            self._scores.write_all(missing + begin, self.model.outputs(features[missing]))
+
+    def check(self, index: int, output: str, score: float) -> None:
+        """Raise ScoreError where the score of a frame is not a finite number."""
+        if math.isfinite(score):
+            return
+        row = self._features.row(self.inputs, index) or []
+        bad = [key for key, value in zip(self.inputs, row, strict=False) if not math.isfinite(value)]
+        why = (
+            f"its {bad[0]} is none either"
+            if bad
+            else "the model's arithmetic goes beyond all bounds, so check its file"
+        )
+        raise ScoreError(
+            f"the score '{output}' of frame {index} by '{self.model.label}' is not a number: {why}"
+        )
+
+    def check_all(self, first: int, stop: int, output: str) -> None:
+        """Raise ScoreError for the first of these frames whose score is there and not a finite number."""
+        scores, there = self._scores.table([output], stop)
+        wrong = np.flatnonzero(there[first:] & ~np.isfinite(scores[first:, 0]))
+        if len(wrong):
+            index = first + int(wrong[0])
+            self.check(index, output, float(scores[index, 0]))
 
     def column(self, output: str, length: int) -> NDArray[np.float64]:
         """The first scores; NaN where there is none."""

@@ -50,6 +50,7 @@ class Reading:
                 )
             score = holder.at(index, name)
             if score is not None:
+                holder.check(index, name, score)
                 return score
         raise self._missing(index, name)
 
@@ -78,37 +79,41 @@ class Reading:
     def segments(self) -> list[Segment]:
         return [segment for slot in self.agenda.slots for segment in slot.segments(self.frames)]
 
-    def predict(self) -> None:
-        """Predict every frame whose features are known."""
-        if not self.frames:
+    def predict(self, begin: int = 0) -> None:
+        """Predict every frame from `begin` on whose features are known."""
+        if begin >= self.frames:
             return
-        wanted = np.zeros(self.frames, bool)
-        wanted[counted(self.agenda.steps, self.frames)] = True
+        wanted = np.zeros(self.frames - begin, bool)
+        wanted[counted(self.agenda.steps, self.frames, begin) - begin] = True
         for slot in self.agenda.slots:
-            spans = list(slot.holders.spans(0, self.frames))
+            spans = list(slot.holders.spans(begin, self.frames))
             for holder in dict.fromkeys(holder for _, _, holder in spans):
                 own = wanted
                 if len(spans) > 1:
-                    own = np.zeros(self.frames, bool)
+                    own = np.zeros(len(wanted), bool)
                     for first, stop, other in spans:
                         if other is holder:
-                            own[first:stop] = wanted[first:stop]
-                holder.fill(own)
+                            rows = slice(max(first - begin, 0), stop - begin)
+                            own[rows] = wanted[rows]
+                holder.fill(own, begin)
 
     def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
-        """All figures known so far."""
+        """All figures known so far; ScoreError where a score isn't a number, unless they are partial."""
         self.predict()
         rows = counted(self.agenda.steps, self.frames)
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
         extractors = ExtractorSet(extractor for plan in plans for extractor in plan)
         keys = extractors.keys()
         columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
+        undefined = {key: self.collector.undefined(key, self.frames)[rows] for key in keys}
         if self.over:  # what the pictures don't have: chroma figures of luma alone
             columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
                 columns[output], labels[output] = self._scores(slot, output, rows)
+                if not partial:
+                    self._check_scores(slot, output)
         segments = self.segments()
         if len(self.agenda.plans) > 1 or len(segments) > len(self.agenda.slots):
             partial = True
@@ -124,6 +129,7 @@ class Reading:
             fps=fps,
             aggregate=self._aggregate(extractors, geometry),
             partial=partial,
+            undefined={key: which for key, which in undefined.items() if key in columns and which.any()},
             segments=segments,
             steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
             stopped_after=stopped_after,
@@ -141,6 +147,11 @@ class Reading:
             if columns:
                 found.update(extractor.aggregate(columns, geometry))
         return found
+
+    def _check_scores(self, slot: Slot, output: str) -> None:
+        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+            if output in holder.outputs:
+                holder.check_all(first, min(stop, self.frames), output)
 
     def _scores(self, slot: Slot, output: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
         """A score column over all who hold, and the label of the last of them."""

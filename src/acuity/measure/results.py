@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Results:
     segments: list[Segment] = field(default_factory=list)  # which model holds where
     steps: list[tuple[int, int]] = field(default_factory=list)  # first frame and N: one frame in N from there
     stopped_after: int | None = None  # the frame after which somebody stopped the measurement
+    # Rows in which a column's figure was computed and is not a number; of columns that have such rows only.
+    undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def steered(self) -> bool:
@@ -44,8 +47,13 @@ class Results:
         first: int | None = None,
         last: int | None = None,
     ) -> float:
-        """One figure for the frames from `first` to `last`; without a name, of the first model's score."""
+        """One figure for the frames from `first` to `last`; without a name, of the first model's score.
+
+        NaN where the figure of one of them is.
+        """
         values = self.values(name, first, last)
+        if self._has_undefined(name, first, last):
+            return math.nan
         if not len(values):
             raise NoFramesError("no frame was measured in this range, so there is nothing to pool")
         return pool(values, method)
@@ -60,17 +68,24 @@ class Results:
             name = self.models[0]
         if name not in self.columns:
             raise FeatureError(f"nothing named '{name}' was measured: there are {', '.join(self.columns)}")
+        values = self.columns[name][self._rows(first, last)]
+        return values[~np.isnan(values)]
+
+    def _rows(self, first: int | None, last: int | None) -> NDArray[np.bool_]:
         numbers = np.asarray(self.frames, np.int64)
         chosen = np.ones(len(numbers), bool)
         if first is not None:
             chosen &= numbers >= first
         if last is not None:
             chosen &= numbers <= last
-        values = self.columns[name][chosen]
-        return values[~np.isnan(values)]
+        return chosen
+
+    def _has_undefined(self, name: str | None, first: int | None, last: int | None) -> bool:
+        which = self.undefined.get(name or "")
+        return which is not None and bool(which[self._rows(first, last)].any())
 
     def pooled(self) -> dict[str, dict[str, float]]:
-        """For each column that every frame has: min, max, mean and harmonic mean.
+        """For each column that every frame has: min, max, mean and harmonic mean; NaN where a frame's is NaN.
 
         Where results are partial, for each column that some frame has, of the frames that have it.
         """
@@ -78,11 +93,37 @@ class Results:
             name: values[~np.isnan(values)] if self.partial else values
             for name, values in self.columns.items()
         }
-        return {
-            name: {method: function(values) for method, function in POOLS.items()}
-            for name, values in columns.items()
-            if len(values) and not np.isnan(values).any()
-        }
+        found = {}
+        for name, values in columns.items():
+            if name in self.undefined:  # what is no number pools to none
+                found[name] = dict.fromkeys(POOLS, math.nan)
+            elif len(values) and not np.isnan(values).any():
+                found[name] = {method: function(values) for method, function in POOLS.items()}
+        return found
+
+    def in_order(self, first: Sequence[str]) -> Results:
+        """The same with these columns before the others."""
+        names = [*(name for name in first if name in self.columns), *self.columns]
+        return replace(self, columns={name: self.columns[name] for name in dict.fromkeys(names)})
+
+    def steering(self) -> str | None:
+        """What was changed while frames were measured, in one sentence; None if nobody steered."""
+        if not self.steered:
+            return None
+        names = [segment.name for segment in self.segments]
+        parts = [f"{name} is {self.held_by(name)}" for name in dict.fromkeys(names) if names.count(name) > 1]
+        if len(self.steps) > 1:
+            parts.append(
+                ", ".join(f"one frame in {step} from frame {first} on" for first, step in self.steps)
+            )
+        if self.stopped_after is not None:
+            parts.append(f"stopped after frame {self.stopped_after}")
+        return "; ".join(parts)
+
+    def held_by(self, name: str) -> str:
+        """The models behind a score column, each with its options and its frames."""
+        parts = (segment for segment in self.segments if segment.name == name)
+        return ", ".join(f"{part.model} in frames {part.first} to {part.last}" for part in parts)
 
     def worst(self, count: int = 5, name: str | None = None) -> list[tuple[int, float]]:
         """Frame numbers and figures of the lowest frames, the worst first."""

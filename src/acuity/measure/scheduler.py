@@ -6,6 +6,7 @@ submit() or drain() raises its error in the caller.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -35,6 +36,7 @@ class Scheduler(Generic[JobT]):
 
     def __init__(self, threads: int, make_worker: Callable[[], Callable[[JobT], None]]) -> None:
         self._make_worker = make_worker
+        self._process = os.getpid()
         self._limit = threads + max(1, threads // _THREADS_PER_WAITING)
         lock = threading.Lock()
         self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
@@ -78,7 +80,12 @@ class Scheduler(Generic[JobT]):
             self._check()
 
     def close(self) -> None:
-        """Drop waiting jobs, let running ones end, and join the threads; may be called again."""
+        """Drop waiting jobs, let running ones end, and join the threads; may be called again.
+
+        Nothing is done in a process that was forked from the one that started the threads: they aren't there.
+        """
+        if os.getpid() != self._process:
+            return
         with self._room:
             self._closed = True
             self._wake_all()

@@ -17,6 +17,12 @@ class Segment:
     label: str  # version or path of the model
     first: int
     last: int
+    options: str = ""  # what was changed in the model, in the notation of --model
+
+    @property
+    def model(self) -> str:
+        """The label with the options."""
+        return f"{self.label}:{self.options}" if self.options else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,6 @@ class Slot:
     def segments(self, length: int) -> list[Segment]:
         """Who holds the first frames."""
         return [
-            Segment(self.name, holder.model.label, first, min(stop, length) - 1)
+            Segment(self.name, holder.model.label, first, min(stop, length) - 1, holder.model.options)
             for first, stop, holder in self.holders.spans(0, length)
         ]

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import FeatureError
+import numpy as np
+
+from acuity.errors import FeatureError, NameClashError
+from acuity.features import RESERVED_NAMES
 from acuity.features.extractor import Extractor, Geometry
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
@@ -62,15 +65,52 @@ class Candidates:
         return prediction
 
 
+def is_same_model(one: Any, other: Any) -> bool:
+    """Whether two models, perhaps loaded one after the other, are alike in every part, names included."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(is_same_model(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(is_same_model, one, other))
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other) or getattr(one, "__dict__", None) == {}  # scalings without parameters are alike
+
+
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:
-    """Refuse a model whose scores would go by the names of another's; those of one slot may."""
+    """Refuse a model whose scores would have the name of another's or of a feature; those of one slot may."""
     taken = {output for slot in agenda.slots if slot.name != besides for output in slot.outputs()}
+    features = {*RESERVED_NAMES, *agenda.measured.keys(), *keys_of(prediction.extractors)}
     for name in prediction.outputs:
         if name in taken:
-            raise FeatureError(
+            raise NameClashError(
                 f"two models would both be reported as '{name}': tell them apart by adding :name=LABEL "
                 f"to '{prediction.model.label}'"
             )
+        if name in features:
+            raise NameClashError(
+                f"the model '{prediction.model.label}' would be reported as '{name}', which is the name of "
+                "another column: give it another with :name=LABEL"
+            )
+    check_feature_names(agenda, prediction.extractors)
+
+
+def check_feature_names(agenda: Agenda, extractors: Iterable[Extractor]) -> None:
+    """Refuse extractors whose figures would go by the name of a model's score."""
+    clash = next((key for key in keys_of(extractors) if key in agenda.outputs()), None)
+    if clash is not None:
+        raise NameClashError(
+            f"a model is reported as '{clash}', which is the name of a feature too: give the model another "
+            "with :name=LABEL"
+        )
+
+
+def keys_of(extractors: Iterable[Extractor]) -> list[str]:
+    """The keys of all figures that reports have of them."""
+    return [key for extractor in extractors for late in (False, True) for key in extractor.keys(late=late)]
 
 
 def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: int) -> None:
@@ -107,5 +147,5 @@ def swap_model(
 
 
 def _inputs_from(prediction: Prediction, extractors: list[Extractor]) -> list[str]:
-    provided = {key for e in extractors for late in (False, True) for key in e.keys(late=late)}
+    provided = keys_of(extractors)
     return [key for key in prediction.inputs if key in provided]

@@ -32,6 +32,7 @@ class ModelCollection(ReadsFeatures):
     path: Path
     base: Model
     members: tuple[Model, ...]
+    options: str = ""  # what the caller changed in it, in the notation of --model
 
     @property
     def kind(self) -> str:

@@ -11,6 +11,7 @@ from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
 from acuity.models.model import Model
 from acuity.models.scaling import LinearRescale
+from acuity.models.sources import Overrides
 from acuity.models.spec import ModelSpec
 
 # What the makers of the models say of them, by name; the first that fits counts.
@@ -27,6 +28,7 @@ _USES: Final = (
 )
 # The names of version 1 say it themselves: how far away, in heights of the display, and how large it is.
 _VERSION_1: Final = re.compile(r"vmaf_v1\.[\d.]+(?P<fast>_hfr)?_(?P<far>\d)d(?P<tenths>\d)h(?P<large>_2160)?")
+_NO_OPTIONS: Final[Overrides] = {}
 _FACTS: Final = (
     "model_type",
     "feature_names",
@@ -38,10 +40,13 @@ _FACTS: Final = (
 )
 
 
-def describe_model(path: str | Path) -> dict[str, object]:
-    """Facts about a JSON model; a file that can't be loaded has a problem, and what can be read of it."""
+def describe_model(path: str | Path, options: Overrides = _NO_OPTIONS) -> dict[str, object]:
+    """Facts about a JSON model; a file that can't be loaded has a problem, and what can be read of it.
+
+    `options` are what makes another model of the file: see sources.VARIANTS.
+    """
     try:
-        model = load_model(ModelSpec(path=str(path)))
+        model = load_model(ModelSpec(path=str(path), overrides=options))
     except ModelError as error:
         return {**undescribed(str(error)), **_readable(path)}
     base = model.base if isinstance(model, ModelCollection) else model

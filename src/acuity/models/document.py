@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acuity.errors import ModelError, PathError
+from acuity.text import quoted, shortened
 from acuity.video.local_file import local_opener
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -66,9 +67,12 @@ class Section:
     def numbers(self, key: str) -> list[float]:
         return [self._number(key, entry) for entry in self._list(key)]
 
-    def pairs(self, key: str) -> list[tuple[float, float]]:
+    def pairs(self, key: str, most: int) -> list[tuple[float, float]]:
         pairs = []
-        for entry in self._list(key):
+        entries = self._list(key)
+        if len(entries) > most:
+            raise self.fail(key, f"it holds {len(entries)} pairs, and {most} are the most that make sense")
+        for entry in entries:
             if not isinstance(entry, list) or len(entry) != 2:
                 raise self.fail(key, "it must hold pairs of numbers")
             pairs.append((self._number(key, entry[0]), self._number(key, entry[1])))
@@ -86,7 +90,7 @@ class Section:
         raise self.fail(key, f"it must be true or false, not {_kind(value)}")
 
     def _path(self, key: str) -> str:
-        return f"{self.where}.{key}" if self.where else key
+        return shortened(f"{self.where}.{key}" if self.where else key)
 
     def _require(self, key: str) -> object:
         if key not in self.values:
@@ -151,9 +155,11 @@ def _checked_object(file: str, pairs: list[tuple[str, object]]) -> dict[str, obj
     values: dict[str, object] = {}
     for key, value in pairs:
         if key in values:
-            raise ModelError(f"the model file {file!r} has the key {key!r} twice in one object; keep one")
+            raise ModelError(
+                f"the model file {file!r} has the key {quoted(key)} twice in one object; keep one"
+            )
         if not _is_finite(value):
-            raise ModelError(f"the model file {file!r} has a number that is not finite in key {key!r}")
+            raise ModelError(f"the model file {file!r} has a number that is not finite in key {quoted(key)}")
         values[key] = value
     return values
 

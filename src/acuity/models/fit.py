@@ -6,10 +6,11 @@ A 4K model saturates at 100 on small pictures, and one for 1080p is too strict w
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Final
 
-from acuity.models.spec import ModelSpec
+from acuity.models.spec import ModelSpec, parse_spec
 
 # The first line whose edge the longer side reaches.
 _CLASSES: Final = ((3840, "4k"), (1280, "hd"), (0, "sd"))
@@ -48,6 +49,12 @@ def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
         f"the model '{spec.label}' is made for {made_for} and the pictures are {width}x{height} ({given}):"
         f" scores may saturate or be biased; {_remedy(spec, given)}"
     )
+
+
+def first_mismatch(models: Iterable[str], width: int, height: int) -> str | None:
+    """The sentence about the first of several models, as `vmaf --model` takes them, that doesn't fit."""
+    sentences = (mismatch(parse_spec(model), width, height) for model in models)
+    return next((sentence for sentence in sentences if sentence is not None), None)
 
 
 def _name(spec: ModelSpec) -> str:

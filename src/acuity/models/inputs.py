@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from acuity.errors import FeatureError, ModelError
+from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int
 
@@ -60,18 +61,28 @@ class ReadsFeatures:
 
 
 def apply_overrides(
-    features: tuple[ModelFeature, ...], overrides: Mapping[str, Mapping[str, str]], label: str
+    features: tuple[ModelFeature, ...],
+    overrides: Mapping[str, Mapping[str, str]],
+    label: str,
+    ignored: list[str] | None = None,
 ) -> tuple[ModelFeature, ...]:
-    """Merge extractor.option=value into every feature that this extractor provides."""
+    """Merge extractor.option=value into every feature that this extractor provides.
+
+    An extractor that the model doesn't use is refused. With a list of what to ignore, it and options that its
+    extractor doesn't have are left out instead, and named there.
+    """
     if not overrides:
         return features
     providers = [_extractor_name(feature.name) for feature in features]
     used = list(dict.fromkeys(name for name in providers if name is not None))
+    if ignored is not None:
+        overrides = _usable(overrides, used, ignored)
     for extractor, options in overrides.items():
         if extractor not in used:
             raise ModelError(
-                f"the option {extractor}.{next(iter(options))} cannot be set, because the model {label!r} "
-                f"does not use the extractor {extractor!r}; it uses {', '.join(used) or 'none known here'}"
+                f"the option {shortened(f'{extractor}.{next(iter(options))}')} cannot be set, because the "
+                f"model {label!r} does not use the extractor {quoted(extractor)}; "
+                f"it uses {', '.join(used) or 'none known here'}"
             )
     merged = []
     for feature, provider in zip(features, providers, strict=True):
@@ -80,11 +91,25 @@ def apply_overrides(
     return tuple(merged)
 
 
+def _usable(
+    overrides: Mapping[str, Mapping[str, str]], used: list[str], ignored: list[str]
+) -> dict[str, dict[str, str]]:
+    from acuity.features import get_extractor
+
+    usable: dict[str, dict[str, str]] = {}
+    for extractor, options in overrides.items():
+        known = {option.name for option in get_extractor(extractor).options} if extractor in used else set()
+        usable[extractor] = {name: value for name, value in options.items() if name in known}
+        ignored += [f"{extractor}.{name}" for name in options if name not in known]
+    return {extractor: options for extractor, options in usable.items() if options}
+
+
 def _check_known(features: Iterable[ModelFeature], label: str) -> None:
     unknown = _unknown(features)
     if unknown:
         raise FeatureError(
-            f"the model {label!r} needs {', '.join(unknown)}, which this version cannot measure; "
+            f"the model {label!r} needs {', '.join(map(shortened, unknown[:8]))}{', …' * (len(unknown) > 8)}"
+            ", which this version cannot measure; "
             "run 'acuity features' to see what it can, and 'acuity models' to choose another model"
         )
 

@@ -17,8 +17,11 @@ from acuity.models.sources import find_model, variant_options
 from acuity.models.spec import ModelSpec, parse_spec
 from acuity.models.svm import parse_libsvm
 from acuity.models.transform import ScoreClip, ScoreTransform
+from acuity.text import quoted, shortened
 
 MAX_FEATURES = 64  # as in libvmaf
+MAX_KNOTS = 1000  # libvmaf takes 10; each costs time with every score
+MAX_MEMBERS = 1000  # of a collection; libvmaf's have 20
 _BOOTSTRAP_KINDS = ("BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR")
 _KINDS = ("LIBSVMNUSVR", *_BOOTSTRAP_KINDS)
 _CHROMA_FEATURE, _LUMA_FEATURE = "speed_chroma", "adm3"
@@ -30,21 +33,34 @@ class _Request:
 
     spec: ModelSpec
     path: Path
+    ignored: list[str] | None
 
 
-def load_model(spec: ModelSpec | str) -> Model | ModelCollection:
-    """Load the model that a spec, a name or a path asks for; ModelError says what is wrong with it."""
+def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model | ModelCollection:
+    """Load the model that a spec, a name or a path asks for; ModelError says what is wrong with it.
+
+    Options that the model can't use are refused, or named in `ignored` where that is a list.
+    """
     if isinstance(spec, str):
         spec = parse_spec(spec)
+    changes = spec.changes
     path = Path(spec.path) if spec.path is not None else find_model(str(spec.version))
     if spec.version is not None and (own := variant_options(spec.version, path)):
         given = spec.overrides
         merged = {e: {**own.get(e, {}), **given.get(e, {})} for e in dict.fromkeys((*own, *given))}
         spec = replace(spec, overrides=merged)
     document = read_document(path)
-    request = _Request(spec, path)
+    unused: list[str] | None = None if ignored is None else []
+    model = _build(document, _Request(spec, path, unused))
+    if ignored is not None and unused:
+        ignored += dict.fromkeys(unused)
+        changes = [change for change in changes if change.partition("=")[0] not in unused]
+    return replace(model, options=":".join(changes)) if changes else model
+
+
+def _build(document: Section, request: _Request) -> Model | ModelCollection:
     if "model_dict" in document.values:
-        return _build_model(document, request, spec.name)
+        return _build_model(document, request, request.spec.name)
     return _build_collection(document, request)
 
 
@@ -57,7 +73,13 @@ def _build_collection(document: Section, request: _Request) -> ModelCollection:
     if numbered != [str(index) for index in range(len(numbered))] or len(numbered) < 2:
         raise ModelError(
             f"the model file {document.file!r} must number its models 0, 1 and so on, the base model first "
-            f"and at least one more, but its keys are {', '.join(numbered[:8])}{'…' * (len(numbered) > 8)}"
+            f"and at least one more, but its keys are {', '.join(map(shortened, numbered[:8]))}"
+            f"{'…' * (len(numbered) > 8)}"
+        )
+    if len(numbered) > MAX_MEMBERS:
+        raise ModelError(
+            f"the model file {document.file!r} holds {len(numbered)} models, and {MAX_MEMBERS} are the most "
+            "that a collection can have"
         )
     name = request.spec.name
     base, *members = (
@@ -81,7 +103,7 @@ def _build_model(document: Section, request: _Request, name: str) -> Model:
     section = document.section("model_dict")
     kind = section.text("model_type")
     if kind not in _KINDS:
-        raise section.fail("model_type", f"{kind!r} is not supported, only {', '.join(_KINDS)}")
+        raise section.fail("model_type", f"{quoted(kind)} is not supported, only {', '.join(_KINDS)}")
     features = _features(section)
     scaling = _scaling(section, len(features))
     svm_text = section.text("model")
@@ -92,7 +114,7 @@ def _build_model(document: Section, request: _Request, name: str) -> Model:
         label=spec.label,
         path=request.path,
         kind=kind,
-        features=apply_overrides(features, spec.overrides, spec.label),
+        features=apply_overrides(features, spec.overrides, spec.label, request.ignored),
         svm=svm,
         scaling=scaling,
         transform=_transform(section, force=spec.enable_transform),
@@ -133,7 +155,7 @@ def _scaling(section: Section, features: int) -> Scaling:
     if norm_type == "none":
         return Unscaled()
     if norm_type != "linear_rescale":
-        raise section.fail("norm_type", f"{norm_type!r} is not supported, only linear_rescale and none")
+        raise section.fail("norm_type", f"{quoted(norm_type)} is not supported, only linear_rescale and none")
     tables = {}
     for key in ("slopes", "intercepts"):
         numbers = section.numbers(key)
@@ -154,7 +176,7 @@ def _transform(section: Section, *, force: bool) -> ScoreTransform | None:
         return None
     table = section.section("score_transform")
     p0, p1, p2 = (table.number(key) if table.has(key) else None for key in ("p0", "p1", "p2"))
-    knots = table.pairs("knots") if table.has("knots") else []
+    knots = table.pairs("knots", MAX_KNOTS) if table.has("knots") else []
     if knots and not _rising(knots):
         raise table.fail("knots", "it must hold at least two points whose x rises and whose y does not fall")
     transform = ScoreTransform(

@@ -31,6 +31,7 @@ class Model(ReadsFeatures):
     transform: ScoreTransform | None = None
     clip: ScoreClip | None = None
     chroma: ChromaCorrection | None = None
+    options: str = ""  # what the caller changed in it, in the notation of --model
 
     def predict(self, columns: Columns) -> Array:
         """Scores from feature values: an array (frames x features), or one column per feature index."""

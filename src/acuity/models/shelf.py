@@ -1,17 +1,27 @@
 """The model files of this installation, as a listing shows them, without loading any.
 
-Names that `version=` takes are those of JSON files right in a model folder; the first folder that has a name
-wins. A folder of the user's may hold more: other formats, and folders inside it.
+Where several files have a name, the first of these kinds that has it counts:
+
+    the user's      JSON files right in a folder of ACUITY_MODEL_PATH
+    the package's   those that ffmpeg-quality-metrics carries, and models made from them by options
+    others          JSON files in folders inside those of ACUITY_MODEL_PATH, and in folders a server adds
+    other formats   which nothing here can score with
+
+So a name never means another model because some folder holds an old copy of it. Two files of one kind and
+name are ambiguous, and can be had by path only.
 """
 
 import os
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Final, Self
 
-from acuity.models.sources import FOLDERS_VARIABLE, model_folders
+from acuity.errors import ModelError
+from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, VARIANTS, Overrides, model_folders
 
 FORMATS: Final = (".json", ".pkl", ".onnx")
 
@@ -24,15 +34,27 @@ _MOST_FOLDERS: Final = 500
 _TICK: Final = 0.1
 
 
+class Kind(IntEnum):
+    """Where a file is and what it is; of those that have a name the lowest counts."""
+
+    USER = 0
+    PACKAGE = 1
+    OTHER = 2
+    OTHER_FORMAT = 3
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file that is a model by its name."""
+    """A file that is a model by its name, or a model that is made from one by options."""
 
     name: str  # the file's name without its format: 'vmaf_v0.6.1'
     path: Path
     folder: Path  # the model folder it was found in
     size: int
-    named: bool  # whether version=NAME stands for it
+    kind: Kind
+    unique: bool = False  # whether its name means it and no other here
+    named: bool = False  # whether version=NAME means it to every reader, not only where these files are known
+    options: Overrides = field(default_factory=dict)  # in which it differs from what the file says
 
     @property
     def format(self) -> str:
@@ -42,6 +64,11 @@ class ModelFile:
     def inside(self) -> str:
         """Its path inside the model folder."""
         return str(self.path.relative_to(self.folder))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be called; a model that is made from a file is not that file."""
+        return (self.name,) if self.options else (self.name, self.path.name, self.inside, str(self.path))
 
 
 Stamp = tuple[int, int] | None  # of a file or folder: when it changed last, and its size
@@ -88,35 +115,77 @@ class Shelf:
         return same and self.watched_folders.unchanged() and (not thorough or self.watched_files.unchanged())
 
 
-def read_shelf() -> Shelf:
-    """Look at every model folder."""
-    files: dict[Path, ModelFile] = {}
-    names: set[str] = set()
+def read_shelf(more: Sequence[Path] = ()) -> Shelf:
+    """Look at every model folder, and at more of them."""
+    found: dict[Path, ModelFile] = {}
     seen_folders: list[str] = []
     seen_files: list[str] = []
     variable = os.environ.get(FOLDERS_VARIABLE)
-    folders = [Path(os.path.abspath(folder)) for folder, _ in model_folders()]
-    homes = [Path(os.path.realpath(folder)) for folder in folders]
-    for folder in folders:
+    places = [*model_folders(), *((folder, None) for folder in more)]
+    folders = [(Path(os.path.abspath(folder)), source) for folder, source in places]
+    homes = [Path(os.path.realpath(folder)) for folder, _ in folders]
+    for folder, source in folders:
         for place, paths in _walk(folder):
             seen_folders.append(str(place))
             seen_files += map(str, paths)
             for path in filter(lambda path: _stays_in(homes, path), paths):
-                nameable = place == folder and path.suffix == ".json"
+                kind = _kind(path, source, right_in=place == folder)
                 name = path.name.removesuffix(path.suffix)
-                if nameable and name in names:
-                    continue  # an earlier folder has the name, so this one can't be had by it
-                if nameable:
-                    names.add(name)
-                files.setdefault(path, ModelFile(name, path, folder, _size(path), nameable))
+                found.setdefault(path, ModelFile(name, path, folder, _size(path), kind))
     watched = Watched.now(seen_folders), Watched.now(seen_files)
     return Shelf(
-        files=tuple(sorted(files.values(), key=lambda file: (file.name, str(file.path)))),
+        files=tuple(sorted(_settle(found.values()), key=lambda file: (file.name, str(file.path)))),
         variable=variable,
         watched_folders=watched[0],
         watched_files=watched[1],
         settled=time.time_ns() - max(part.newest for part in watched) > _TICK * 1e9,
     )
+
+
+def find_model_file(files: Iterable[ModelFile], name: str) -> ModelFile | None:
+    """The model of that name, file name or path; ModelError where several have it."""
+    matching = [file for file in files if name in file.names]
+    first = min((file.kind for file in matching), default=None)
+    found = {os.path.realpath(file.path): file for file in reversed(matching) if file.kind == first}
+    if len(found) > 1:
+        paths = sorted(str(file.path) for file in found.values())
+        raise ModelError(
+            f"model name '{name}' is ambiguous; matched: {paths}. Pass an explicit path instead."
+        )
+    return next(iter(found.values()), None)
+
+
+def _kind(path: Path, source: str | None, *, right_in: bool) -> Kind:
+    if path.suffix != ".json":
+        return Kind.OTHER_FORMAT
+    if not right_in or source is None:
+        return Kind.OTHER
+    return Kind.PACKAGE if source == PACKAGE_SOURCE else Kind.USER
+
+
+def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
+    """The files that can be had, marked where a name stands for them alone, and the models made from them."""
+    best: dict[str, Kind] = {}
+    for file in files:
+        best[file.name] = min(file.kind, best.get(file.name, file.kind))
+    targets = {(f.name, os.path.realpath(f.path)) for f in files if f.kind == best[f.name]}
+    shared = Counter(name for name, _ in targets)
+    # A model that has no file in the first places is made from another one's there, if that one is certain.
+    made = {
+        name: base
+        for name, (base, _) in VARIANTS.items()
+        if best.get(name, Kind.OTHER) >= Kind.OTHER
+        and best.get(base, Kind.OTHER) <= Kind.PACKAGE
+        and shared[base] == 1
+    }
+    for file in files:
+        if file.kind == Kind.PACKAGE and best[file.name] == Kind.USER:
+            continue  # the user's own stands for the name
+        unique = file.kind == best[file.name] and shared[file.name] == 1 and file.name not in made
+        file = replace(file, unique=unique, named=unique and file.kind <= Kind.PACKAGE)
+        yield file
+        for name in [name for name, base in made.items() if file.named and base == file.name]:
+            yield replace(file, name=name, options=VARIANTS[name][1])
 
 
 def _walk(top: Path) -> Iterator[tuple[Path, list[Path]]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from acuity.errors import ModelError, PathError
+from acuity.text import quoted, shortened
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
 _PACKAGE, _PACKAGE_FOLDER = "ffmpeg_quality_metrics", "vmaf_models"
@@ -20,12 +21,24 @@ PACKAGE_SOURCE = "ffmpeg-quality-metrics"
 Overrides = Mapping[str, Mapping[str, str]]  # extractor -> option -> value
 
 # A model, the one whose file it shares to the last digit, and the options in which it differs.
-_VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
+VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
     "vmaf_4k_v0.6.1neg": (
         "vmaf_4k_v0.6.1",
         {"adm": {"adm_enhn_gain_limit": "1.0"}, "vif": {"vif_enhn_gain_limit": "1.0"}},
     ),
 }
+
+# Built into libvmaf, and in no package.
+_ELSEWHERE: Final = frozenset(
+    (
+        "vmaf_b_v0.6.3",
+        "vmaf_float_v0.6.1",
+        "vmaf_float_v0.6.1neg",
+        "vmaf_float_4k_v0.6.1",
+        "vmaf_float_b_v0.6.3",
+    )
+)
+_ELSEWHERE_FOLDER: Final = "https://github.com/Netflix/vmaf/tree/master/model"
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,7 @@ def find_model(name: str) -> Path:
 
 def variant_options(name: str, path: Path) -> Overrides:
     """The options that make the model of that name from the file it was found in; empty for its own file."""
-    base, options = _VARIANTS.get(name, (name, {}))
+    base, options = VARIANTS.get(name, (name, {}))
     return options if path.stem == base else {}
 
 
@@ -72,7 +85,7 @@ def _model_files() -> dict[str, tuple[Path, str]]:
         for path in sorted(folder.glob("*.json")):
             if path.is_file():
                 files.setdefault(path.stem, (path, source))
-    variants = {name: files[base] for name, (base, _) in _VARIANTS.items() if base in files}
+    variants = {name: files[base] for name, (base, _) in VARIANTS.items() if base in files}
     return {**variants, **files}
 
 
@@ -90,7 +103,12 @@ def model_folders() -> Iterator[tuple[Path, str]]:
 def _unknown_model(name: str, known: list[str]) -> str:
     import difflib  # only for this message; not worth its import otherwise
 
-    close = difflib.get_close_matches(name.removesuffix(".json"), known, n=3, cutoff=0.5)
+    if name in _ELSEWHERE:
+        return (
+            f"the model {name!r} is built into libvmaf, and no package carries it: take {name}.json from "
+            f"{_ELSEWHERE_FOLDER}, then give path=FILE, or put it into a folder that {FOLDERS_VARIABLE} names"
+        )
+    close = difflib.get_close_matches(shortened(name.removesuffix(".json")), known, n=3, cutoff=0.5)
     notes = [f"did you mean {' or '.join(close)}?"] if close else []
     if not any(source == PACKAGE_SOURCE for _, source in model_folders()):
         notes.append(f"the package {PACKAGE_SOURCE}, which carries the usual models, is not installed")
@@ -101,7 +119,7 @@ def _unknown_model(name: str, known: list[str]) -> str:
     ]
     remark = f" ({'; '.join(notes)})" if notes else ""
     return (
-        f"there is no model named {name!r}{remark}; run 'acuity models' "
+        f"there is no model named {quoted(name)}{remark}; run 'acuity models' "
         f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}"
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from acuity.errors import ModelError
+from acuity.text import quoted, shortened
 from acuity.video.local_file import local_size
 
 DEFAULT_NAME = "vmaf"
@@ -40,7 +41,7 @@ class ModelSpec:
             raise ModelError("a model needs either version= or path=, and not both")
         if not _NAME.fullmatch(self.name):
             raise ModelError(
-                f"the model name {self.name!r} cannot be used in reports; "
+                f"the model name {quoted(self.name)} cannot be used in reports; "
                 "use letters, digits, '_', '.', '+' and '-' only"
             )
 
@@ -49,11 +50,16 @@ class ModelSpec:
         """The version or path, for people."""
         return self.version if self.version is not None else str(self.path)
 
+    @property
+    def changes(self) -> list[str]:
+        """What to change in the model, a part of the notation each."""
+        flags = [flag for flag in _FLAGS if getattr(self, flag)]
+        return flags + [f"{e}.{o}={v}" for e, values in self.overrides.items() for o, v in values.items()]
+
     def to_text(self) -> str:
         """The notation that parse_spec reads; ModelError where a ':' in a path or value leaves none."""
         options = [] if self.name == DEFAULT_NAME else [f"name={self.name}"]
-        options += [flag for flag in _FLAGS if getattr(self, flag)]
-        options += [f"{e}.{o}={v}" for e, values in self.overrides.items() for o, v in values.items()]
+        options += self.changes
         source = f"version={self.version}" if self.path is None else f"path={self.path}"
         if not any(":" in part for part in (source, *options)):
             return ":".join((source, *options))
@@ -81,7 +87,9 @@ def parse_spec(text: str) -> ModelSpec:
         if not equals and key in _FLAGS:
             value = "true"
         elif not equals:
-            raise ModelError(f"the model option {item!r} in {text!r} has no value; write key=value")
+            raise ModelError(
+                f"the model option {quoted(item)} in {quoted(text)} has no value; write key=value"
+            )
         if key in ("path", "version", "name", *_FLAGS):
             values[key] = value
         else:
@@ -98,18 +106,20 @@ def _override_target(key: str, text: str) -> tuple[str, str]:
     extractor, dot, option = key.partition(".")
     if not (dot and extractor and option):
         raise ModelError(
-            f"the model option {key!r} in {text!r} is unknown; use path, version, name, disable_clip, "
-            f"enable_transform or extractor.option, {_EXAMPLE}"
+            f"the model option {quoted(key)} in {quoted(text)} is unknown; use path, version, name, "
+            f"disable_clip, enable_transform or extractor.option, {_EXAMPLE}"
         )
     return extractor, option
 
 
 def _build(text: str, values: Mapping[str, str], overrides: Mapping[str, Mapping[str, str]]) -> ModelSpec:
     if "version" not in values and "path" not in values:
-        raise ModelError(f"the model {text!r} names neither version= nor path=; write one, {_EXAMPLE}")
+        raise ModelError(f"the model {quoted(text)} names neither version= nor path=; write one, {_EXAMPLE}")
     for key, value in values.items():
         if not value:
-            raise ModelError(f"the model option {key!r} in {text!r} is empty; write one, {_EXAMPLE}")
+            raise ModelError(
+                f"the model option {quoted(key)} in {quoted(text)} is empty; write one, {_EXAMPLE}"
+            )
     return ModelSpec(
         version=values.get("version"),
         path=values.get("path"),
@@ -123,5 +133,5 @@ def _build(text: str, values: Mapping[str, str], overrides: Mapping[str, Mapping
 def _switch(key: str, values: Mapping[str, str], text: str) -> bool:
     value = values.get(key, "false")
     if value not in _SWITCH:
-        raise ModelError(f"the model option {key}={value} in {text!r} must be true or false")
+        raise ModelError(f"the model option {key}={shortened(value)} in {quoted(text)} must be true or false")
     return _SWITCH[value]

@@ -4,13 +4,14 @@ A row whose figures are all there and of the usual kind is formatted by one % op
 figure: over a hundred thousand frames that is most of the time.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from acuity.report.precision import Precision, is_small_fraction
-from acuity.report.source import ReportSource
+from acuity.report.source import KnowsUndefined, ReportSource
 
 _CHUNK_ROWS = 4096
 
@@ -22,7 +23,7 @@ class RowStyle:
     cell: str  # with {name} and {value}
     separator: str = ""
     absent: str | None = None  # what stands for a figure the frame does not have; None leaves it out
-    not_finite: str | None = None  # what stands for an infinite figure; None prints it as C does
+    not_finite: str | None = None  # what stands for a figure that isn't finite; None prints it as C does
 
     def pieces(self, name: str) -> tuple[str, str]:
         """What comes before and after the value, for one column."""
@@ -37,6 +38,7 @@ def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> 
         return
     table = [np.asarray(source.columns[name], np.float64) for name in names]
     pieces = [style.pieces(name) for name in names]
+    undefined = source.undefined if isinstance(source, KnowsUndefined) else {}
     template = style.separator.join(
         _literal(before) + precision.usual + _literal(after) for before, after in pieces
     )
@@ -50,21 +52,27 @@ def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> 
         for row, (number, values) in enumerate(zip(numbers, chunk.tolist(), strict=True)):
             if row not in odd_rows:
                 yield int(number), template % tuple(values)
-            elif any(value == value for value in values):
-                yield int(number), _format_odd_row(values, pieces, precision, style)
+                continue
+            here = [name in undefined and bool(undefined[name][start + row]) for name in names]
+            if any(here) or any(value == value for value in values):
+                yield int(number), _format_odd_row(values, here, pieces, precision, style)
 
 
 def _format_odd_row(
-    values: list[float], pieces: list[tuple[str, str]], precision: Precision, style: RowStyle
+    values: list[float],
+    undefined: list[bool],
+    pieces: list[tuple[str, str]],
+    precision: Precision,
+    style: RowStyle,
 ) -> str:
     cells = []
-    for value, (before, after) in zip(values, pieces, strict=True):
-        if value != value:
+    for value, computed, (before, after) in zip(values, undefined, pieces, strict=True):
+        if value != value and not computed:
             if style.absent is not None:
                 cells.append(before + style.absent + after)
             continue
-        infinite = value in (float("inf"), float("-inf"))
-        text = style.not_finite if infinite and style.not_finite is not None else precision.format(value)
+        finite = math.isfinite(value)
+        text = precision.format(value) if finite or style.not_finite is None else style.not_finite
         cells.append(before + text + after)
     return style.separator.join(cells)
 

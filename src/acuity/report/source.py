@@ -1,7 +1,7 @@
 """What a report is written from, whoever measured it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,3 +37,13 @@ class ReportSource(Protocol):
 
     @property
     def fps(self) -> float: ...
+
+
+@runtime_checkable
+class KnowsUndefined(Protocol):
+    """A source that tells figures which are not a number from those that a frame doesn't have."""
+
+    @property
+    def undefined(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Rows in which a column's figure was computed and is not a number; columns may be left out."""
+        ...

@@ -32,7 +32,7 @@ def render_report(
     extra: Mapping[str, object] | None = None,
     version: str | None = None,
 ) -> Iterator[str]:
-    """A report in pieces of text; extra entries are written where the format has a place for them (JSON)."""
+    """A report in pieces of text; extra entries are written where the format has a place for them."""
     if format not in WRITERS:
         raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
     return WRITERS[format](results, parse_precision(precision), version or __version__, extra or {})
@@ -58,6 +58,15 @@ def write_report(
                 _write_pieces(stream, pieces)
         else:
             _write_beside(target, pieces)
+    except OSError as error:
+        raise _output_error(target, error) from error
+
+
+def write_document(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as a file, whole or not at all; OutputError says why it could not be."""
+    target = os.fspath(path)
+    try:
+        _write_beside(target, [text])
     except OSError as error:
         raise _output_error(target, error) from error
 

@@ -14,7 +14,7 @@ _STYLE = RowStyle(cell='{name}="{value}" ')
 def write_xml(
     source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
 ) -> Iterator[str]:
-    """The report in pieces; the format has no place for extra."""
+    """The report in pieces; the entry `acuity` of extra is the last element, which libvmaf doesn't have."""
     yield f'<VMAF version="{_escape(version)}">\n'
     yield f'  <params qualityWidth="{source.width}" qualityHeight="{source.height}" />\n'
     yield f'  <fyi fps="{source.fps:.2f}" />\n'
@@ -25,7 +25,31 @@ def write_xml(
     for name, methods in source.pooled().items():
         yield f'    <metric name="{_escape(name)}" {_attributes(methods, precision)}/>\n'
     yield "  </pooled_metrics>\n"
-    yield f"  <aggregate_metrics {_attributes(source.aggregate, precision)}/>\n</VMAF>\n"
+    yield f"  <aggregate_metrics {_attributes(source.aggregate, precision)}/>\n"
+    about = extra.get("acuity")
+    if isinstance(about, Mapping):
+        yield from _about(about)
+    yield "</VMAF>\n"
+
+
+def _about(about: Mapping[str, object]) -> Iterator[str]:
+    """Who made the report, and what somebody changed while it was measured."""
+    opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
+    steering = about.get("steering")
+    if not isinstance(steering, Mapping):
+        yield f"{opening} />\n"
+        return
+    yield f"{opening}>\n    <steering{_plain_attributes(steering)}>\n"
+    for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
+        for part in parts:
+            yield f"      <{tag}{_plain_attributes(part)} />\n"
+    yield "    </steering>\n  </acuity>\n"
+
+
+def _plain_attributes(values: Mapping[str, object]) -> str:
+    """Texts and numbers as attributes; what is not said, and what is inside, is left out."""
+    plain = ((name, value) for name, value in values.items() if isinstance(value, str | int | float))
+    return "".join(f' {name}="{_escape(str(value))}"' for name, value in plain)
 
 
 def _attributes(values: Mapping[str, float], precision: Precision) -> str:

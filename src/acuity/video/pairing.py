@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import time
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,7 +33,11 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
     """
     options = options or PairOptions()
     try:
-        if ref.info.path == dis.info.path and not ref.info.seekable:
+        if (
+            ref.info.path == dis.info.path
+            and not ref.info.seekable
+            and not _gives_each_its_own(ref.info.path)
+        ):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
         plan = make_plan(ref.info, dis.info, options)
         plan.notes.extend(suspicions(ref.info, dis.info))
@@ -39,6 +46,15 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         ref.close()
         dis.close()
         raise
+
+
+def _gives_each_its_own(path: str) -> bool:
+    """Whether whoever opens it gets all its bytes, as of /dev/zero; of a pipe each gets what others left."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISCHR(mode)
 
 
 class Pairing:
@@ -101,7 +117,7 @@ class Pairing:
         if self._started:
             raise InputError("a pairing can be iterated only once: pair the videos again")
         self._started = True
-        left, right = self._start()
+        left, right = self._reading()
         clock = Clock(self._plan)
         try:
             while not self.options.frame_count or self._pairs < self.options.frame_count:
@@ -122,6 +138,13 @@ class Pairing:
         if self._pairs == 0:
             raise NoFramesError(self._nothing())
 
+    def ready(self, seconds: float) -> bool:
+        """Whether the next pair, or the end, can be had without waiting; waits at most so many seconds."""
+        if self.options.frame_count and self._pairs >= self.options.frame_count:
+            return True
+        end = time.monotonic() + seconds
+        return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
+
     def close(self) -> None:
         """Stop reading and close both videos. Does nothing the second time."""
         self._closer()
@@ -132,7 +155,10 @@ class Pairing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _start(self) -> list[Prefetch]:
+    def _reading(self) -> list[Prefetch]:
+        """The threads that read ahead; started when first asked for."""
+        if self._prefetches:
+            return self._prefetches
         ahead = self.options.ahead
         if ahead is None:
             frame_bytes = self.format.frame_bytes(self.width, self.height)

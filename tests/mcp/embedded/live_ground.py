@@ -36,12 +36,14 @@ SECONDS = 60.0  # for what should take an instant
 class Ground:
     """Whatever a test needs to look at."""
 
-    def __init__(self, measurement: Measurement, folder: Path, *, depth: int = 8) -> None:
+    def __init__(
+        self, measurement: Measurement, folder: Path, *, depth: int = 8, timeout: float = SECONDS
+    ) -> None:
         self.measurement = measurement
         self.native = Bridge(depth)
         luggage = Luggage()
         paths = AllowedPaths([folder])
-        self.steer = McpSide(self.native, luggage, ModelLoader(paths))
+        self.steer = McpSide(measurement, self.native, luggage, ModelLoader(paths), timeout=timeout)
         self.side = MeasuringSide(measurement, self.native, luggage, most=4, on_end=self.steer.ended)
         self.live = Live(measurement, self.native, self.side)
         self.scores = Scores(self.live)
@@ -115,6 +117,7 @@ def play(
     *models: str,
     features: tuple[str, ...] = (),
     depth: int = 8,
+    timeout: float = SECONDS,
     **options: Any,
 ) -> None:
     """Run a scene with a measurement of these models."""
@@ -125,7 +128,7 @@ def play(
             measurement.add_model(model)
         for feature in features:
             measurement.add_feature(feature)
-        ground = Ground(measurement, folder, depth=depth)
+        ground = Ground(measurement, folder, depth=depth, timeout=timeout)
         ground.steer.attach(asyncio.get_running_loop())
         try:
             with anyio.fail_after(2 * SECONDS):

@@ -27,6 +27,7 @@ TOOLS = {
     "vmaf.request_model_swap",
     "vmaf.pause",
     "vmaf.resume",
+    "vmaf.stop",
     "vmaf.stop_after",
     "vmaf.set_subsample",
     "vmaf.worst_frames",

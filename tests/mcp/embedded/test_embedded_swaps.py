@@ -74,7 +74,7 @@ def test_models_that_can_not_be_had_never_reach_the_ring() -> None:
         await room.feed()
         with pytest.raises(EmbeddedError, match="reported as 'other'"):
             await unknown
-        assert room.luggage.models == {}
+        assert room.luggage.orders == {}
         room.close()
 
     run(main)

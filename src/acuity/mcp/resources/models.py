@@ -30,7 +30,7 @@ class ModelResources:
             description="The model files of this server and whether they can be used, as in list_models.",
             mime_type=JSON,
         )
-        files = [file for file in await self._models.files() if file.named]
+        files = [file for file in await self._models.files() if file.unique]
         return [
             index,
             *(

@@ -13,6 +13,7 @@ import anyio.to_thread
 import mcp_types as types
 
 from acuity.jobs.spec import Status
+from acuity.mcp.clients import owner
 from acuity.mcp.job_documents import REPORTS, has_report, report_uri, timestamp
 from acuity.mcp.resources.content import (
     CSV,
@@ -96,7 +97,7 @@ class ReportResources:
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
         with in_words():
-            jobs, more = await self._jobs.list(_DONE, _SEARCHED)
+            jobs, more = await self._jobs.list(_DONE, _SEARCHED, owner())
         found = [job for job in jobs if has_report(job)]
         return found[:limit], more or len(found) > limit
 

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from acuity.mcp.services import Services
 
 _LIST: Final = """\
-Which backends this server was built with: true means compiled in, not that it works on this machine. \
-Call probe_backend for the one you want before you pass it as `backend` to vmaf_score; a backend that is \
-false here is refused there, never replaced by another. Every backend gives the same scores, so `auto` is \
-the right choice unless you compare backends. Where the operator has set VMAF_BIN, `external` says the \
-same of that vmaf binary, which then does the work of vmaf_score."""
+Which backends the engine that scores was built with: true means compiled in, not that it works on this \
+machine. Call probe_backend for the one you want before you pass it as `backend` to vmaf_score or \
+vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. `auto` is the \
+right choice unless you compare backends. Where the operator has set VMAF_BIN, that binary scores: the \
+booleans are its own, `external` has its path, and `own` those of Acuity's engine, which then stands by."""
 
 _PROBE: Final = """\
 Score one 64x64 grey pair with a backend and see whether that works: it tells a backend that is compiled \
 in from one whose driver is there and healthy. Call it once before the first score with a backend other \
 than auto or cpu, or when scores fail. An unhealthy backend is an answer, not a failure of this tool: \
-runtime_healthy is false and `error` says why. `external` is the same for the binary that VMAF_BIN names, \
-if there is one."""
+runtime_healthy is false and `error` says why. Where VMAF_BIN is set, that binary is probed, `external` has \
+the same with its path, and `own` is the probe of Acuity's engine."""
 
 _VERSION: Final = """\
 What does the scoring: the vmaf command, its version and the backends it was built with, and Acuity's own \
@@ -81,9 +81,11 @@ class _BackendTools:
         self._services = services
 
     async def list(self, _: Call) -> dict[str, Any]:
-        own: dict[str, Any] = dict(_compiled())
-        binary = self._services.settings.binary
-        return own if binary is None else {**own, "external": await _describe(binary)}
+        binary, own = self._services.settings.binary, _compiled()
+        if binary is None:
+            return dict(own)
+        found = await _describe(binary)
+        return {**found["backends"], "external": found, "own": own}
 
     async def version(self, _: Call) -> dict[str, Any]:
         binary, engine = self._services.settings.binary, describe_engine()
@@ -103,13 +105,18 @@ class _BackendTools:
 
     async def probe(self, call: Call) -> dict[str, Any]:
         name, binary = call.arguments["backend"], self._services.settings.binary
+        own = await self._probe_own(call, name)
+        if binary is None:
+            return {"backend": name, **own}
+        found = await self._probe_binary(call, binary)
+        health = {key: value for key, value in found.items() if key != "path"}
+        return {"backend": name, **health, "external": found, "own": own}
+
+    async def _probe_own(self, call: Call, name: str) -> dict[str, Any]:
         status = next(backend for backend in list_backends() if backend.name == name)
-        found: dict[str, Any] = {"backend": name}
-        if status.compiled:
-            found |= await self._run(call, {"backend": name})
-        else:
-            found |= _unhealthy(f"the backend '{name}' is {status.init_status}", compiled=False)
-        return found if binary is None else {**found, "external": await self._probe_binary(call, binary)}
+        if not status.compiled:
+            return _unhealthy(f"the backend '{name}' is {status.init_status}", compiled=False)
+        return await self._run(call, {"backend": name})
 
     async def _probe_binary(self, call: Call, binary: str) -> dict[str, Any]:
         name = call.arguments["backend"]
@@ -178,7 +185,8 @@ async def _describe(binary: str) -> dict[str, Any]:
     }
 
 
-_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), {"external": "object"})
+_SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object"}
+_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), _SOMETIMES)
 
 _PROBE_OUTPUT: Final = outline(
     {
@@ -189,7 +197,7 @@ _PROBE_OUTPUT: Final = outline(
         "score": ["number", "null"],
         "error": ["string", "null"],
     },
-    {"external": "object"},
+    _SOMETIMES,
 )
 
 _VERSION_OUTPUT: Final = outline(

@@ -29,19 +29,21 @@ FIXTURES: Final = (
 
 _TEXT: Final = """\
 Measure how fast this machine scores: 576x324, 1920x1080 and 3840x2160, made on the spot, on every \
-backend that works, several rounds each. Gives frames per second and wall time as median, fastest and \
-slowest round, and the largest difference of any frame's score to the CPU's: PASS below 0.01, WARN below \
-0.1, FAIL above; BASE is the CPU itself, SKIP a backend that isn't there. `stdout` is a table for people, \
-`rows` the same for programs. It takes no arguments and occupies the machine for up to some minutes: \
-submit it with submit_job where your client does not wait that long, don't score beside it, and use \
-vmaf_score to measure clips of your own."""
+backend that works. `stdout` is a table for people, `rows` the same for programs: frames per second and wall \
+time of several rounds, and the largest difference of a frame's score to the CPU's, PASS below 0.01, WARN \
+below 0.1, FAIL above; BASE is the CPU itself, SKIP a backend that isn't there. It occupies the machine for \
+up to some minutes: submit it with submit_job where your client does not wait that long."""
 
 
 def tools(services: Services) -> list[Tool]:
     """run_benchmark."""
 
     async def plan(_: Mapping[str, Any]) -> JobSpec:
-        payload: dict[str, Any] = {"fixtures": [dict(fixture) for fixture in FIXTURES], "external": None}
+        payload: dict[str, Any] = {
+            "fixtures": [dict(fixture) for fixture in FIXTURES],
+            "external": None,
+            "output": services.settings.bench_output,
+        }
         if services.settings.binary is not None:
             payload["external"] = await _external(services.settings.binary)
         return JobSpec("benchmark", payload, NAME, "benchmark of every backend", _SECONDS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.errors import JobError
 from acuity.mcp.arguments import check
 from acuity.mcp.catalog import Answer, Call, Tool
+from acuity.mcp.clients import may_see, owner
 from acuity.mcp.job_documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import array, flag, outline, record, text, whole
@@ -22,8 +23,8 @@ _SUBMIT: Final = """\
 Start a long tool in the background and get a job_id at once. Use this instead of calling the tool itself \
 for clips longer than a minute, for 4K, for several pairs at once, or whenever your client may give up \
 waiting. Then call get_job every few seconds until status is completed, failed, cancelled or interrupted. \
-The job goes on when you disconnect, and its result is still there after a restart of the server. \
-`arguments` are exactly those of the tool; they are checked now, so a wrong path or option is refused here."""
+The job goes on when you disconnect, and its result outlives a restart of the server. A wrong path or option \
+is refused at once."""
 
 _GET: Final = """\
 How a job is doing: status, queue_position while it waits, progress (done, total, fps, eta_seconds, mean) \
@@ -74,7 +75,7 @@ class _JobTools:
 
     async def _list(self, call: Call) -> Answer:
         asked = call.arguments
-        jobs, truncated = await self._jobs.list(asked["status_filter"], asked["limit"])
+        jobs, truncated = await self._jobs.list(asked["status_filter"], asked["limit"], owner())
         shown = [job_document(job) if asked["detail"] else brief_job(job) for job in jobs]
         return ordered_answer({"count": len(jobs), "truncated": truncated, "jobs": shown})
 
@@ -153,7 +154,7 @@ class _JobTools:
 
 async def _known(ask: Callable[[str], Awaitable[Job | None]], job_id: str) -> Job:
     job = await ask(job_id)
-    if job is None:
+    if job is None or not may_see(job.client):
         raise JobError(
             f"there is no job '{job_id}': list_jobs shows those that are known; old ones are forgotten"
         )

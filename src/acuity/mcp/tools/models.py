@@ -85,7 +85,7 @@ async def _describe(models: ModelList, paths: AllowedPaths, name: str) -> dict[s
 
 def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
     """A file outside the model folders: what is described is what was opened."""
-    with paths.open(given) as opened:
+    with paths.open(given, remedy=paths.model_remedy) as opened:
         path = str(opened.path)
         if opened.path.suffix not in FORMATS:
             raise ModelError(f"'{given}' is no model file: its name must end in {', '.join(FORMATS)}")

@@ -12,11 +12,20 @@ from acuity.jobs.external_task import ExternalPayload
 from acuity.jobs.score_task import ScorePayload
 from acuity.jobs.spec import JobSpec
 from acuity.mcp.catalog import Tool
-from acuity.mcp.external import examine
+from acuity.mcp.external import External, examine
 from acuity.mcp.external_options import option_list
+from acuity.mcp.model_list import ModelList
 from acuity.mcp.tools.long import long_tool
-from acuity.mcp.tools.scoring_schema import ENCODED_INPUT, ENCODED_OUTPUT, RAW_INPUT, RAW_OUTPUT
+from acuity.mcp.tools.scoring_schema import (
+    DEFAULT_MODEL,
+    ENCODED_INPUT,
+    ENCODED_OUTPUT,
+    RAW_INPUT,
+    RAW_OUTPUT,
+)
+from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
+from acuity.presets import PRESETS
 
 if TYPE_CHECKING:
     from acuity.mcp.services import Services
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
 RAW: Final = "vmaf_score"
 ENCODED: Final = "vmaf_score_encoded"
 
-_AUTO: Final = "auto"
 _PAIRING_WORDS: Final = ("scale", "convert", "rate", "vfr", "hdr")
 
 _RAW_TEXT: Final = """\
@@ -38,17 +46,17 @@ through submit_job, or take fewer frames with frame_cnt."""
 _ENCODED_TEXT: Final = """\
 Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. Size, format, \
 frame rate and times are read from the files; frames are decoded as they are needed and nothing is written \
-to disk. The distorted video is scaled and converted to the reference's size and format where that is safe. \
-What could give a wrong number (other frame rates, HDR against SDR, missing frames) is refused with the \
-argument that settles it. Read `notes` before trusting the number; acuity.input says what was compared and \
-how. `score` is the mean over all frames: 100 looks like the reference, above 93 differences are hard to \
-see. `models` has minimum and percentiles, `worst` the lowest frames. For long videos call it through \
-submit_job."""
+to disk. The distorted video is brought to the reference's size and format where that is safe. \
+What could give a wrong number (other frame rates, HDR against SDR, frames missing in between) is refused \
+with the argument that settles it; where one video ends early, the frames that both have are scored, with \
+a note. Read `notes` before trusting the number; acuity.input says what was compared and how. `score` is the \
+mean over all frames: 100 looks like the reference, above 93 differences are hard to see. `models` has \
+minimum and percentiles, `worst` the lowest frames. For long videos call it through submit_job."""
 
 
-def tools(services: Services) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded."""
-    family = _Scoring(services)
+def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
+    """vmaf_score and vmaf_score_encoded; the list of models may be shared with whoever else shows it."""
+    family = _Scoring(services, models or ModelList())
     return [
         long_tool(
             services,
@@ -74,75 +82,101 @@ def tools(services: Services) -> list[Tool]:
 class _Scoring:
     """Plans: every path checked, every backend there, before anything is queued."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, models: ModelList) -> None:
         self._paths = services.paths
         self._binary = services.settings.binary
+        self._models = models
 
     async def plan_raw(self, given: Mapping[str, Any]) -> JobSpec:
-        arguments = _whole(given)
-        title = _title(arguments["ref"], arguments["dis"])
-        arguments["ref"] = str(self._paths.check(arguments["ref"]))
-        arguments["dis"] = str(self._paths.check(arguments["dis"]))
-        self._check_strings(arguments)
-        if self._binary is not None:
-            payload = await self._external(self._binary, arguments)
-            return JobSpec("external", payload.to_dict(), RAW, title)
-        scored = _own(arguments, arguments["ref"], arguments["dis"])
-        return JobSpec("score", scored.to_dict(), RAW, title)
+        pair = {name: given[name] for name in ("ref", "dis")}
+        return await self._plan(RAW, given, *pair.values(), echo={})
 
     async def plan_encoded(self, given: Mapping[str, Any]) -> JobSpec:
+        echo = {name: given[name] for name in ("reference_encoded", "distorted_encoded")}
+        return await self._plan(ENCODED, given, *echo.values(), echo=echo)
+
+    async def _plan(
+        self, tool: str, given: Mapping[str, Any], ref: str, dis: str, *, echo: dict[str, Any]
+    ) -> JobSpec:
+        """The job for whichever engine answers: the binary that VMAF_BIN names, or Acuity's own."""
         arguments = _whole(given)
-        names = ("reference_encoded", "distorted_encoded")
-        echo = {name: given[name] for name in names}
-        reference, distorted = (str(self._paths.check(given[name])) for name in names)
-        self._check_strings(arguments)
-        scored = replace(_own(arguments, reference, distorted), echo=echo)
-        return JobSpec("score", scored.to_dict(), ENCODED, _title(*echo.values()))
-
-    def _check_strings(self, arguments: dict[str, Any]) -> None:
-        """Paths in the model and in features become what they resolve to."""
-        arguments["model"] = self._model(
-            arguments["model"], clip=not arguments["disable_clip"], transform=arguments["enable_transform"]
-        )
+        reference, distorted = str(self._paths.check(ref)), str(self._paths.check(dis))
         arguments["feature"] = [self._paths.check_feature(text) for text in arguments["feature"]]
+        title = _title(ref, dis)
+        if self._binary is not None:
+            binary = await examine(self._binary)
+            arguments["model"] = await self._checked(_own_model(arguments), arguments, external=True)
+            external = replace(_external(binary, arguments, reference, distorted), echo=echo)
+            return JobSpec("external", external.to_dict(), tool, title)
+        arguments["models"] = [
+            await self._checked(model, arguments, external=False) for model in _all_models(arguments)
+        ]
+        scored = replace(_own(arguments, reference, distorted), echo=echo)
+        return JobSpec("score", scored.to_dict(), tool, title)
 
-    def _model(self, text: str, *, clip: bool, transform: bool) -> str:
-        if text == _AUTO:
+    async def _checked(self, text: str | None, arguments: Mapping[str, Any], *, external: bool) -> str | None:
+        """A model as the engine takes it: a file where it has one, its path resolved, its options added."""
+        clip, transform = not arguments["disable_clip"], arguments["enable_transform"]
+        if text is None or text == AUTO:
             if transform or not clip:
-                raise ModelError("model 'auto' takes no disable_clip and no enable_transform: name a model")
+                what = "model 'auto'" if text == AUTO else "a preset whose models are the vmaf binary's own"
+                raise ModelError(f"{what} takes no disable_clip and no enable_transform: name a model")
             return text
-        spec = parse_spec(self._paths.check_model(text))
+        finder = await self._models.finder(external=external)
+        spec = parse_spec(self._paths.check_model(text, finder))
         return replace(
             spec,
             disable_clip=spec.disable_clip or not clip,
             enable_transform=spec.enable_transform or transform,
         ).to_text()
 
-    async def _external(self, named: str, arguments: dict[str, Any]) -> ExternalPayload:
-        binary = await examine(named)
-        backend = arguments["backend"]
-        _refuse_missing(
-            backend,
-            binary.backends,
-            "the local vmaf binary does not advertise it",
-            "Pass backend='auto' to let vmaf pick, or rebuild with the requested backend enabled.",
-        )
-        if arguments["model"] == _AUTO:
-            raise ModelError(
-                "model 'auto' is Acuity's own, and VMAF_BIN is set: name the model, as version=NAME"
-            )
-        certain = backend if backend != _AUTO else "cpu" if binary.backends == ("cpu",) else None
-        return ExternalPayload(
-            binary=str(binary.path),
-            reference=arguments["ref"],
-            distorted=arguments["dis"],
-            width=arguments["width"],
-            height=arguments["height"],
-            model=arguments["model"],
-            options=option_list(binary, arguments, _DEFAULTS),
-            backend=backend,
-            backend_used=certain,
-        )
+
+def _presets(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Family and version of the test conditions that were asked for."""
+    return {family: arguments[family] for family in PRESETS if arguments.get(family) is not None}
+
+
+def _own_model(arguments: Mapping[str, Any]) -> str | None:
+    """The model that was asked for besides a preset's; None where a preset replaces the default."""
+    model: str = arguments["model"]
+    return None if _presets(arguments) and model == DEFAULT_MODEL else model
+
+
+def _all_models(arguments: Mapping[str, Any]) -> list[str]:
+    own = _own_model(arguments)
+    chosen = [PRESETS[family][version] for family, version in _presets(arguments).items()]
+    return [*([own] if own is not None else []), *(model for preset in chosen for model in preset.models)]
+
+
+def _external(
+    binary: External, arguments: Mapping[str, Any], reference: str, distorted: str
+) -> ExternalPayload:
+    """The work for another vmaf binary."""
+    backend = arguments["backend"]
+    _refuse_missing(
+        backend,
+        binary.backends,
+        "the local vmaf binary does not advertise it",
+        "Pass backend='auto' to let vmaf pick, or rebuild with the requested backend enabled.",
+    )
+    return ExternalPayload(
+        binary=str(binary.path),
+        reference=reference,
+        distorted=distorted,
+        model=arguments["model"],
+        options=option_list(binary, arguments, _DEFAULTS, decoded="width" not in arguments),
+        width=arguments.get("width"),
+        height=arguments.get("height"),
+        pixfmt=arguments.get("pixfmt"),
+        bitdepth=arguments.get("bitdepth"),
+        features=arguments["feature"],
+        presets=_presets(arguments),
+        predict=not arguments["no_prediction"],
+        pairing=_pairing(arguments),
+        allow_damaged=arguments["allow_damaged"],
+        backend=backend,
+        backend_used=backend if backend != AUTO else "cpu" if binary.backends == ("cpu",) else None,
+    )
 
 
 _DEFAULTS: Final[dict[str, Any]] = {
@@ -160,32 +194,44 @@ def _own(arguments: Mapping[str, Any], reference: str, distorted: str) -> ScoreP
         "this server does not have it",
         "Pass backend='auto' to let Acuity pick.",
     )
+    model, *others = arguments["models"]
+    chosen = [PRESETS[family][version] for family, version in _presets(arguments).items()]
     return ScorePayload(
         reference=reference,
         distorted=distorted,
-        model=arguments["model"],
+        model=model,
+        more_models=others,
         backend=arguments["backend"],
         width=arguments.get("width"),
         height=arguments.get("height"),
         pixfmt=arguments.get("pixfmt"),
         bitdepth=arguments.get("bitdepth"),
         precision=arguments["precision"],
-        features=arguments["feature"],
+        features=[*arguments["feature"], *(feature for preset in chosen for feature in preset.features)],
         predict=not arguments["no_prediction"],
         threads=arguments.get("threads"),
         subsample=arguments["subsample"],
-        pairing={
-            **{word: arguments[word] for word in _PAIRING_WORDS},
-            "frame_skip_ref": arguments["frame_skip_ref"],
-            "frame_skip_dis": arguments["frame_skip_dist"],
-            "frame_count": arguments.get("frame_cnt", 0),
-        },
+        pairing=_pairing(arguments),
         allow_damaged=arguments["allow_damaged"],
     )
 
 
+def _pairing(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of PairOptions."""
+    words = {word: arguments[word] for word in _PAIRING_WORDS}
+    presets = (PRESETS[family][version] for family, version in _presets(arguments).items())
+    if words["convert"] == "auto" and any(preset.common_bitdepth for preset in presets):
+        words["convert"] = "depth"
+    return {
+        **words,
+        "frame_skip_ref": arguments["frame_skip_ref"],
+        "frame_skip_dis": arguments["frame_skip_dist"],
+        "frame_count": arguments.get("frame_cnt", 0),
+    }
+
+
 def _refuse_missing(wanted: str, there: tuple[str, ...], why: str, remedy: str) -> None:
-    if wanted != _AUTO and wanted not in there:
+    if wanted != AUTO and wanted not in there:
         raise BackendError(
             f"backend '{wanted}' requested but {why} (available: {list(there)});"
             f" refusing to fall back silently. {remedy}"

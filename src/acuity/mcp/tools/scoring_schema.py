@@ -8,6 +8,7 @@ from acuity.devices import BACKENDS
 from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
+from acuity.presets import PRESETS
 from acuity.video.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -102,6 +103,14 @@ _OPTIONS: Final[dict[str, Any]] = {
         "maxItems": MOST_FEATURES,
         "default": [],
         "description": "Further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see list_extractors.",
+    },
+    **{
+        family: {
+            "type": "string",
+            "enum": list(versions),
+            "description": f"Test conditions of {maker}: their models and features, not the default model.",
+        }
+        for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
     },
     "threads": {**_count(1, "All cores unless given; no figure depends on it."), "maximum": MAX_THREADS},
     "frame_cnt": _count(1, "Score at most so many frames: a few hundred give a quick estimate."),

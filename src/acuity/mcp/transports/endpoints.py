@@ -22,6 +22,7 @@ from acuity.mcp.transports.http import serve_http
 from acuity.mcp.transports.http_app import HttpApp, Lifespan
 from acuity.mcp.transports.security import Guarded, HttpSecurity
 from acuity.mcp.transports.stdio import serve_stdio
+from acuity.mcp.transports.tokens import Tokens
 from acuity.mcp.transports.uds import serve_uds
 
 
@@ -64,11 +65,11 @@ Endpoint: TypeAlias = Stdio | Uds | Http | Page
 class Access:
     """What all HTTP endpoints ask of their clients."""
 
-    token: str | None = field(default=None, repr=False)
+    tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # further host names this server is called by
 
     def at(self, address: Address) -> HttpSecurity:
-        return HttpSecurity.for_address(address, token=self.token, names=self.names)
+        return HttpSecurity.for_address(address, tokens=self.tokens, names=self.names)
 
 
 @dataclass(frozen=True, slots=True)

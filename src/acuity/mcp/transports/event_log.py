@@ -28,6 +28,7 @@ class _Stream:
     number: int
     kept: int = 0
     finished: bool = False  # the answer was stored: nothing follows it
+    ended: bool = False  # its request is over, whether or not an answer is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class EventLog(EventStore):
         return True  # the SDK asks whether there is a log by its truth, and an empty one is one
 
     async def store_event(self, stream_id: StreamId, message: JSONRPCMessage | None) -> EventId:
-        stream = self._stream(stream_id)
+        stream = self._stream(stream_id, begins=message is None)
         size = 0 if message is None else len(message.model_dump_json(exclude_unset=True))
         event = _Event(self._next_event, stream, message, size)
         self._next_event += 1
@@ -87,7 +88,8 @@ class EventLog(EventStore):
             if event.message is not None:
                 await send_callback(EventMessage(event.message, f"{stream.number}.{last}"))
         # The SDK would hold the connection open for a stream that has a name.
-        return None if stream.finished else stream.name
+        goes_on = not stream.finished and self._by_name.get(stream.name) is stream
+        return stream.name if goes_on else None
 
     def forget(self, stream_id: StreamId) -> None:
         """Drop a stream that nobody will ask for."""
@@ -98,9 +100,17 @@ class EventLog(EventStore):
         self._bytes -= sum(event.size for event in self._events if event.stream is stream)
         self._events = deque(event for event in self._events if event.stream is not stream)
 
-    def _stream(self, name: StreamId) -> _Stream:
+    def end(self, stream_id: StreamId) -> None:
+        """Note that a request is over: its stream is forgotten with its last event, answered or not."""
+        stream = self._by_name.get(stream_id)
+        if stream is not None:
+            stream.ended = True
+            self._drop_if_empty(stream)
+
+    def _stream(self, name: StreamId, *, begins: bool) -> _Stream:
         stream = self._by_name.get(name)
-        if stream is None or stream.finished:  # an id that is used again is another request
+        # An id that is used again is another request.
+        if stream is None or stream.finished or (stream.ended and begins):
             stream = _Stream(name, self._next_stream)
             self._next_stream += 1
             self._by_name[name] = self._by_number[stream.number] = stream
@@ -115,12 +125,15 @@ class EventLog(EventStore):
         ):
             oldest = self._events.popleft()
             self._bytes -= oldest.size
-            stream = oldest.stream
-            stream.kept -= 1
-            if stream.finished and not stream.kept:  # those that go on keep their number: see the replay
-                del self._by_number[stream.number]
-                if self._by_name.get(stream.name) is stream:
-                    del self._by_name[stream.name]
+            oldest.stream.kept -= 1
+            self._drop_if_empty(oldest.stream)
+
+    def _drop_if_empty(self, stream: _Stream) -> None:
+        """Forget a stream without events, unless more may follow: see the replay."""
+        if (stream.finished or stream.ended) and not stream.kept:
+            self._by_number.pop(stream.number, None)
+            if self._by_name.get(stream.name) is stream:
+                del self._by_name[stream.name]
 
 
 def _numbers(event_id: str) -> tuple[int, int] | None:

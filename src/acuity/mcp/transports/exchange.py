@@ -186,7 +186,8 @@ class _Companions:
 
     def stop(self) -> None:
         self._timer.cancel()
-        for task in self._tasks:
+        tasks, self._tasks = self._tasks, []  # or they and this would hold each other
+        for task in tasks:
             task.cancel()
 
     def _start(self) -> None:

@@ -35,7 +35,11 @@ class CheckedBody:
         except Refused as refused:
             await refusal(refused)(scope, receive, send)
         else:
-            await self._app(scope, _replayed(body, receive), send)
+            try:
+                await self._app(scope, _replayed(body, receive), send)
+            finally:
+                # The connection holds its last scope, and cancelled tasks hold theirs for a while.
+                scope.pop(_MESSAGE, None)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
@@ -72,13 +76,13 @@ def refusal(refused: Refused, status: int = 400, *, close: bool = False) -> Resp
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """The body once more, and then whatever else comes: that the client went away."""
-    given = False
+    kept: bytes | None = body
 
     async def again() -> AsgiMessage:
-        nonlocal given
-        if given:
+        nonlocal kept
+        if kept is None:
             return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        given, kept = kept, None  # not to be held for as long as somebody waits for what else comes
+        return {"type": "http.request", "body": given, "more_body": False}
 
     return again

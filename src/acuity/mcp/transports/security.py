@@ -6,54 +6,59 @@ were its own (DNS rebinding). The Host header gives such a page away, and Origin
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import logging
-import os
+import re
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp_types import INVALID_REQUEST
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from acuity.mcp.clients import ORIGIN, address_origin, token_origin
 from acuity.mcp.settings import SettingsError
 from acuity.mcp.transports.address import Address, is_loopback
 from acuity.mcp.transports.messages import encode, error_message
+from acuity.mcp.transports.tokens import TOKEN_VARIABLE, Tokens
 
 logger: Final = logging.getLogger(__name__)
 
-TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"
 _ASKED: Final = frozenset({b"host", b"origin", b"authorization"})
-_SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
+_ALLOW_HOST: Final = "start it with --allow-host, or use its address"
+# A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
+_HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpSecurity:
     """What an HTTP endpoint asks of its clients."""
 
-    token: str | None = field(default=None, repr=False)
+    tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
     reachable: bool = False  # from other machines, by any of this one's addresses
+    wrong_host: str = _ALLOW_HOST  # the remedy for who calls it by another name
 
     @classmethod
     def for_address(
-        cls, address: Address, *, token: str | None = None, names: Collection[str] = ()
+        cls, address: Address, *, tokens: Tokens | None = None, names: Collection[str] = ()
     ) -> HttpSecurity:
         """The checks for what listens there; raises SettingsError if strangers could get in."""
         reachable = not is_loopback(address.host)
-        if reachable and token is None:
+        tokens = tokens or Tokens()
+        if reachable and not tokens:
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes a token: "
                 f"pass --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1"
             )
         own = {socket.gethostname(), address.host} if reachable else set()
-        return cls(token, frozenset(name.lower() for name in {*names, *own}), reachable)
+        return cls(tokens, frozenset(name.lower() for name in {*names, *own}), reachable)
 
     def knows_host(self, header: str | None) -> bool:
         """Whether a Host header names this server."""
@@ -72,74 +77,70 @@ class HttpSecurity:
             return False
         return is_loopback(host) or host in self.names or host == _host(f"//{host_header}")
 
-    def knows_token(self, authorization: str | None) -> bool:
-        if self.token is None:
-            return True
-        scheme, _, given = (authorization or "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode())
-
 
 class Guarded:
-    """An application behind those checks."""
+    """An application behind those checks. Who was let in is known to everything that the request starts."""
 
     def __init__(self, app: ASGIApp, security: HttpSecurity) -> None:
         self._app = app
         self._security = security
+        # By this the SDK holds a session to the token that began it.
+        self._users = {name: _user(name) for name in security.tokens.principals}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refused = self._refusal(scope) if scope["type"] == "http" else None
-        await (refused or self._app)(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        admitted = self._admit(scope)
+        if isinstance(admitted, Response):
+            await admitted(scope, receive, send)
+            return
+        before = ORIGIN.set(admitted)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            ORIGIN.reset(before)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _admit(self, scope: Scope) -> Response | str:
+        """Return the origin of a request, or the answer that refuses it."""
         # In one pass: this is asked for every request.
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _ASKED}
+        headers: dict[bytes, str] = {}
+        for name, value in scope["headers"]:
+            if name in _ASKED:
+                if name in headers:
+                    return _refuse(400, f"the request has two {name.decode().title()} headers: send one")
+                headers[name] = value.decode("latin-1")
         host, origin = headers.get(b"host"), headers.get(b"origin")
         if not self._security.knows_host(host):
-            return _refuse(
-                421, f"this server isn't called '{host}': start it with --allow-host, or use its address"
-            )
+            return _refuse(421, f"this server isn't called '{host}': {self._security.wrong_host}")
         if not self._security.knows_origin(origin, host):
             return _refuse(403, f"pages of '{origin}' may not use this server")
-        if not self._security.knows_token(headers.get(b"authorization")):
+        # Before it sends a token a browser asks whether the page may, without one.
+        preflight = scope["method"] == "OPTIONS" and origin is not None
+        if not self._users or preflight:
+            return address_origin(scope)
+        principal = self._security.tokens.principal(headers.get(b"authorization"))
+        if principal is None:
             response = _refuse(401, "this server takes a bearer token in the Authorization header")
             response.headers["WWW-Authenticate"] = 'Bearer realm="acuity"'
             return response
-        return None
+        scope["user"] = self._users[principal]
+        return token_origin(principal)
 
 
-def read_token(path: str | None, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The token in the file, or else in the environment; raises SettingsError."""
-    if path is None:
-        return _checked(environ[TOKEN_VARIABLE], TOKEN_VARIABLE) if TOKEN_VARIABLE in environ else None
-    try:
-        text = Path(path).read_text(encoding="ascii")
-    except UnicodeDecodeError:
-        raise SettingsError(f"the token in '{path}' is not ASCII: use letters and digits") from None
-    except OSError as error:
-        raise SettingsError(f"can't read the token file '{path}': {error.strerror}") from None
-    return _checked(text, path)
-
-
-def _checked(text: str, source: str) -> str:
-    token = text.strip()
-    if len(token) < _SHORTEST_TOKEN:
-        raise SettingsError(
-            f"the token in '{source}' is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
-        )
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise SettingsError(
-            f"the token in '{source}' holds blanks or special characters: use letters and digits"
-        )
-    return token
+def _user(principal: str) -> AuthenticatedUser:
+    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again
 def _host(url: str) -> str | None:
     """The host of a URL in lower case, without port and brackets; None where it makes no sense."""
+    if not _HOST.fullmatch(url.partition("//")[2]):
+        return None
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises for what is none
-        return parts.hostname if parts.username is None else None
+        return parts.hostname
     except ValueError:
         return None
 

@@ -55,8 +55,9 @@ MOMENT: Final = 0.1  # seconds that a client goes without an id to come back wit
 class Session(StreamableHTTPServerTransport):
     """The SDK's session, with requests looked after."""
 
-    def __init__(self, *, event_store: EventLog, **options: Any) -> None:
+    def __init__(self, *, event_store: EventLog, origin: str = "", **options: Any) -> None:
         super().__init__(event_store=event_store, **options)
+        self.origin = origin  # the token or address that began it
         self._log = event_store
         self._in_flight = InFlight()
 
@@ -194,8 +195,11 @@ class Session(StreamableHTTPServerTransport):
             await self._write_events(name, [], streams[1], to_wire)
 
     async def _terminate_unanswered_request(self, request_id: RequestId) -> None:
-        self._in_flight.end(request_id)
-        await super()._terminate_unanswered_request(request_id)
+        try:
+            await super()._terminate_unanswered_request(request_id)
+        finally:
+            self._log.end(str(request_id))
+            self._in_flight.end(request_id)
 
 
 async def _first(events: MemoryObjectReceiveStream[EventMessage]) -> EventMessage | None:

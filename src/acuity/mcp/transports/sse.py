@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from typing import Any, Final
+from uuid import UUID
 
 from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
@@ -11,7 +12,8 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from acuity.mcp.clients import CONNECTION
+from acuity.mcp.clients import CONNECTION, ORIGIN, address_origin
+from acuity.mcp.quota import Full, Quota
 from acuity.mcp.settings import Settings
 from acuity.mcp.transports.connection import Answers, Requests, serve_messages
 from acuity.mcp.transports.http_app import Methods
@@ -22,12 +24,17 @@ logger: Final = logging.getLogger(__name__)
 
 PATH: Final = "/sse"
 _MESSAGES: Final = "/messages/"
+_FULL: Final[dict[Full, str]] = {
+    "each": "too many clients of this address or token are connected already: disconnect one",
+    "all": "too many clients are connected already: try again later",
+}
 
 
 def sse_paths(server: Server[Any], settings: Settings, lifespan_state: Any) -> dict[str, ASGIApp]:
     """The two endpoints of the transport."""
     transport = SseServerTransport(_MESSAGES, max_request_body_size=settings.body)
-    streams = _Streams(server, transport, settings.connections, lifespan_state)
+    places = Quota(settings.connections, settings.connections_each)
+    streams = _Streams(server, transport, places, lifespan_state)
     messages = CheckedBody(_named(transport.handle_post_message), settings.body)
     return {PATH: Methods(streams, ["GET"]), _MESSAGES: messages}
 
@@ -36,20 +43,20 @@ class _Streams:
     """Serves a connection for as long as its event stream is open."""
 
     def __init__(
-        self, server: Server[Any], transport: SseServerTransport, most: int, lifespan_state: Any
+        self, server: Server[Any], transport: SseServerTransport, places: Quota, lifespan_state: Any
     ) -> None:
         self._server = server
         self._transport = transport
-        self._most = most
+        self._places = places
         self._lifespan_state = lifespan_state
-        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._open >= self._most:
-            full = "too many clients are connected already: try again later"
-            await Response(full, status_code=503, headers={"Retry-After": "5"})(scope, receive, send)
+        origin = ORIGIN.get() or address_origin(scope)
+        full = self._places.full(origin)
+        if full is not None:
+            await Response(_FULL[full], status_code=503, headers={"Retry-After": "5"})(scope, receive, send)
             return
-        self._open += 1
+        self._places.take(origin)
         try:
             async with self._transport.connect_sse(scope, receive, send) as (read, write):
                 in_flight = InFlight()
@@ -61,18 +68,26 @@ class _Streams:
                     lifespan_state=self._lifespan_state,
                 )
         finally:
-            self._open -= 1
+            self._places.give_back(origin)
 
 
 def _named(app: ASGIApp) -> ASGIApp:
     """The application, with each message known to come through the connection that it names."""
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
-        session = QueryParams(scope.get("query_string", b"")).get("session_id", "unknown")
-        before = CONNECTION.set(f"sse:{session}")
+        session = QueryParams(scope.get("query_string", b"")).get("session_id", "")
+        before = CONNECTION.set(f"sse:{_canonical(session)}")
         try:
             await app(scope, receive, send)
         finally:
             CONNECTION.reset(before)
 
     return named
+
+
+def _canonical(session_id: str) -> str:
+    """The one spelling of a session's id: the SDK takes many, and a client isn't another for each."""
+    try:
+        return UUID(hex=session_id).hex
+    except ValueError:
+        return "unknown"

@@ -24,6 +24,10 @@ def streamable_app(server: Server[Any], settings: Settings, *, security: HttpSec
 def streamable_paths(server: Server[Any], settings: Settings) -> tuple[dict[str, ASGIApp], Lifespan]:
     """The endpoint, and what has to be entered while it is served."""
     sessions = Sessions(
-        server, most=settings.connections, idle_timeout=settings.idle_timeout, body=settings.body
+        server,
+        most=settings.connections,
+        most_each=settings.connections_each,
+        idle_timeout=settings.idle_timeout,
+        body=settings.body,
     )
     return {PATH: CheckedBody(sessions.serve, settings.body)}, sessions.run

@@ -1,0 +1,13 @@
+// Which instruction sets run here: the processor has them, and the operating system keeps their registers.
+#pragma once
+
+namespace acuity::cpu {
+
+bool avx512vnni();
+bool avx512();
+bool avx2();
+bool sse4();
+inline bool neon() { return true; }  // part of the base architecture
+inline bool plain() { return true; }
+
+}  // namespace acuity::cpu

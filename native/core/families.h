@@ -1,0 +1,30 @@
+// The kernel families: one line each. native/<name>/ holds
+//
+//     table.h     struct <Type>Kernels: the functions' signatures, and the constants of their arithmetic
+//     plain.cpp   the plain twin, which says what the fast path must equal
+//     simd.cpp    the fast path, compiled once for each instruction set
+//     module.cpp  bind_<name>(): its Python class or function
+//     check.cpp   check_<name>(): its part of native_check
+//
+// and, where a picture pair takes more than one call, <name>.cpp. Larger ones have plain_*.cpp, simd_*.cpp
+// and *_simd.h beside these.
+#pragma once
+
+#define ACUITY_FAMILIES(X) \
+    X(Adm, adm) \
+    X(Ansnr, ansnr) \
+    X(Cambi, cambi) \
+    X(Ciede, ciede) \
+    X(FloatAdm, float_adm) \
+    X(FloatMotion, float_motion) \
+    X(FloatVif, float_vif) \
+    X(IntegerSsim, integer_ssim) \
+    X(Moment, moment) \
+    X(Motion, motion) \
+    X(Psnr, psnr) \
+    X(PsnrHvs, psnr_hvs) \
+    X(Speed, speed) \
+    X(Ssim, ssim) \
+    X(Ssimulacra2, ssimulacra2) \
+    X(Vif, vif) \
+    X(Xpsnr, xpsnr)

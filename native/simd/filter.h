@@ -1,0 +1,89 @@
+// Filtering a picture in strips: rows enter in pairs, four filtered rows come out at a time.
+//
+// A strip is narrow enough for everything it touches to stay in the near caches. Each pair of rows is
+// interleaved once for the pair multiplier and kept in a ring until the vertical filter has passed;
+// filtering a quad of rows together loads each pair once for four rows.
+#pragma once
+
+#include "core/kernels.h"
+#include "simd/isa.h"
+
+namespace acuity::ACUITY_ISA {
+
+constexpr int kStrip = 512;             // output columns of a strip
+constexpr int kPad = 32 + 8;            // samples left of column 0 of a filtered row
+constexpr int kSpan = kStrip + 96;      // samples of a row buffer: pad, strip, halo, slack
+constexpr int kQuad = 4;                // rows filtered together
+constexpr int kRing = 16;               // row pairs kept; a power of two, at least ten
+constexpr int kRingPlanes = 8;
+
+// Two rows of the picture, every plane interleaved for the pair multiplier.
+using RingSlot = std::uint16_t[kRingPlanes][2 * kSpan];
+
+inline int mirror(int i, int n) {
+    if (n == 1) return 0;
+    while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
+    return i;
+}
+
+// kLanes16 samples from column x; beyond `end` the row is not ours to read.
+template <class T>
+inline U16 load_samples(const T* row, int x, int end) {
+    T part[kLanes16] = {};
+    const T* p = row + x;
+    if (end - x < kLanes16) {
+        std::memcpy(part, p, (end - x) * sizeof(T));
+        p = part;
+    }
+    if constexpr (sizeof(T) == 1) {
+        return widen_u8(p);
+    } else {
+        return load<U16>(p);
+    }
+}
+
+// Ask for memory that will be read soon.
+inline void prefetch(const void* p, std::ptrdiff_t bytes) {
+    __builtin_prefetch(static_cast<const char*>(p) + bytes);
+}
+
+inline const void* row_of(const Plane& plane, int y) {
+    return static_cast<const char*>(plane.data) + y * plane.stride;
+}
+
+// How a filter of K taps meets the pairs below it. The first pair starts on an even row at or above
+// the first tap of the quad's first row.
+template <int K>
+struct Reach {
+    static constexpr int half = K / 2;
+    static constexpr int above = (half + 1) / 2 * 2;                       // rows above the quad
+    static constexpr int pairs = (above + kQuad - 1 + half + 2) / 2;       // pairs a quad needs
+    // The tap that row `row` of the first pair's numbering meets for output row q of the quad.
+    static constexpr int tap(int row, int q) { return row - above - q + half; }
+};
+
+// The pairs a quad of rows needs, first to last.
+struct QuadPairs {
+    const RingSlot* slot[10];
+
+    QuadPairs(const RingSlot* ring, int first, int pairs) {
+        for (int p = 0; p < pairs; ++p) slot[p] = ring + ((first + p) & (kRing - 1));
+    }
+};
+
+// Filter one register of columns of a plane for rows 0, Step, … of the quad.
+template <const auto& Taps, int Step>
+[[gnu::always_inline]] inline void dot_quad(const QuadPairs& pairs, int plane, int at, Wide* out) {
+    using R = Reach<sizeof(Taps) / sizeof(Taps[0])>;
+    Wide acc[kQuad] = {};
+    unroll<R::pairs>([&](auto p) __attribute__((always_inline)) {
+        const RowPair rows = load_pair((*pairs.slot[p])[plane] + at);
+        unroll<kQuad / Step>([&](auto row) __attribute__((always_inline)) {
+            constexpr int q = row * Step;
+            dot_rows<tap_value<Taps>(R::tap(2 * p, q)), tap_value<Taps>(R::tap(2 * p + 1, q))>(acc[q], rows);
+        });
+    });
+    for (int q = 0; q < kQuad; q += Step) out[q] = acc[q];
+}
+
+}  // namespace acuity::ACUITY_ISA

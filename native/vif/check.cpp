@@ -1,0 +1,76 @@
+#include <deque>
+
+#include "check/check.h"
+#include "vif/table.h"
+
+namespace acuity::check {
+
+namespace {
+
+constexpr double kGains[kMaxGains] = {100.0, 1.0, 1.2, 37.5};
+
+void statistic(const VifKernels& kernels, void* scratch, const VifLevel& level, int n_gains, Integers* out) {
+    VifSums sums;
+    kernels.statistic(level, kGains, n_gains, scratch, sums);
+    if (out == nullptr) return;
+    for (std::int64_t sum : {sums.den_log, sums.num_flat, sums.den_flat}) out->push_back(static_cast<std::uint64_t>(sum));
+    for (int g = 0; g < n_gains; ++g) out->push_back(static_cast<std::uint64_t>(sums.num_log[g]));
+}
+
+void decimate(const VifKernels& kernels, void* scratch, const Plane& in, int scale, const Grid<std::uint16_t>& to,
+              Integers* out) {
+    kernels.decimate(in, scale, scratch, to.data, to.stride_bytes());
+    if (out == nullptr) return;
+    for (int y = 0; y < in.height / 2; ++y)
+        for (int x = 0; x < in.width / 2; ++x) out->push_back(to.data[y * to.stride + x]);
+}
+
+// Walks a pair down the scales, checking both kernels at each.
+void walk(Session& session, const Pair& pair, int n_gains) {
+    const VifKernels& plain = *plain::kernels.vif;
+    VifLevel level = {pair.ref.plane(), pair.dis.plane(), 0};
+    const int depth = level.ref.depth;
+    std::deque<OwnedGrid<std::uint16_t>> grids;
+    for (int scale = 0; scale < kScales; ++scale) {
+        const int width = level.ref.width, height = level.ref.height;
+        const std::string what = "scale " + std::to_string(scale) + ", " + std::to_string(depth) + " bit, " +
+                                 std::to_string(n_gains) + " gains, " + pair.pattern;
+        session.run("vif_statistic", what, width, height,
+                    [&](const Kernels& t, Integers* out) {
+                        statistic(*t.vif, session.scratch(t.vif->scratch_bytes(width, height)), level, n_gains, out);
+                    });
+        if (scale == kScales - 1) break;
+        const Grid<std::uint16_t> spare = grids.emplace_back(width / 2, height / 2).grid;
+        session.run("vif_decimate", what, width, height, [&](const Kernels& t, Integers* out) {
+            decimate(*t.vif, session.scratch(t.vif->scratch_bytes(width, height)), level.ref, scale, spare, out);
+        });
+
+        // The next scale always starts from the plain output.
+        void* scratch = session.scratch(plain.scratch_bytes(width, height));
+        const Grid<std::uint16_t> ref = grids.emplace_back(width / 2, height / 2).grid;
+        const Grid<std::uint16_t> dis = grids.emplace_back(width / 2, height / 2).grid;
+        plain.decimate(level.ref, scale, scratch, ref.data, ref.stride_bytes());
+        plain.decimate(level.dis, scale, scratch, dis.data, dis.stride_bytes());
+        level = {{ref.data, ref.stride_bytes(), width / 2, height / 2, depth},
+                 {dis.data, dis.stride_bytes(), width / 2, height / 2, depth},
+                 scale + 1};
+    }
+}
+
+}  // namespace
+
+void check_vif(Session& session) {
+    const Options& o = session.options;
+    if (o.bench) {
+        const Pair pair = natural_pair(o.width, o.height, o.depth, session.random);
+        walk(session, pair, 1);
+        walk(session, pair, 2);
+        return;
+    }
+    for (const Size& size : sizes(16, o, session.random))
+        for (int depth : kDepths)
+            for (const Pair& pair : pairs(size.width, size.height, depth, session.random))
+                walk(session, pair, 1 + static_cast<int>(session.random() % kMaxGains));
+}
+
+}  // namespace acuity::check

@@ -1,0 +1,56 @@
+"""What `-m` and `--feature` of `vmaf` ask for, read as libvmaf reads it.
+
+libvmaf leaves out without a word what it can't use: options of extractors that the model doesn't use, and
+options that an extractor doesn't have. Scripts rely on it: Netflix's own runner gives every model the options
+of every extractor it might use. So they are left out here too, and named: a typing error looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from acuity.cli.getopt import UsageError
+from acuity.errors import FeatureError, ModelError
+from acuity.features import get_extractor, parse_feature
+from acuity.text import shortened
+
+if TYPE_CHECKING:
+    from acuity.models import Model, ModelCollection
+
+
+@dataclass(slots=True)
+class Specs:
+    """Models that are loaded, features with options that exist, and what was left out on the way."""
+
+    models: list[Model | ModelCollection] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+    @property
+    def warning(self) -> str | None:
+        """One sentence about all that was left out; None if that is nothing."""
+        if not self.ignored:
+            return None
+        names = ", ".join(map(shortened, dict.fromkeys(self.ignored)))
+        return f"ignored, as libvmaf does, because the model or extractor has no such option: {names}"
+
+
+def read_specs(models: Iterable[str], features: Iterable[str]) -> Specs:
+    """Load what was asked for; UsageError for a notation that can't be read, AcuityError for the rest."""
+    from acuity.models import load_model, parse_spec
+
+    specs = Specs()
+    try:
+        asked = [parse_spec(text) for text in models]
+        parsed = [parse_feature(text) for text in features]
+    except (ModelError, FeatureError) as error:
+        raise UsageError(str(error)) from None
+    specs.models = [load_model(spec, specs.ignored) for spec in asked]
+    for name, options in parsed:
+        known = {option.name for option in get_extractor(name).options}
+        specs.ignored += [f"{name}={option}" for option in options if option not in known]
+        kept = ":".join(f"{option}={value}" for option, value in options.items() if option in known)
+        specs.features.append(f"{name}={kept}" if kept else name)
+    return specs

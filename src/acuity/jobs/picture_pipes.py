@@ -1,0 +1,137 @@
+"""Decoded pictures for a program that reads raw video: two pipes, written to as the program reads them.
+
+The pictures never touch a disk. Each pipe has a thread that writes to it and a short queue, so a program may
+read either video first, and neither is decoded further ahead than the queue is long.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+
+from acuity.errors import BackendError
+from acuity.video.picture import DEPTHS, LAYOUTS
+
+if TYPE_CHECKING:
+    from acuity.video.pairing import Pairing
+    from acuity.video.picture import Picture
+
+_QUEUED: Final = 2  # pictures that wait for each pipe
+_EVERY: Final = 0.1  # seconds between two words about progress
+
+
+def raw_options(pairing: Pairing) -> list[str]:
+    """The geometry as options of a vmaf binary; BackendError for pictures that can't be given to one."""
+    width, height, pixels = pairing.width, pairing.height, pairing.format
+    remedy = "convert both videos, or unset VMAF_BIN to score with Acuity's own engine"
+    if pixels.depth not in DEPTHS:
+        depths = ", ".join(map(str, DEPTHS))
+        raise BackendError(f"the pictures have {pixels.depth} bit, and vmaf binaries read {depths}: {remedy}")
+    across, down = LAYOUTS[pixels.layout] or (0, 0)
+    if width % (1 << across) or height % (1 << down):
+        # Some round the size of such chroma planes up and others down; the wrong one scores shifted pictures.
+        raise BackendError(
+            f"the pictures are {width}x{height} in {pixels.layout}, and vmaf binaries don't agree on how"
+            f" large the chroma of an odd size is: {remedy}"
+        )
+    return [
+        *("--width", str(width), "--height", str(height)),
+        *("-p", pixels.layout, "-b", str(pixels.depth)),
+    ]
+
+
+class PicturePipes:
+    """Two pipes; `inputs` are the ends to read from, the reference first."""
+
+    def __init__(self) -> None:
+        self._pipes = (_Pipe("reference"), _Pipe("distorted"))
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        return self._pipes[0].reading, self._pipes[1].reading
+
+    def feed(self, pairing: Pairing, tell: Callable[[int], None]) -> None:
+        """Write every pair, for a reader that has started; ends early where it reads no more.
+
+        Raises what decoding and pairing raise; the reader then sees the end of both videos.
+        """
+        due = 0.0
+        for pipe in self._pipes:
+            pipe.start()
+        try:
+            for done, pair in enumerate(pairing, 1):
+                for pipe, picture in zip(self._pipes, pair, strict=True):
+                    pipe.put(picture)
+                if any(pipe.broken for pipe in self._pipes):
+                    break
+                if (now := time.monotonic()) >= due:
+                    due = now + _EVERY
+                    tell(done)
+        finally:
+            for pipe in self._pipes:
+                pipe.put(None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait for what is still being written, which ends with its reader."""
+        for pipe in self._pipes:
+            pipe.close()
+
+
+class _Pipe:
+    def __init__(self, name: str) -> None:
+        self.reading, self._writing = os.pipe()
+        self.broken = False  # nobody reads any more
+        self._waiting: queue.Queue[Picture | None] = queue.Queue(_QUEUED)
+        self._thread = threading.Thread(target=self._write_all, name=f"{name}-pipe", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write. The reader has its own copy of the end it reads from; ours would keep it alive."""
+        self._close_reading()
+        self._thread.start()
+
+    def put(self, picture: Picture | None) -> None:
+        """Queue a picture, or None for the end."""
+        self._waiting.put(picture)
+
+    def close(self) -> None:
+        self._close_reading()
+        if self._thread.ident is not None:
+            self._thread.join()
+        else:
+            os.close(self._writing)
+
+    def _close_reading(self) -> None:
+        descriptor, self.reading = self.reading, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _write_all(self) -> None:
+        try:
+            # Goes on taking pictures when nobody reads them, or whoever puts them would wait for ever.
+            while (picture := self._waiting.get()) is not None:
+                if not self.broken:
+                    self._write(picture)
+                del picture
+        finally:
+            os.close(self._writing)
+
+    def _write(self, picture: Picture) -> None:
+        try:
+            for plane in picture.planes:
+                rest = np.ascontiguousarray(plane).data.cast("B")
+                while rest:
+                    rest = rest[os.write(self._writing, rest) :]
+        except OSError:
+            self.broken = True

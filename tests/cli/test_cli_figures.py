@@ -1,0 +1,210 @@
+"""Figures that aren't what they look like: no number, or several models' under one name. Commands say so."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import acuity
+from acuity.measure import BoundarySnapshot, Measurement
+from acuity.scoring import AttachCallback
+from cli_helpers import FRAMES, Ran, run_acuity, run_vmaf, y4m
+from small_model import OVERFLOWING, small_document
+
+Capture = pytest.CaptureFixture[str]
+SIDE = 192  # the smallest that float_ms_ssim takes is 176
+GAIN_LIMITS = "vif.vif_enhn_gain_limit=1.0:adm.adm_enhn_gain_limit=1.0"
+
+
+# ---- scores that are no number --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "overflowing.json"
+    path.write_text(json.dumps(small_document(svm=OVERFLOWING)))
+    return path
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_a_score_that_is_no_number_is_an_error(
+    capsys: Capture, clips: Path, tmp_path: Path, overflowing: Path, quiet: list[str]
+) -> None:
+    ref, dis, out = str(clips / "ref.y4m"), str(clips / "dis.y4m"), tmp_path / "out.json"
+    options = ["-m", f"path={overflowing}", "-o", str(out), *quiet]
+    vmaf = run_vmaf(capsys, "-r", ref, "-d", dis, "--json", *options)
+    ours = run_acuity(capsys, "score", ref, dis, *options)
+    assert (vmaf.code, ours.code) == (255, 1)
+    for ran in (vmaf, ours):
+        said = ran.err.splitlines()[-1]
+        assert "the score 'vmaf' of frame 0 by " in said
+        assert "is not a number: the model's arithmetic goes beyond all bounds, so check its file" in said
+        assert ran.out == ""
+    assert not out.exists()
+
+
+def test_the_same_in_python(clips: Path, overflowing: Path) -> None:
+    with pytest.raises(acuity.ScoreError, match=r"frame 0 .* is not a number"):
+        acuity.score(clips / "ref.y4m", clips / "dis.y4m", model=str(overflowing))
+
+
+# ---- features that are no number ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chessboards(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A chessboard and its inverse, for which float_ms_ssim is the root of a negative number."""
+    folder = tmp_path_factory.mktemp("chess")
+    squares = (np.indices((SIDE, SIDE)).sum(axis=0) % 2 * 255).astype(np.uint8)
+    paths = folder / "ref.y4m", folder / "dis.y4m"
+    for path, picture in zip(paths, (squares, 255 - squares), strict=True):
+        frame = picture.tobytes() + bytes([128]) * (SIDE * SIDE // 2)
+        path.write_bytes(y4m(frame * 2, width=SIDE, height=SIDE))
+    return str(paths[0]), str(paths[1])
+
+
+def ask_vmaf(capsys: Capture, chessboards: tuple[str, str], format: str, out: Path) -> Ran:
+    ref, dis = chessboards
+    line = ["-r", ref, "-d", dis, "-n", "--feature", "float_ms_ssim", "-q", f"--{format}", "-o", str(out)]
+    return run_vmaf(capsys, *line)
+
+
+def test_a_feature_that_is_no_number_is_null_as_in_libvmaf(
+    capsys: Capture, chessboards: tuple[str, str], tmp_path: Path
+) -> None:
+    ran = ask_vmaf(capsys, chessboards, "json", tmp_path / "out")
+    assert ran.code == 0
+    document = json.loads((tmp_path / "out").read_text())
+    assert [frame["metrics"] for frame in document["frames"]] == [{"float_ms_ssim": None}] * 2
+    assert set(document["pooled_metrics"]["float_ms_ssim"].values()) == {None}
+    assert ran.err.startswith("vmaf: warning: float_ms_ssim of frame 0 and 1 more is not a number")
+
+
+def test_other_formats_print_it_as_c_does(
+    capsys: Capture, chessboards: tuple[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    ask_vmaf(capsys, chessboards, "xml", out)
+    frames = ET.parse(out).getroot().findall("frames/frame")
+    assert [math.isnan(float(frame.get("float_ms_ssim", "0"))) for frame in frames] == [True, True]
+    ask_vmaf(capsys, chessboards, "csv", out)
+    rows = list(csv.DictReader(out.open()))
+    assert [math.isnan(float(row["float_ms_ssim"])) for row in rows] == [True, True]
+    ask_vmaf(capsys, chessboards, "sub", out)
+    assert out.read_text().count("float_ms_ssim: nan|") == 2
+
+
+def test_a_metric_that_is_no_number(capsys: Capture, chessboards: tuple[str, str]) -> None:
+    ran = run_acuity(capsys, "score", *chessboards, "--metrics", "ms-ssim,psnr")
+    assert ran.code == 0
+    assert "not a number, see below" in ran.out
+    assert "float_ms_ssim of frame 0 and 1 more is not a number" in ran.out
+    document = json.loads(run_acuity(capsys, "score", *chessboards, "--metrics", "ms-ssim", "--json").out)
+    assert document["metrics"][0]["mean"] is None
+    assert [note["code"] for note in document["notes"]] == ["not-a-number"]
+    quiet = run_acuity(capsys, "score", *chessboards, "--metrics", "ms-ssim", "-q")
+    assert quiet.out == "nan\n"
+    assert quiet.err.startswith("acuity: warning: float_ms_ssim of frame 0")
+
+
+# ---- steered scores -------------------------------------------------------------------------
+
+
+def steering(*, swap: str | None = None, subsample: int = 0, stop: int | None = None) -> AttachCallback:
+    """What an agent does: all of it after the second frame."""
+
+    def attach(measurement: Measurement, _: int | None) -> None:
+        def steer(at: BoundarySnapshot) -> None:
+            if at.frames_fed != 2:
+                return
+            if swap is not None:
+                measurement.swap_model("vmaf", swap)
+            if subsample:
+                measurement.set_subsample(subsample)
+            measurement.stop_after(stop)
+
+        measurement.boundary.on_frame(steer)
+
+    return attach
+
+
+@pytest.fixture
+def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, capsys: Capture):  # type: ignore[no-untyped-def]
+    """Run a command while somebody steers."""
+
+    def run(program: str, *options: str, **what: object) -> Ran:
+        @contextmanager
+        def embedded(*_: object) -> Iterator[AttachCallback]:
+            yield steering(**what)  # type: ignore[arg-type]
+
+        home = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}[program]
+        monkeypatch.setattr(f"{home}.embedded", embedded)
+        ref, dis = str(clips / "ref.y4m"), str(clips / "dis.y4m")
+        if program == "vmaf":
+            return run_vmaf(capsys, "-r", ref, "-d", dis, *options)
+        return run_acuity(capsys, "score", ref, dis, *options)
+
+    return run
+
+
+SWAPPED = "steered: vmaf is vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1neg in frames 2 to 4"
+
+
+def test_vmaf_says_that_a_score_is_of_two_models(steered) -> None:  # type: ignore[no-untyped-def]
+    ran = steered("vmaf", swap="vmaf_v0.6.1neg")
+    note, score = ran.err.splitlines()
+    assert note == f"vmaf: warning: {SWAPPED}"
+    assert score.startswith("vmaf (steered): ")
+
+
+@pytest.mark.parametrize("format", ["csv", "sub", "json", "xml"])
+def test_a_quiet_vmaf_says_it_too(steered, tmp_path: Path, format: str) -> None:  # type: ignore[no-untyped-def]
+    out = tmp_path / "out"
+    ran = steered("vmaf", "-q", f"--{format}", "-o", str(out), swap="vmaf_v0.6.1neg")
+    assert ran.err == f"vmaf: warning: {SWAPPED}\n"
+    assert out.read_text().count("steer") == {"csv": 0, "sub": 0, "json": 1, "xml": 2}[format]
+
+
+def test_acuity_says_it_in_every_way(steered) -> None:  # type: ignore[no-untyped-def]
+    shown = steered("acuity", swap="vmaf_v0.6.1neg").out
+    assert "vmaf (steered), scored at 8 bit" in shown
+    assert f"warning: {SWAPPED}" in shown
+    quiet = steered("acuity", "-q", swap="vmaf_v0.6.1neg")
+    assert float(quiet.out) > 0
+    assert quiet.err == f"acuity: warning: {SWAPPED}\n"
+    document = json.loads(steered("acuity", "--json", swap="vmaf_v0.6.1neg").out)
+    assert [(note["code"], note["text"]) for note in document["notes"]] == [("steered", SWAPPED)]
+
+
+def test_a_stop_and_a_subsample_are_said(steered) -> None:  # type: ignore[no-untyped-def]
+    note, score = steered("vmaf", subsample=2, stop=3).err.splitlines()
+    said = "one frame in 1 from frame 0 on, one frame in 2 from frame 2 on; stopped after frame 3"
+    assert note == f"vmaf: warning: steered: {said}"
+    assert score.startswith("vmaf_v0.6.1: ")  # one model's
+
+
+def test_models_that_differ_in_options_are_told_apart(steered, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    out = tmp_path / "out"
+    swap = f"version=vmaf_v0.6.1:{GAIN_LIMITS}"
+    ran = steered("vmaf", "-q", "--json", "-o", str(out), swap=swap)
+    assert f"vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1:{GAIN_LIMITS} in frames 2 to {FRAMES - 1}" in ran.err
+    segments = json.loads(out.read_text())["acuity"]["steering"]["segments"]
+    assert [(segment["label"], segment["options"]) for segment in segments] == [
+        ("vmaf_v0.6.1", ""),
+        ("vmaf_v0.6.1", GAIN_LIMITS),
+    ]
+    steered("vmaf", "-q", "-o", str(out), swap=swap)
+    written = ET.parse(out).getroot().findall("acuity/steering/segment")
+    assert [part.get("options") for part in written] == ["", GAIN_LIMITS]
+
+
+def test_nothing_is_said_where_nobody_steered(steered) -> None:  # type: ignore[no-untyped-def]
+    assert steered("vmaf").err.startswith("vmaf_v0.6.1: ")

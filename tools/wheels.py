@@ -1,0 +1,147 @@
+"""Builds the wheels that users install, for x86-64 and ARM on one machine, and tries them.
+
+    make wheels        # or: python tools/wheels.py [--processor x86_64] [--python python3.12] …
+
+A wheel is compiled by the C++ compiler in PyPI's ziglang (tools/zig.cmake) against an old glibc, with its C++
+library inside, and `auditwheel` checks and tags it. Wheels of this machine's processor are then installed into an
+empty environment without a compiler, where `vmaf` has to give the digits of the package that this interpreter has.
+
+Python 3.11 has a wheel of its own; one built with 3.12 serves that and everything later (the stable ABI).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DIST: Final = ROOT / "dist"
+PROCESSORS: Final = ("x86_64", "aarch64")
+GLIBC: Final = "2.28"  # Debian 10, Ubuntu 20.04, RHEL 8 and later
+PLATFORM: Final = f"manylinux_{GLIBC.replace('.', '_')}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--processor", action="append", choices=PROCESSORS, help="default: both")
+    parser.add_argument("--python", action="append", help="interpreter to build for; default: this one")
+    parser.add_argument("--no-test", action="store_true", help="build only")
+    parser.add_argument("--digits", action="store_true", help="print the figures that are compared, and no more")
+    options = parser.parse_args()
+    if options.digits:
+        print("\n".join(digits()))
+        return 0
+    for python in options.python or [sys.executable]:
+        for processor in options.processor or PROCESSORS:
+            wheel = audited(build(python, processor), processor)
+            print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size / 2**20:.1f} MiB")
+            if not options.no_test and processor == platform.machine():
+                try_wheel(python, wheel)
+    return 0
+
+
+def build(python: str, processor: str) -> Path:
+    """A wheel for one interpreter and processor, tagged for this machine alone."""
+    # One build folder a processor: kernels are compiled once, whichever interpreter the module is for.
+    folder = ROOT / "build" / f"wheel-{processor}"
+    (folder / "CMakeCache.txt").unlink(missing_ok=True)
+    raw = folder / "raw"
+    shutil.rmtree(raw, ignore_errors=True)
+    suffix = _ask(python, "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+    environment = {
+        **os.environ,
+        "ACUITY_ZIG": _ask(sys.executable, "import ziglang, os; print(os.path.dirname(ziglang.__file__))") + "/zig",
+        "ACUITY_WHEEL_PROCESSOR": processor,
+        "ACUITY_WHEEL_GLIBC": GLIBC,
+        "_PYTHON_HOST_PLATFORM": f"linux-{processor}",  # what the wheel is tagged with
+    }
+    settings = {
+        "build-dir": str(folder),
+        "cmake.define.CMAKE_TOOLCHAIN_FILE": str(ROOT / "tools" / "zig.cmake"),
+        "cmake.define.NB_SUFFIX": suffix.replace(platform.machine(), processor),
+    }
+    given = [f"--config-settings={name}={value}" for name, value in settings.items()]
+    _run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", raw, *given, ROOT, env=environment)
+    (wheel,) = raw.glob("*.whl")
+    return wheel
+
+
+def audited(wheel: Path, processor: str) -> Path:
+    """The wheel in dist/, once auditwheel has found nothing in it that an older Linux lacks."""
+    tag = f"{PLATFORM}_{processor}"
+    with tempfile.TemporaryDirectory() as folder:
+        _run(sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", folder, wheel)
+        (found,) = Path(folder).glob(f"*{tag}*.whl")
+        DIST.mkdir(exist_ok=True)
+        return Path(shutil.move(found, DIST / found.name))
+
+
+def try_wheel(python: str, wheel: Path) -> None:
+    """Installs the wheel where there is nothing else, not even a compiler, and compares digits."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _run(python, "-m", "venv", folder)
+        installed = str(folder / "bin" / "python")
+        bare = {"PATH": str(folder / "bin"), "HOME": name, "LANG": "C.UTF-8"}
+        bare |= {key: value for key, value in os.environ.items() if key.startswith("PIP_")}
+        _run(installed, "-m", "pip", "install", "--quiet", "--only-binary=:all:", wheel, env=bare)
+        show = ["-P", __file__, "--digits"]
+        got = subprocess.run([installed, *show], env=bare, text=True, stdout=subprocess.PIPE, check=True).stdout
+    expected = subprocess.run([sys.executable, *show], text=True, stdout=subprocess.PIPE, check=True).stdout
+    if got != expected:
+        raise SystemExit(f"{wheel.name} gives other digits than the package of {sys.executable}")
+    print(f"{wheel.name}: installed without a compiler, {len(got.splitlines())} figures, every digit the same")
+
+
+def digits() -> list[str]:
+    """Every figure that `vmaf` reports for two made-up clips, in all digits; instruction sets have to agree."""
+    import numpy as np
+
+    from acuity import _native
+    from acuity.cli.vmaf import main as vmaf
+    from acuity.features import EXTRACTORS
+
+    width, height, frames = 224, 176, 3
+    figures: list[str] = []
+    asked = [f"--feature={name}" for name in EXTRACTORS]
+    with tempfile.TemporaryDirectory() as name:
+        ref, dis, report = (Path(name) / file for file in ("ref.yuv", "dis.yuv", "report.json"))
+        for depth in (8, 10):
+            random = np.random.Generator(np.random.PCG64(depth))
+            noise = random.integers(0, 1 << depth, size=(frames, height * width * 3 // 2))
+            samples = (noise + np.roll(noise, 1, 1) + np.roll(noise, width, 1)) // 3
+            kind = np.uint8 if depth == 8 else np.dtype("<u2")
+            samples.astype(kind).tofile(ref)
+            (samples // 5 * 5 + noise % 3).clip(0, (1 << depth) - 1).astype(kind).tofile(dis)
+            given = f"-r {ref} -d {dis} -w {width} -h {height} -p 420 -b {depth} -o {report} --json --precision max -q"
+            found: dict[str, list[str]] = {}
+            for chosen in [name for name, runs in _native.instruction_sets() if runs]:
+                os.environ["ACUITY_CPU"] = chosen
+                if vmaf([*given.split(), *asked]) != 0:
+                    raise SystemExit(f"vmaf failed with ACUITY_CPU={chosen}")
+                metrics = [frame["metrics"] for frame in json.loads(report.read_text())["frames"]]
+                found[chosen] = [f"{depth} bit, frame {i}: {k} {v!r}" for i, m in enumerate(metrics) for k, v in m.items()]
+                if found[chosen] != next(iter(found.values())):
+                    raise SystemExit(f"{depth} bit: {chosen} gives other digits than {next(iter(found))}")
+            figures += next(iter(found.values()))
+    return figures
+
+
+def _ask(python: str, code: str) -> str:
+    return subprocess.run([python, "-c", code], text=True, stdout=subprocess.PIPE, check=True).stdout.strip()
+
+
+def _run(*command: str | Path, env: dict[str, str] | None = None) -> None:
+    subprocess.run([str(part) for part in command], env=env, cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
