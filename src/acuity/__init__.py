@@ -31,6 +31,7 @@ if _typing.TYPE_CHECKING:
     )
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
+    from acuity.measure.feed import feed
     from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
     from acuity.models.choose import model_for_size
     from acuity.report import write_report
@@ -66,6 +67,7 @@ _HOMES: _typing.Final = {
     ),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
+    "acuity.measure.feed": ("feed",),
     "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
     "acuity.models.choose": ("model_for_size",),
     "acuity.report": ("write_report",),
@@ -113,6 +115,7 @@ __all__ = [
     "VideoInfo",
     "VideoReader",
     "__version__",
+    "feed",
     "list_models",
     "load_model",
     "model_for_size",

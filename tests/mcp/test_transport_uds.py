@@ -16,7 +16,7 @@ import pytest
 from acuity.mcp.settings import Settings, SettingsError
 from acuity.mcp.transports import uds
 from acuity.mcp.transports.endpoints import Uds
-from acuity.mcp.transports.uds import LONGEST_PATH, listening
+from acuity.mcp.transports.unix_socket import LONGEST_PATH, listening
 from raw_http import HELLO, call
 from transport_bench import run, serving
 

@@ -28,7 +28,7 @@ OMITTED_SCHEMA: Final[dict[str, Any]] = {
 def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
     """The document as asked for; None: with its frames if they fit."""
     frames = document.get("frames")
-    if not frames or include_frames or (include_frames is None and _size(frames) <= _MOST):
+    if not frames or include_frames or (include_frames is None and fits(len(frames), frames[0])):
         return document
     return without_frames(document, len(frames))
 
@@ -41,6 +41,6 @@ def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
     return {**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}}
 
 
-def _size(frames: list[Any]) -> float:
-    """What the frames add to a message; they are all about as long as the first."""
-    return len(frames) * len(json.dumps(frames[0])) * (1 + _AS_STRING)
+def fits(count: int, first: Any) -> bool:
+    """Whether so many frames fit into a message; they are all about as long as the first."""
+    return count * len(json.dumps(first)) * (1 + _AS_STRING) <= _MOST

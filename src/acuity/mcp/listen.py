@@ -8,7 +8,7 @@ bounded by what the client asked for, however slowly it reads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -34,6 +34,8 @@ class TaskChanged:
 
 
 Event: TypeAlias = ServerEvent | TaskChanged
+# What goes into the `_meta` of a change, as it is sent; it may take its time.
+Along: TypeAlias = Callable[[ServerEvent], Awaitable[dict[str, Any]]]
 
 
 class TaskNotification(types.Notification[dict[str, Any], Literal["notifications/tasks"]]):
@@ -51,17 +53,18 @@ class Listen:
         *,
         most_streams: int = 256,
         most_names: int = 256,  # tasks and resources that one stream may name
-        along: Callable[[], dict[str, Any]] | None = None,  # for the `_meta` of every change, as it is sent
     ) -> None:
         self._bus = bus
-        self._along = along or dict
         self._tasks = tasks
         self._most_streams = most_streams
         self._most_names = most_names
         self._streams: set[_Stream] = set()
 
     async def __call__(
-        self, context: Context, params: types.SubscriptionsListenRequestParams
+        self,
+        context: Context,
+        params: types.SubscriptionsListenRequestParams,
+        along: Along | None = None,
     ) -> types.SubscriptionsListenResult:
         request_id = context.request_id
         if request_id is None:
@@ -84,7 +87,7 @@ class Listen:
                 types.SubscriptionsAcknowledgedNotification(params=acknowledged), request_id
             )
             while (event := await stream.next()) is not None:
-                notification = await self._notification(event, meta)
+                notification = await self._notification(event, meta, along)
                 if notification is not None:
                     await context.session.send_notification(notification, request_id)
         return types.SubscriptionsListenResult(_meta=meta)
@@ -125,9 +128,12 @@ class Listen:
             undo.append(self._tasks.on_change(stream.task_changed))
         return undo
 
-    async def _notification(self, event: Event, meta: dict[str, Any]) -> types.ServerNotification | None:
+    async def _notification(
+        self, event: Event, meta: dict[str, Any], along: Along | None
+    ) -> types.ServerNotification | None:
         if not isinstance(event, TaskChanged):
-            return event_to_notification(event, {**self._along(), **meta})
+            more = await along(event) if along is not None else {}
+            return event_to_notification(event, {**more, **meta})
         assert self._tasks is not None
         task = await self._tasks.get(event.task_id)
         if task is None:

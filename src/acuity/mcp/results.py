@@ -10,7 +10,7 @@ import mcp_types as types
 
 from acuity.text import one_line
 
-_READABLE: Final = 50_000  # characters
+READABLE: Final = 50_000  # characters
 
 
 def answer(document: dict[str, Any]) -> types.CallToolResult:
@@ -34,7 +34,7 @@ def failure(message: str) -> types.CallToolResult:
 def to_text(document: Any) -> str:
     """JSON with sorted keys; indented unless it is so long that only programs read it."""
     text = json.dumps(document, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    if len(text) > _READABLE:
+    if len(text) > READABLE:
         return text
     return json.dumps(document, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
 

@@ -377,9 +377,9 @@ class Measurement:
         """A frame's figure by its key; NotReady until it exists."""
         return self._reading().feature_at(index, key)
 
-    def predict_known(self) -> None:
-        """Predict every frame whose features are known at once; score_at() then only looks them up."""
-        self._reading().predict()
+    def predict_known(self, first: int = 0) -> None:
+        """Predict all frames from `first` on whose features are known; score_at() then only looks them up."""
+        self._reading().predict(first)
 
     def _reading(self) -> Reading:
         self._check_process()

@@ -81,6 +81,20 @@ def test_a_command_that_waits_is_answered_when_the_server_stops(tmp_path: Path) 
         assert not measurement.paused
 
 
+def test_who_has_not_read_its_answers_is_disconnected_when_the_server_stops(tmp_path: Path) -> None:
+    """More answers than the socket holds are unread: what is left of them must not keep it open."""
+    place = tmp_path / "s"
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(place)
+        with connected(place) as client:
+            for _ in range(100):
+                client.send("tools/list")
+            assert client.receive() is not None  # so the others are on their way
+            server.stop()
+            while client.receive() is not None:  # raises where nothing more comes, and no end either
+                pass
+
+
 def test_one_server_at_a_time_steers_a_measurement(tmp_path: Path) -> None:
     with measuring() as measurement:
         with EmbeddedServer(measurement) as first, EmbeddedServer(measurement) as second:

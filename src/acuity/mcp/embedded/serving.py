@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
@@ -16,6 +16,7 @@ from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.pacing import Pacing
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.paths import AllowedPaths
@@ -23,25 +24,43 @@ from acuity.mcp.tracing import drop_unused
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.presence import Ending, Presence
     from acuity.mcp.embedded.state import Live
 
 
 @asynccontextmanager
 async def serving(
-    live: Live, steer: McpSide, paths: AllowedPaths, config: EmbeddedConfig
+    live: Live,
+    steer: McpSide,
+    paths: AllowedPaths,
+    config: EmbeddedConfig,
+    presence: Presence,
+    ending: Ending,
 ) -> AsyncIterator[Front]:
     """What every transport serves, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
-    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores)
+    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
     limits = CallLimits(config.settings())
-    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits])
+    pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, pacing])
     drop_unused(server)
-    fast = FastAnswers(server, quick_documents(live, scores))
-    steer.attach(asyncio.get_running_loop())
+    fast = FastAnswers(server, quick_documents(live, scores), live.budget)
     try:
-        async with Front(server, fast, config.front_limits()) as front:
+        async with Front(
+            server,
+            fast,
+            dataclasses.replace(config.front_limits(), budget=live.budget),
+            presence=presence,
+            tokens=config.tokens,
+            measurement=lambda: _in_short(live),
+        ) as front:
             yield front
     finally:
-        steer.detach()
         await compute.close()
+
+
+def _in_short(live: Live) -> dict[str, Any]:
+    """Where the measurement stands, for those who only look whether the server is there."""
+    status = live.status()
+    return {key: status[key] for key in ("state", "frames_read", "frames_scored", "frames_total")}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from acuity.errors import NotReady, ScoreError
+from acuity.mcp.embedded.budget import Budget
 from acuity.mcp.embedded.clients import pause_documents, timestamp
 from acuity.mcp.embedded.parted import Parted
 from acuity.measure.plan import ExtractorSet
@@ -66,6 +67,7 @@ class Live:
         """`total` is how many frames there will be, where the host knows."""
         self.measurement: Final = measurement
         self.total: Final = total
+        self.budget: Final = Budget(lambda: self.moving)
         self._native = native
         self._side = side
         self._clock = clock
@@ -85,6 +87,11 @@ class Live:
     def over(self) -> bool:
         """Whether no more frames come."""
         return self.measurement.over
+
+    @property
+    def moving(self) -> bool:
+        """Whether frames are measured now."""
+        return self.state in ("measuring", "finishing")
 
     @property
     def state(self) -> str:

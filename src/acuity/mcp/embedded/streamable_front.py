@@ -79,7 +79,7 @@ class StreamableFront:
         return lambda body, agreed: fast.answer(body, agreed, said=(name, version))
 
     def _in_session(self, number: str, version: str) -> Answer:
-        fast, agreed = self._fast, Agreed(version)
+        fast, agreed = self._fast, Agreed(version, client=f"session:{number}")
         assert fast is not None
 
         def answer(body: bytes, _: Agreed) -> bytes | None:

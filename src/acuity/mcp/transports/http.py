@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import anyio
 import uvicorn
@@ -13,7 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acuity.mcp.quota import Quota
 from acuity.mcp.transports.address import Address, bind, bound
-from acuity.mcp.transports.http_protocol import REQUEST_TIMEOUT, protocol_with
+from acuity.mcp.transports.http_protocol import REQUEST_TIMEOUT, HalfOpen, protocol_with
+
+# Makes the class of an endpoint's connections.
+NewProtocol: TypeAlias = Callable[[HalfOpen], type[asyncio.Protocol]]
 
 _KEEP_ALIVE: Final = 30  # seconds that a connection without a request stays open
 _FLUSH: Final = 0.5  # seconds for the last answers to be written
@@ -23,10 +27,13 @@ _CLOSING: Final = 1  # seconds for connections to go once their requests have en
 class HttpEndpoint:
     """An application that is being served."""
 
-    def __init__(self, address: Address, server: uvicorn.Server, app: _Stoppable) -> None:
+    def __init__(
+        self, address: Address, server: uvicorn.Server, app: _Stoppable, half_open: HalfOpen
+    ) -> None:
         self.address = address  # with the port that was chosen
         self._server = server
         self._app = app
+        self._half_open = half_open
 
     def close(self) -> None:
         """Take no more connections; those there are go on."""
@@ -36,6 +43,7 @@ class HttpEndpoint:
     async def stop(self) -> None:
         """Let what is nearly answered be answered, and end what is left."""
         self.close()
+        self._half_open.close()
         with anyio.move_on_after(_FLUSH, shield=True):
             await self._app.posts_answered()
         self._app.stop()
@@ -50,19 +58,22 @@ async def serve_http(
     *,
     write_timeout: float = 30.0,
     request_timeout: float = REQUEST_TIMEOUT,
-    protocol: type[asyncio.Protocol] | None = None,
+    protocol: NewProtocol | None = None,
     connections: int = 256,
+    listener: socket.socket | None = None,
 ) -> AsyncIterator[HttpEndpoint]:
     """Serve an application until the block ends; raises SettingsError where the address can't be used.
 
-    `protocol` is a class of connections in place of the usual one.
+    `protocol` makes connections in place of the usual ones; a `listener` is bound to the address already.
     """
-    listener = bind(Address(host, port))
-    stoppable = _Stoppable(app)
+    listener = listener or bind(Address(host, port))
+    stoppable, half_open = _Stoppable(app), HalfOpen(connections)
     most = 4 * connections  # a session may have a stream open beside its requests
+    places = Quota(most, most // 2)
+    usual = protocol or (lambda known: protocol_with(known, write_timeout, request_timeout, places))
     config = uvicorn.Config(
         stoppable,
-        http=protocol or protocol_with(write_timeout, request_timeout, Quota(most, most // 2)),
+        http=usual(half_open),
         ws="none",
         loop="none",
         lifespan="on",
@@ -79,7 +90,7 @@ async def serve_http(
         running = tasks.create_task(server.serve(sockets=[listener]))
         try:
             await server.wait_started(running)
-            endpoint = HttpEndpoint(bound(listener), server, stoppable)
+            endpoint = HttpEndpoint(bound(listener), server, stoppable, half_open)
             yield endpoint
         finally:
             if server.started:

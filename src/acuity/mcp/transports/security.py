@@ -31,6 +31,7 @@ from acuity.mcp.transports.tokens import TOKEN_VARIABLE, Tokens
 logger: Final = logging.getLogger(__name__)
 
 _ASKED: Final = frozenset({b"host", b"origin", b"authorization"})
+_ALLOW_HOST: Final = "start it with --allow-host, or use its address"
 # A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
 _HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
 
@@ -42,6 +43,7 @@ class HttpSecurity:
     tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
     reachable: bool = False  # from other machines, by any of this one's addresses
+    wrong_host: str = _ALLOW_HOST  # the remedy for who calls it by another name
 
     @classmethod
     def for_address(
@@ -110,12 +112,12 @@ class Guarded:
                 headers[name] = value.decode("latin-1")
         host, origin = headers.get(b"host"), headers.get(b"origin")
         if not self._security.knows_host(host):
-            return _refuse(
-                421, f"this server isn't called '{host}': start it with --allow-host, or use its address"
-            )
+            return _refuse(421, f"this server isn't called '{host}': {self._security.wrong_host}")
         if not self._security.knows_origin(origin, host):
             return _refuse(403, f"pages of '{origin}' may not use this server")
-        if not self._users:
+        # Before it sends a token a browser asks whether the page may, without one.
+        preflight = scope["method"] == "OPTIONS" and origin is not None
+        if not self._users or preflight:
             return address_origin(scope)
         principal = self._security.tokens.principal(headers.get(b"authorization"))
         if principal is None:

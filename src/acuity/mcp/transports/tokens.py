@@ -16,7 +16,8 @@ from typing import Final
 
 from acuity.mcp.settings import SettingsError
 
-TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"
+TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
+EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -50,11 +51,13 @@ class Tokens:
         return found
 
 
-def read_tokens(path: str | None, environ: Mapping[str, str] = os.environ) -> Tokens:
+def read_tokens(
+    path: str | None, environ: Mapping[str, str] = os.environ, variable: str = TOKEN_VARIABLE
+) -> Tokens:
     """Read the tokens in the file, or else in the environment; raises SettingsError."""
     if path is None:
-        text = environ.get(TOKEN_VARIABLE)
-        return Tokens() if text is None else parse_tokens(text, TOKEN_VARIABLE)
+        text = environ.get(variable)
+        return Tokens() if text is None else parse_tokens(text, variable)
     try:
         text = Path(path).read_text(encoding="ascii")
     except UnicodeDecodeError:

@@ -24,11 +24,11 @@ ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"
 
 _SWAP_TEXT: Final = f"""\
 Have another model score the frames from the next one on. The answer comes when that is so, with the first \
-frame it holds for. If it needs features that were not measured so far these start at once, and the answer \
-is {ENQUEUED}: until frame `first` the present model holds, and vmaf.status shows the new one when its \
-turn has come. No figure depends on the change: each frame has the score that the model holding there \
-gives it. The report says which model holds where. repredict: also give the new model the frames before, \
-as far as their features are known."""
+frame it holds for. Features that were not measured so far start at once; if some are exact only a few \
+frames later (`waits_for`) the answer is {ENQUEUED}: until frame `first` the present model holds, and \
+vmaf.status shows the new one when its turn has come. No figure depends on the change: each frame has the \
+score that the model holding there gives it. The report says which model holds where. repredict: also give \
+the new model the frames before, as far as their features are known."""
 
 _PAUSE_TEXT: Final = """\
 Stop reading frames after the next one; those under way are scored. Nothing is lost, and everything else \

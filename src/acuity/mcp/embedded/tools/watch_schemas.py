@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from acuity.mcp.embedded.reporting import MOST_FRAMES
-from acuity.mcp.embedded.scores import ALL
+from acuity.mcp.embedded.scores import ALL, MOST_ROWS
 from acuity.mcp.embedded.tools.figure_schemas import (
     AGGREGATE,
     FIGURE,
@@ -133,6 +133,36 @@ WORST: Final = record(
         "name": text("The column."),
         "frames": array(record({"frame": whole(), "score": FIGURE}), "The worst first."),
         "frames_compared": whole("How many are known so far."),
+    }
+)
+
+LONGEST_WATCH: Final = 300.0  # seconds
+
+WATCH_INPUT: Final = record(
+    {
+        "below": number("Frames whose figure is lower than this are told."),
+        "name": name(_COLUMN),
+        "first": frame("Look at the frames from this one on: next_first of the answer before.")
+        | {"default": 0},
+        "timeout_seconds": {
+            **number("How long to wait for the first such frame."),
+            "minimum": 0,
+            "maximum": LONGEST_WATCH,
+            "default": 30,
+        },
+    },
+    optional=("name", "first", "timeout_seconds"),
+)
+WATCH: Final = record(
+    {
+        "name": text("The column."),
+        "below": number(),
+        "frames": array(
+            record({"frame": whole(), "score": FIGURE}),
+            f"Those below it, oldest first, {MOST_ROWS} at most; none at the end or when time is up.",
+        ),
+        "next_first": whole("`first` of the next call, so that each frame is told once."),
+        "over": flag("No more frames come."),
     }
 )
 

@@ -1,0 +1,87 @@
+"""Who is connected, when somebody last said something, and what everybody has to be told: the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+QUIET: Final = 1.0  # seconds in which a client that was told the end asks for more, if it wants any
+
+
+class Presence:
+    """The connections of all transports. For the server's loop; wait_for_client() is for any other thread."""
+
+    def __init__(self) -> None:
+        self._connected: set[object] = set()
+        self._heard = 0.0  # by time.monotonic()
+        self._first = threading.Event()  # a client said something, or none can come
+        self._left = asyncio.Event()
+
+    # ---- from the transports ----------------------------------------------------------------
+
+    def came(self, connection: object) -> None:
+        """It was accepted."""
+        self._connected.add(connection)
+
+    def heard(self, connection: object) -> None:
+        """It sent something."""
+        self._connected.add(connection)
+        self._heard = time.monotonic()
+        if not self._first.is_set():
+            self._first.set()
+
+    def left(self, connection: object) -> None:
+        """It is closed."""
+        self._connected.discard(connection)
+        if not self._connected:
+            self._left.set()
+
+    def give_up(self) -> None:
+        """No client can come any more: nobody has to wait for one."""
+        self._first.set()
+
+    # ---- for those who wait -----------------------------------------------------------------
+
+    def wait_for_client(self, timeout: float | None) -> bool:
+        """Wait until a client has sent something; whether one has."""
+        self._first.wait(timeout)
+        return self._heard > 0.0
+
+    async def everybody_left(self) -> None:
+        """Wait until the last client has left; where nobody is connected, for one who comes and leaves."""
+        self._left.clear()
+        await self._left.wait()
+
+    async def settled(self, most: float) -> None:
+        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds."""
+        begin = time.monotonic()
+        while self._connected:
+            now = time.monotonic()
+            rest = min(begin + most, max(begin, self._heard) + QUIET) - now
+            if rest <= 0:
+                return
+            self._left.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._left.wait()
+
+
+class Ending:
+    """Says on the server's loop when no more frames come, and when the server closes."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()  # the measurement
+        self._on_close: list[Callable[[], None]] = []
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Call back when clients had their time, before they are disconnected."""
+        self._on_close.append(callback)
+
+    def close(self) -> None:
+        """Let what has no end of its own end."""
+        for callback in self._on_close:
+            callback()
