@@ -273,11 +273,30 @@ def test_the_version_needs_neither_numpy_nor_kernels() -> None:
 
 
 # Loading any of these would be felt at every start, and raw video needs none of them.
-NOT_FOR_RAW_VIDEO = ("av", "mcp", "pydantic", "asyncio", "uvicorn", "argparse", "difflib", "shutil", "lzma", "logging")
+NOT_FOR_RAW_VIDEO = (
+    "av",
+    "mcp",
+    "pydantic",
+    "asyncio",
+    "uvicorn",
+    "argparse",
+    "difflib",
+    "shutil",
+    "lzma",
+    "logging",
+)
 
 
 def test_scoring_raw_video_loads_only_what_it_takes(clips: Path, tmp_path: Path) -> None:
-    given = ["-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"), *GEOMETRY, "-o", str(tmp_path / "out")]
+    given = [
+        "-r",
+        str(clips / "ref.yuv"),
+        "-d",
+        str(clips / "dis.yuv"),
+        *GEOMETRY,
+        "-o",
+        str(tmp_path / "out"),
+    ]
     code = (
         f"import sys; from acuity.cli.vmaf import main; main({given!r}); "
         f"print([m for m in {NOT_FOR_RAW_VIDEO!r} if m in sys.modules])"

@@ -14,8 +14,8 @@ NATIVE = Path(__file__).resolve().parents[2] / "native"
 SHAPE = {"table.h", "plain.cpp", "simd.cpp", "module.cpp", "check.cpp"}
 MOST_FILES = 20
 
-# What core/cpu.cpp asks of a machine, in the words of /proc/cpuinfo. The kernel lists a set only if it saves its
-# registers.
+# What core/cpu.cpp asks of a machine, in the words of /proc/cpuinfo. Linux lists a set only where it
+# saves the registers.
 SSE4 = {"sse4_2", "ssse3", "popcnt"}
 AVX2 = SSE4 | {"avx", "avx2", "bmi1", "bmi2", "fma", "abm", "movbe", "f16c"}
 AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
@@ -28,7 +28,9 @@ def test_families_are_the_folders_with_a_table() -> None:
     assert {"vif", "adm", "motion"} <= set(listed)
 
 
-@pytest.mark.parametrize("folder", sorted(table.parent for table in NATIVE.glob("*/table.h")), ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "folder", sorted(table.parent for table in NATIVE.glob("*/table.h")), ids=lambda f: f.name
+)
 def test_a_family_has_the_one_shape(folder: Path) -> None:
     assert {file.name for file in folder.iterdir()} >= SHAPE
     assert f"bind_{folder.name}(" in (folder / "module.cpp").read_text()
@@ -37,7 +39,9 @@ def test_a_family_has_the_one_shape(folder: Path) -> None:
 
 def test_no_folder_is_a_hallway() -> None:
     files = [file for file in NATIVE.rglob("*") if file.is_file()]
-    counts = {folder: sum(file.parent == folder for file in files) for folder in {file.parent for file in files}}
+    counts = {
+        folder: sum(file.parent == folder for file in files) for folder in {file.parent for file in files}
+    }
     assert {folder.name: count for folder, count in counts.items() if count > MOST_FILES} == {}
     assert counts[NATIVE] == 1  # module.cpp
 
