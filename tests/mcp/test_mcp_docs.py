@@ -19,7 +19,6 @@ from acuity.mcp.main import product
 from acuity.mcp.metrics import OUTCOMES
 from acuity.mcp.settings import Settings
 from acuity.mcp.tracing import ENDPOINTS
-from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE
 from acuity.models.fit import first_mismatch
 
 ROOT = Path(__file__).resolve().parents[2]
