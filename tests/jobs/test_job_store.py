@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import JobError
-from acuity.jobs.database import Database, StoreError
+from acuity.errors import JobError, StoreError
+from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job
 from acuity.jobs.service import Jobs

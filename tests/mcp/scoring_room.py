@@ -52,7 +52,9 @@ class ThreadJobs:
 
 def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Services:
     settings = settings_for(folder, binary)
-    return Services(settings, AllowedPaths.from_settings(settings, listed_by="list_videos"), jobs)
+    return Services(
+        settings, AllowedPaths.configured(settings.data, settings.allow, listed_by="list_videos"), jobs
+    )
 
 
 def settings_for(folder: Path, binary: Path | None = None) -> Settings:

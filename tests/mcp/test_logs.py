@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acuity.errors import SettingsError
 from acuity.mcp.logs import LineHandler, configure_logging
-from acuity.mcp.settings import SettingsError
 from log_lines import logging_to_lines
 
 log = logging.getLogger("acuity.test")

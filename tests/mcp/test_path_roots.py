@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acuity.errors import PathError
+from acuity.errors import PathError, SettingsError
 from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.settings import Settings, SettingsError
 from acuity.models import list_models
 from acuity.models.sources import FOLDERS_VARIABLE
 from path_ground import Ground, make_ground
@@ -29,7 +28,7 @@ def ground(world: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gr
 
 
 def roots_with(tmp_path: Path, *allow: str) -> tuple[Path, ...]:
-    return AllowedPaths.from_settings(Settings(data=tmp_path / "data", allow=allow)).roots
+    return AllowedPaths.configured(tmp_path / "data", allow).roots
 
 
 def test_defaults(tmp_path: Path) -> None:
@@ -50,7 +49,7 @@ def test_listed_models_can_be_read_by_their_path(
     mine.mkdir()
     (mine / "my_model.json").write_bytes((ground.root / "model.json").read_bytes())
     monkeypatch.setenv(FOLDERS_VARIABLE, str(mine))
-    paths = AllowedPaths.from_settings(Settings(data=tmp_path / "data"))
+    paths = AllowedPaths.configured(tmp_path / "data")
     models = list_models()
     assert "my_model" in {model.name for model in models}
     for model in models:
@@ -70,7 +69,7 @@ def test_packages_whose_files_are_links(
     (cache / "m.json").write_bytes((ground.root / "model.json").read_bytes())
     (package / "vmaf_models/m.json").symlink_to(cache / "m.json")
     monkeypatch.syspath_prepend(tmp_path / "lib")
-    paths = AllowedPaths.from_settings(Settings(data=tmp_path / "data"))
+    paths = AllowedPaths.configured(tmp_path / "data")
     assert paths.check_model(f"path={package}/vmaf_models/m.json") == f"path={cache}/m.json"
 
 
@@ -118,14 +117,14 @@ def test_entries_that_are_refused(tmp_path: Path, ground: Ground, entry: str, wh
 
 def test_a_data_folder_that_opens_everything() -> None:
     with pytest.raises(SettingsError, match="ACUITY_DATA"):
-        AllowedPaths.from_settings(Settings(data=Path("/")))
+        AllowedPaths.configured(Path("/"))
 
 
 def test_where_files_may_be_written(tmp_path: Path) -> None:
     for name in ("data/outputs", "clips", "testdata"):
         (tmp_path / name).mkdir(parents=True)
     allow = (str(tmp_path / "clips"), str(tmp_path / "data"))
-    paths = AllowedPaths.from_settings(Settings(data=tmp_path / "data", allow=allow))
+    paths = AllowedPaths.configured(tmp_path / "data", allow)
     for name, allowed in (("data/outputs", True), ("clips", True), ("data", False), ("testdata", False)):
         try:
             paths.check_output(str(tmp_path / name / "new"))

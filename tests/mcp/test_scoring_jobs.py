@@ -34,7 +34,8 @@ def play_apart(
     """The same with a folder of their own for workers."""
 
     async def main() -> None:
-        roots = tuple(map(str, AllowedPaths.from_settings(settings_for(workers)).roots))
+        allowed = settings_for(workers)
+        roots = tuple(map(str, AllowedPaths.configured(allowed.data, allowed.allow).roots))
         config = JobsConfig(workers=1, queue=4, time_limit=60, kept=10, data=None, nice=0, roots=roots)
         async with (
             Jobs(config) as jobs,

@@ -12,7 +12,8 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from acuity.mcp.settings import Settings, SettingsError
+from acuity.errors import SettingsError
+from acuity.mcp.settings import Settings
 from acuity.mcp.transports.address import bind, bound
 from acuity.mcp.transports.endpoints import Http, Uds
 from raw_http import HELLO, call

@@ -138,7 +138,7 @@ def test_folders_for_videos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "testdata").mkdir()
     settings = Settings(data=tmp_path / "data", allow=(str(tmp_path / "clips"),))
-    paths = AllowedPaths.from_settings(settings)
+    paths = AllowedPaths.configured(settings.data, settings.allow)
     here = {root.relative_to(tmp_path) for root in paths.video_roots if root.is_relative_to(tmp_path)}
     assert here == {Path("clips"), Path("testdata"), Path("data/outputs")}
     assert set(paths.video_roots) < set(paths.roots)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.mcp.settings import SettingsError
+from acuity.errors import SettingsError
 from acuity.mcp.transports.address import Address, bind, bound, is_loopback
 from acuity.mcp.transports.endpoints import Access, Http
 from acuity.mcp.transports.security import HttpSecurity

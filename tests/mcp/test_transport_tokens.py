@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.mcp.settings import SettingsError
+from acuity.errors import SettingsError
 from acuity.mcp.transports.tokens import UNNAMED, Tokens, parse_tokens, read_tokens
 
 ALICE = "alice-correct-horse"

@@ -13,7 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acuity.mcp.settings import Settings, SettingsError
+from acuity.errors import SettingsError
+from acuity.mcp.settings import Settings
 from acuity.mcp.transports import uds
 from acuity.mcp.transports.endpoints import Uds
 from acuity.mcp.transports.unix_socket import LONGEST_PATH, listening

@@ -148,9 +148,8 @@ def _spelled(option: Option) -> str:
 
 
 def _config(wanted: Wanted) -> EmbeddedConfig:
-    from acuity.errors import EmbeddedError
+    from acuity.errors import EmbeddedError, SettingsError
     from acuity.mcp.embedded import EmbeddedConfig
-    from acuity.mcp.settings import SettingsError
     from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None:

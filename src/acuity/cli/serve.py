@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
+from acuity.errors import SettingsError
 from acuity.mcp.logs import FORMATS, LEVELS
-from acuity.mcp.settings import Settings, SettingsError
+from acuity.mcp.settings import Settings
 from acuity.mcp.transports.address import Address
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from acuity.errors import JobCancelled, JobError, JobTimeout
+from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.database import StoreError
 from acuity.jobs.dispatch import Dispatcher
 from acuity.jobs.documents import parse
 from acuity.jobs.entry import Entry, fresh

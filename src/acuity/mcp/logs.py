@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from acuity.mcp.settings import SettingsError
+from acuity.errors import SettingsError
 from acuity.text import one_line
 
 LEVELS: Final = ("debug", "info", "warning", "error")

@@ -59,7 +59,7 @@ def run(options: ServeOptions) -> int:
 @asynccontextmanager
 async def product(settings: Settings) -> AsyncIterator[Product]:
     """The server with its job service, for as long as the block lasts."""
-    paths = AllowedPaths.from_settings(settings, listed_by=videos.NAME)
+    paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,

@@ -15,12 +15,12 @@ there yet is fine; empty ones are skipped.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from acuity.mcp.settings import Settings, SettingsError
+from acuity.errors import SettingsError
 from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
 
 _MODELS: Final = "model"
@@ -41,16 +41,16 @@ class Roots:
     videos: tuple[Path, ...]  # where videos may be expected
 
 
-def roots_of(settings: Settings) -> Roots:
-    """Defaults, and what the operator adds; raises SettingsError for what would open too much."""
-    data = resolve_root(settings.data, "the data folder (ACUITY_DATA)")
-    added = [_added(entry) for entry in settings.allow if entry]
-    outputs = data / OUTPUTS
+def roots_of(data: Path, allow: Iterable[str]) -> Roots:
+    """Defaults, the data folder, and what the operator allows; SettingsError for what opens too much."""
+    folder = resolve_root(data, "the data folder (ACUITY_DATA)")
+    added = [_added(entry) for entry in allow if entry]
+    outputs = folder / OUTPUTS
     defaults = [*_defaults()]
-    readable = [*defaults, data, outputs, *_model_folders(), *added]
+    readable = [*defaults, folder, outputs, *_model_folders(), *added]
     return Roots(
         readable=tuple(dict.fromkeys(readable)),
-        writable=(outputs, *(root for root in added if root != data)),
+        writable=(outputs, *(root for root in added if root != folder)),
         videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
     )
 

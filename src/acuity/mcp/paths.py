@@ -15,7 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -24,7 +24,6 @@ from acuity.errors import PathError
 from acuity.mcp import path_options
 from acuity.mcp.path_roots import resolve_root, roots_of
 from acuity.mcp.path_text import shown, to_absolute
-from acuity.mcp.settings import Settings
 from acuity.text import one_line
 from acuity.video.local_file import Guard, refuse_special
 
@@ -98,9 +97,11 @@ class AllowedPaths:
         self._prefixes: Final = tuple((f"{root}/", root) for root in innermost)
 
     @classmethod
-    def from_settings(cls, settings: Settings, *, listed_by: str | None = None) -> AllowedPaths:
+    def configured(
+        cls, data: Path, allow: Iterable[str] = (), *, listed_by: str | None = None
+    ) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
-        found = roots_of(settings)
+        found = roots_of(data, allow)
         return cls(found.readable, writable=found.writable, videos=found.videos, listed_by=listed_by)
 
     def check(self, text: str) -> Path:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acuity.errors import JobError
+from acuity.errors import NoReport
 from acuity.mcp.clients import may_see
 from acuity.mcp.job_documents import REPORTS, has_report, result_document
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Jobs
-
-
-class NoReport(JobError):
-    """A job without a report: unknown, not over yet, failed, no score, or one whose result wasn't kept."""
 
 
 async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from acuity.errors import EmbeddedError
+from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.embedded.front_limits import FrontLimits
-from acuity.mcp.settings import Settings, SettingsError
+from acuity.mcp.settings import Settings
 from acuity.mcp.transports.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"

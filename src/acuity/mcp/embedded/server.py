@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from acuity._native import Bridge
-from acuity.errors import EmbeddedError
+from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.embedded import life
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
@@ -36,7 +36,7 @@ from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
 from acuity.mcp.embedded.presence import Ending, Presence
 from acuity.mcp.embedded.state import Live
 from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.settings import Settings, SettingsError
+from acuity.mcp.settings import Settings
 from acuity.mcp.transports.address import LOOPBACK, Address, bind, bound
 from acuity.mcp.transports.framing import FRAMINGS, FramingName
 from acuity.mcp.transports.unix_socket import listening
@@ -286,7 +286,10 @@ class EmbeddedServer:
             return self._demand
         if self.measurement.boundary.waiter is not None:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
-        paths = self._given_paths or AllowedPaths.from_settings(Settings.from_environment())
+        paths = self._given_paths
+        if paths is None:
+            settings = Settings.from_environment()
+            paths = AllowedPaths.configured(settings.data, settings.allow)
         ending = Ending()
         steer = McpSide(
             self.measurement,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from acuity.mcp.settings import SettingsError
+from acuity.errors import SettingsError
 
 LOOPBACK: Final = "127.0.0.1"
 _BACKLOG: Final = 128

@@ -22,8 +22,8 @@ from mcp_types import INVALID_REQUEST
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from acuity.errors import SettingsError
 from acuity.mcp.clients import ORIGIN, address_origin, token_origin
-from acuity.mcp.settings import SettingsError
 from acuity.mcp.transports.address import Address, is_loopback
 from acuity.mcp.transports.messages import encode, error_message
 from acuity.mcp.transports.tokens import TOKEN_VARIABLE, Tokens

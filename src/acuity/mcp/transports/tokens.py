@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from acuity.mcp.settings import SettingsError
+from acuity.errors import SettingsError
 
 TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
 EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from acuity.mcp.settings import SettingsError
+from acuity.errors import SettingsError
 
 LONGEST_PATH: Final = 107  # bytes, with a zero after them
 _BACKLOG: Final = 128
