@@ -19,7 +19,7 @@ from acuity.cli.getopt import UsageError
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import Measurement
-    from acuity.scoring import AttachCallback
+    from acuity.scoring.run import AttachCallback
 
 FD_IN: Final = 3
 FD_OUT: Final = 4
@@ -150,7 +150,7 @@ def _spelled(option: Option) -> str:
 def _config(wanted: Wanted) -> EmbeddedConfig:
     from acuity.errors import EmbeddedError, SettingsError
     from acuity.mcp.embedded import EmbeddedConfig
-    from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE, read_tokens
+    from acuity.mcp.wire.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None:
         if wanted.token_file is not None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import StoreError
-from acuity.jobs.job import Job
-from acuity.jobs.spec import Progress, Status
+from acuity.jobs.job import Job, Progress, Status
 
 _VERSION: Final = 1
 _BUSY: Final = 5.0  # seconds to wait for another server that writes

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from acuity._native import Bridge
+from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.embedded import life
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
@@ -35,11 +36,10 @@ from acuity.mcp.embedded.models import ModelLoader
 from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
 from acuity.mcp.embedded.presence import Ending, Presence
 from acuity.mcp.embedded.state import Live
-from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.settings import Settings
-from acuity.mcp.transports.address import LOOPBACK, Address, bind, bound
-from acuity.mcp.transports.framing import FRAMINGS, FramingName
-from acuity.mcp.transports.unix_socket import listening
+from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
+from acuity.mcp.wire.framing import FRAMINGS, FramingName
+from acuity.mcp.wire.unix_socket import listening
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.front import Front

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
@@ -19,8 +20,7 @@ from acuity.mcp.embedded.front import Front
 from acuity.mcp.embedded.pacing import Pacing
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.tracing import drop_unused
+from acuity.mcp.operations.tracing import drop_unused
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.bridge import McpSide
