@@ -40,6 +40,7 @@ async def serving(
     scores = Scores(live)
     catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
     limits = CallLimits(config.settings())
+    ending.answering = lambda: limits.answering
     server = build_server(catalog, name=config.name, version=__version__, middleware=[limits])
     drop_unused(server)
     fast = FastAnswers(server, quick_documents(live, scores))
