@@ -3,8 +3,8 @@
     make wheels        # or: python tools/wheels.py [--processor x86_64] [--python python3.12] …
 
 A wheel is compiled by the C++ compiler in PyPI's ziglang (tools/zig.cmake) against an old glibc, with its C++
-library inside, and `auditwheel` checks and tags it. Wheels of this machine's processor are then installed into an
-empty environment without a compiler, where `vmaf` has to give the digits of the package that this interpreter has.
+library inside, and `auditwheel` checks and tags it. Wheels of this machine's processor are then put into
+an empty environment without a compiler, where `vmaf` has to give the digits of this interpreter's package.
 
 Python 3.11 has a wheel of its own; one built with 3.12 serves that and everything later (the stable ABI).
 """
@@ -27,6 +27,7 @@ DIST: Final = ROOT / "dist"
 PROCESSORS: Final = ("x86_64", "aarch64")
 GLIBC: Final = "2.28"  # Debian 10, Ubuntu 20.04, RHEL 8 and later
 PLATFORM: Final = f"manylinux_{GLIBC.replace('.', '_')}"
+WIDTH, HEIGHT, FRAMES = 224, 176, 3  # of the clips that are compared: no extractor takes much smaller ones
 
 
 def main() -> int:
@@ -123,39 +124,52 @@ def try_wheel(python: str, wheel: Path) -> None:
 
 
 def digits() -> list[str]:
-    """Every figure that `vmaf` reports for two made-up clips, in all digits; instruction sets have to agree."""
+    """Every figure that `vmaf` reports for two made-up clips; instruction sets have to agree."""
+    from acuity import _native
+
+    sets = [name for name, runs in _native.instruction_sets() if runs]
+    figures: list[str] = []
+    for depth in (8, 10):
+        with tempfile.TemporaryDirectory() as folder:
+            make_clips(Path(folder), depth)
+            found = {name: _figures(Path(folder), depth, name) for name in sets}
+        odd = [name for name in sets if found[name] != found["plain"]]
+        if odd:
+            raise SystemExit(f"{depth} bit: {', '.join(odd)} and plain give different digits")
+        figures += found["plain"]
+    return figures
+
+
+def make_clips(folder: Path, depth: int) -> None:
+    """Writes ref.yuv, blurred noise, and dis.yuv, the same in coarser steps."""
     import numpy as np
 
-    from acuity import _native
+    noise = np.random.Generator(np.random.PCG64(depth)).integers(
+        0, 1 << depth, size=(FRAMES, WIDTH * HEIGHT * 3 // 2)
+    )
+    ref = (noise + np.roll(noise, 1, 1) + np.roll(noise, WIDTH, 1)) // 3
+    dis = (ref // 5 * 5 + noise % 3).clip(0, (1 << depth) - 1)
+    kind = np.dtype(np.uint8 if depth == 8 else "<u2")
+    ref.astype(kind).tofile(folder / "ref.yuv")
+    dis.astype(kind).tofile(folder / "dis.yuv")
+
+
+def _figures(folder: Path, depth: int, instruction_set: str) -> list[str]:
     from acuity.cli.vmaf import main as vmaf
     from acuity.features import EXTRACTORS
 
-    width, height, frames = 224, 176, 3
-    figures: list[str] = []
-    asked = [f"--feature={name}" for name in EXTRACTORS]
-    with tempfile.TemporaryDirectory() as name:
-        ref, dis, report = (Path(name) / file for file in ("ref.yuv", "dis.yuv", "report.json"))
-        for depth in (8, 10):
-            random = np.random.Generator(np.random.PCG64(depth))
-            noise = random.integers(0, 1 << depth, size=(frames, height * width * 3 // 2))
-            samples = (noise + np.roll(noise, 1, 1) + np.roll(noise, width, 1)) // 3
-            kind = np.uint8 if depth == 8 else np.dtype("<u2")
-            samples.astype(kind).tofile(ref)
-            (samples // 5 * 5 + noise % 3).clip(0, (1 << depth) - 1).astype(kind).tofile(dis)
-            given = f"-r {ref} -d {dis} -w {width} -h {height} -p 420 -b {depth} -o {report} --json --precision max -q"
-            found: dict[str, list[str]] = {}
-            for chosen in [name for name, runs in _native.instruction_sets() if runs]:
-                os.environ["ACUITY_CPU"] = chosen
-                if vmaf([*given.split(), *asked]) != 0:
-                    raise SystemExit(f"vmaf failed with ACUITY_CPU={chosen}")
-                metrics = [frame["metrics"] for frame in json.loads(report.read_text())["frames"]]
-                found[chosen] = [
-                    f"{depth} bit, frame {i}: {k} {v!r}" for i, m in enumerate(metrics) for k, v in m.items()
-                ]
-                if found[chosen] != next(iter(found.values())):
-                    raise SystemExit(f"{depth} bit: {chosen} gives other digits than {next(iter(found))}")
-            figures += next(iter(found.values()))
-    return figures
+    videos = ["-r", str(folder / "ref.yuv"), "-d", str(folder / "dis.yuv")]
+    geometry = ["-w", str(WIDTH), "-h", str(HEIGHT), "-p", "420", "-b", str(depth)]
+    report = ["-o", str(folder / "report.json"), "--json", "--precision", "max", "-q"]
+    os.environ["ACUITY_CPU"] = instruction_set
+    if vmaf([*videos, *geometry, *report, *(f"--feature={name}" for name in EXTRACTORS)]) != 0:
+        raise SystemExit(f"vmaf failed with ACUITY_CPU={instruction_set}")
+    frames = json.loads((folder / "report.json").read_text())["frames"]
+    return [
+        f"{depth} bit, frame {frame['frameNum']}: {name} {value!r}"
+        for frame in frames
+        for name, value in frame["metrics"].items()
+    ]
 
 
 def _ask(python: str, code: str) -> str:

@@ -332,7 +332,7 @@ class Ring:
     def __len__(self) -> int: ...
 
 class Bridge:
-    """Commands, replies and a status between a server's thread and a measuring thread; see native/bridge/bridge.h.
+    """Commands, replies and a status between a server's thread and a measuring one; see native/bridge.
 
     Nothing here waits or takes a lock, but wait(). After close(), and in a forked child, methods raise
     ClosedError; status(), the counts and close() itself still answer.

@@ -87,19 +87,14 @@ class ScoreReport:
         self, *, pools: Sequence[str] = (), worst: int = 5, per_frame: bool = False
     ) -> dict[str, Any]:
         """The document `acuity.score/1`: plain values, with null for what JSON can't hold."""
+        summary = self.summary(pools=pools, worst=worst)
         document: dict[str, Any] = {
             "schema": SCHEMA,
-            "score": self.score,
+            "score": summary["score"],
             **self.about(),
-            "models": [
-                {"name": model.name, "label": model.label, **self._figures(model.name, pools)}
-                for model in self.models
-            ],
+            "models": summary["models"],
             "metrics": [self._headline(headline, pools) for headline in self.headlines],
-            "worst": [
-                {"frame": frame, "time": self.time_of(frame), "score": score}
-                for frame, score in (self.worst(worst) if self.models else ())
-            ],
+            "worst": summary["worst"],
             "features": self.results.pooled(),
         }
         if self.results.steered:
@@ -108,6 +103,24 @@ class ScoreReport:
             columns = {name: values.tolist() for name, values in self.results.columns.items()}
             document["per_frame"] = {"frame": self.results.frames, **columns}
         found: dict[str, Any] = plain(document)
+        return found
+
+    def summary(self, *, pools: Sequence[str] = (), worst: int = 5) -> dict[str, Any]:
+        """The part of the document that sums the models' scores up."""
+        found: dict[str, Any] = plain(
+            {
+                "score": self.score,
+                "model": self.model,
+                "models": [
+                    {"name": model.name, "label": model.label, **self._figures(model.name, pools)}
+                    for model in self.models
+                ],
+                "worst": [
+                    {"frame": frame, "time": self.time_of(frame), "score": score}
+                    for frame, score in (self.worst(worst) if self.models else ())
+                ],
+            }
+        )
         return found
 
     def about(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     made = Room(tmp_path)
     fake_vmaf(made.binary)
     yield made
-    assert set(os.listdir("/dev/fd")) == before  # every descriptor was given back
+    assert set(os.listdir("/dev/fd")) <= before  # every descriptor was given back
 
 
 def test_the_binary_reads_descriptors_and_answers_through_one(room: Room) -> None:

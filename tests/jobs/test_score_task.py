@@ -46,11 +46,28 @@ def test_the_document_is_the_commands_report(clips: Path, tmp_path: Path) -> Non
         assert found[key] == expected[key], key
     assert found["acuity"]["version"] == found["version"] == expected["acuity"]["version"]
     assert set(found) - set(expected) == {
+        *("score", "model", "models", "worst"),
         "backend_requested",
         "backend_used",
         "mismatched_model_warning",
     }
     assert (found["backend_requested"], found["backend_used"]) == ("auto", "cpu")
+
+
+@pytest.mark.parametrize("precision", ["legacy", "max", "5"])
+def test_the_summary_is_that_of_the_library_with_the_digits_of_the_report(
+    clips: Path, precision: str
+) -> None:
+    found = score(clips / "ref.mkv", clips / "dis.mkv", precision=precision)
+    exact = acuity.score(clips / "ref.mkv", clips / "dis.mkv", model="vmaf_v0.6.1").to_dict()
+    close = {"legacy": {"abs": 1e-6}, "max": {"rel": 0, "abs": 0}, "5": {"rel": 1e-4}}[precision]
+    assert found["score"] == found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(exact["score"], **close)
+    assert (found["model"], len(found["models"])) == ("vmaf_v0.6.1", 1)
+    assert found["models"][0]["percentiles"] == pytest.approx(exact["models"][0]["percentiles"], **close)
+    assert found["worst"][0]["frame"] == exact["worst"][0]["frame"]
+    assert found["worst"][0]["time"] == pytest.approx(exact["worst"][0]["time"], **close)
+    silent = score(clips / "ref.mkv", clips / "dis.mkv", predict=False)
+    assert (silent["score"], silent["model"], silent["models"], silent["worst"]) == (None, None, [], [])
 
 
 def test_all_digits_are_those_of_the_library(clips: Path) -> None:

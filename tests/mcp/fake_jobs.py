@@ -19,6 +19,7 @@ from acuity.mcp.completions import completer
 from acuity.mcp.model_list import ModelList
 from acuity.mcp.prompts import PROMPTS
 from acuity.mcp.resources import resources
+from acuity.mcp.tools import frames
 from acuity.mcp.tools.jobs import tools
 
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
@@ -147,7 +148,7 @@ def serve(jobs: Any, long_tools: Sequence[Tool] = LONG_TOOLS) -> Server[Any]:
     families = resources(services, models)
     publish_changes(jobs, bus)
     catalog = Catalog(
-        tools=tools(services, long_tools),
+        tools=[*tools(services, long_tools), *frames.tools(services)],
         prompts=PROMPTS,
         resources=families,
         complete=completer(services, models, PROMPTS, families),

@@ -11,7 +11,6 @@ from typing import Any
 import anyio
 import anyio.from_thread
 import anyio.to_thread
-import jsonschema
 from mcp import Client
 from mcp.server.lowlevel import Server
 
@@ -24,6 +23,7 @@ from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools.scoring import tools
+from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
 
@@ -67,15 +67,8 @@ def serve(services: Services) -> Server[Any]:
 async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
     """The answer of a tool, which has to be what its schema says; errors are answers too."""
     result = await client.call_tool(name, arguments)
-    document = result.structured_content
-    assert isinstance(document, dict)
-    assert json.loads(result.content[0].text) == document  # type: ignore[union-attr]
-    assert result.is_error == (list(document) == ["error"])
-    if not result.is_error:
-        schema = next(tool for tool in (await client.list_tools()).tools if tool.name == name).output_schema
-        assert schema is not None
-        jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
-    return document
+    tool = next(tool for tool in (await client.list_tools()).tools if tool.name == name)
+    return conforming(result, tool)
 
 
 def play(

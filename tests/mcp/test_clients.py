@@ -285,6 +285,8 @@ def test_a_request_that_begins_no_session_ends_none() -> None:
                 assert refused.status_code == 400
                 assert "mcp-session-id" not in refused.headers
                 assert "Missing session ID" in refused.json()["error"]["message"]
+            unknown = await http.put(server.where, headers=ACCEPT)
+            assert (unknown.status_code, unknown.headers["allow"]) == (405, "GET, POST, DELETE")
             assert [(await session.post(call(1))).status_code for session in sessions] == [200, 200]
 
     run(main)

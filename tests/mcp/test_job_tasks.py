@@ -16,9 +16,11 @@ from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.extension_tasks import Tasks
 from acuity.mcp.job_tasks import JobTasks
-from acuity.mcp.results import answer, failure
+from acuity.mcp.results import failure, ordered_answer
+from acuity.mcp.score_answers import score_answer
 from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
 from task_client import MODERN, TaskClient, ask, begin
+from tool_results import wire_sentence
 
 
 def play(scene: Callable[[Client, FakeJobs, str], Awaitable[None]]) -> None:
@@ -72,7 +74,7 @@ def test_a_completed_job_has_the_calls_result() -> None:
         task = await ask(client, "tasks/get", task_id)
         assert task["status"] == "completed"
         report = {**REPORT, "job_id": task_id, "report": f"acuity://reports/{task_id}"}
-        assert task["result"] == wire(answer(report))
+        assert task["result"] == wire(ordered_answer(score_answer(report)))
 
     play(scene)
 
@@ -105,8 +107,7 @@ def test_a_result_that_was_forgotten_is_said_to_be() -> None:
         jobs.complete(task_id)
         jobs.forget_result(task_id)
         result = (await ask(client, "tasks/get", task_id))["result"]
-        assert result["isError"]
-        assert "no longer remembered" in result["structuredContent"]["error"]
+        assert "no longer remembered" in wire_sentence(result)
 
     play(scene)
 

@@ -20,10 +20,12 @@ from mcp.shared.subscriptions import ResourceUpdated
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp.paths import AllowedPaths
+from acuity.mcp.score_answers import score_answer
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools import scoring
 from fake_jobs import serve
+from tool_results import sentence_of
 
 WIDTH, HEIGHT, FRAMES = 48, 32, 6
 
@@ -105,11 +107,29 @@ def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, precisi
                 assert done["progress"]["done"] == FRAMES
                 assert len(done["result"]["frames"]) == FRAMES
                 jsonschema.validate(done["result"], at.schemas["vmaf_score"])
-                assert json.loads(await at.read(uri)) == done["result"]
+                assert score_answer(json.loads(await at.read(uri))) == done["result"]
                 assert await at.read(f"{uri}.csv") == output.read_text()
                 listed = await at.ask("list_jobs", status_filter=["completed"])
                 assert [entry["job_id"] for entry in listed["jobs"]] == [job["job_id"]]
                 assert (await at.ask("cancel_job", job_id=job["job_id"]))["status"] == "completed"
+                rows = (await at.ask("get_frames", job_id=job["job_id"]))["rows"]
+                scores = [frame["metrics"]["vmaf"] for frame in done["result"]["frames"]]
+                assert rows == [[number, score] for number, score in enumerate(scores)]
+
+    anyio.run(main)
+
+
+def test_a_job_that_was_submitted_without_frames_answers_without_them(clips: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with bench(clips, tmp_path / "data") as at:
+            with anyio.fail_after(60):
+                arguments = score_of(clips, include_frames=False)
+                job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
+                await at.jobs.wait(job["job_id"])
+                result = (await at.ask("get_job", job_id=job["job_id"]))["result"]
+                assert (result["frames"], result["frames_omitted"]["count"]) == ([], FRAMES)
+                again = await at.ask("get_job", job_id=job["job_id"], include_frames=True)
+                assert len(again["result"]["frames"]) == FRAMES
 
     anyio.run(main)
 
@@ -137,10 +157,9 @@ def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
                     "submit_job",
                     {"tool": "vmaf_score", "arguments": {**score_of(clips), "ref": "/etc/passwd"}},
                 )
-                assert refused.is_error
-                assert refused.structured_content == {
-                    "error": "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
-                }
+                assert sentence_of(refused) == (
+                    "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
+                )
                 wrong = score_of(clips, height=HEIGHT * 1000)
                 job = await at.ask("submit_job", tool="vmaf_score", arguments=wrong)
                 await at.jobs.wait(job["job_id"])

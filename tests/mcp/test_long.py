@@ -19,6 +19,7 @@ from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog, Tool
 from acuity.mcp.tools import long
 from scoring_room import ERAS, services_for
+from tool_results import sentence_of
 
 
 class OneJob:
@@ -82,12 +83,21 @@ def test_scores_say_where_their_report_is(tmp_path: Path) -> None:
 def test_what_the_job_says_is_the_error(tmp_path: Path) -> None:
     jobs = OneJob(JobFailed("'a.yuv' is empty"))
     result = anyio.run(call, made(tmp_path, jobs, "vmaf_score"), "legacy", [])
-    assert result.is_error
-    assert result.structured_content == {"error": "'a.yuv' is empty"}
+    assert sentence_of(result) == "'a.yuv' is empty"
 
 
 def test_the_plan_is_there_for_jobs_and_tasks(tmp_path: Path) -> None:
-    assert made(tmp_path, OneJob({}), "vmaf_score").plan is plan
+    tool = made(tmp_path, OneJob({}), "vmaf_score")
+    assert tool.plan is not None
+    spec = anyio.run(tool.plan, {"size": 3})
+    assert spec == anyio.run(plan, {"size": 3})
+
+
+def test_what_is_said_about_frames_travels_with_the_work(tmp_path: Path) -> None:
+    tool = made(tmp_path, OneJob({}), "vmaf_score")
+    assert tool.plan is not None
+    spec = anyio.run(tool.plan, {"size": 3, "include_frames": False})
+    assert spec.payload["echo"] == {"include_frames": False}
 
 
 def test_a_long_report_is_not_written_on_the_event_loop(
@@ -97,10 +107,11 @@ def test_a_long_report_is_not_written_on_the_event_loop(
 
     def answer(document: dict[str, Any]) -> Any:
         where.append(threading.current_thread())
-        return results.answer(document)
+        return results.ordered_answer(document)
 
-    monkeypatch.setattr(long, "answer", answer)
-    document = {"frames": [{"frameNum": n, "metrics": {"vmaf": float("inf")}} for n in range(200)]}
+    monkeypatch.setattr(long, "ordered_answer", answer)
+    frames = [{"frameNum": n, "metrics": {"vmaf": float("inf")}} for n in range(200)]
+    document = {"frames": frames, "pooled_metrics": {}, "include_frames": True}
     result = anyio.run(call, made(tmp_path, OneJob(document), "vmaf_score"), "legacy", [])
     assert where
     assert threading.main_thread() not in where

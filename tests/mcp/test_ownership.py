@@ -18,6 +18,7 @@ from acuity.mcp.transports.endpoints import Access
 from acuity.mcp.transports.tokens import Tokens
 from product_server import product_on_http, raw_pair
 from task_client import MODERN, TaskClient, ask
+from tool_results import document_of
 from transport_bench import ERAS, run
 
 ALICE, BOB = "alice-correct-horse", "bob-battery-staple"
@@ -36,9 +37,7 @@ async def client(url: str, era: str, token: str | None) -> AsyncIterator[Client]
 
 
 async def document(asker: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
-    found = (await asker.call_tool(name, arguments)).structured_content
-    assert found is not None
-    return found
+    return document_of(await asker.call_tool(name, arguments))
 
 
 async def finished(asker: Client, score: dict[str, Any]) -> str:
@@ -80,6 +79,9 @@ def test_a_principal_sees_and_stops_its_own_jobs_alone(tmp_path: Path, era: str)
             }
             assert await document(bob, "get_job", job_id=hers) == nothing
             assert await document(bob, "cancel_job", job_id=hers) == nothing
+            frames = await document(bob, "get_frames", job_id=hers)
+            assert frames["error"].startswith(f"there is no report '{hers}'")
+            assert (await document(alice, "get_frames", job_id=hers))["count"] == 2
             for form in ("", ".csv", "?frames=0-1"):
                 with pytest.raises(MCPError, match=f"there is no report '{hers}'"):
                     await bob.read_resource(f"acuity://reports/{hers}{form}")

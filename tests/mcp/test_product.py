@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import jsonschema
 import pytest
 from mcp import Client
 
 import acuity
 from moving_pictures import HEIGHT, WIDTH
 from product_server import NETWORK, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
+from tool_results import conforming, sentence_of
 
 ERAS = ["legacy", "2026-07-28"]
 EVERYWHERE = pytest.mark.parametrize("transport", TRANSPORTS)
@@ -35,6 +35,7 @@ TOOLS = [
     "get_job",
     "list_jobs",
     "cancel_job",
+    "get_frames",
 ]
 
 Question = Callable[[Client], Awaitable[Any]]
@@ -83,10 +84,7 @@ def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> No
         for name, arguments in calls.items():
             result = await client.call_tool(name, arguments)
             assert not result.is_error, result
-            schema = tools[name].output_schema
-            assert schema is not None
-            jsonschema.validate(result.structured_content, schema)
-            assert json.loads(result.content[0].text) == result.structured_content
+            conforming(result, tools[name])
 
     ask(question)
 
@@ -94,7 +92,7 @@ def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> No
 @EVERYWHERE
 @BOTH_ERAS
 def test_a_score_is_the_engines_own(ask: Callable[[Question], Any], folder: Path) -> None:
-    arguments = {**raw_pair(folder, 30), "precision": "max"}
+    arguments = {**raw_pair(folder, 30), "precision": "max", "include_frames": True}
     told: list[tuple[float, float | None, str | None]] = []
 
     async def listen(done: float, total: float | None, message: str | None) -> None:
@@ -140,9 +138,7 @@ def test_bad_arguments(
 ) -> None:
     arguments = {**raw_pair(folder, 3), **change}
     result = ask(lambda client: client.call_tool("vmaf_score", arguments))
-    assert result.is_error
-    assert error in result.structured_content["error"]
-    assert json.loads(result.content[0].text) == result.structured_content
+    assert error in sentence_of(result)
 
 
 @EVERYWHERE

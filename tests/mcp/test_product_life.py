@@ -26,6 +26,7 @@ from product_server import (
     product_server,
     raw_pair,
 )
+from tool_results import sentence_of
 
 LONG = 15_000  # frames: far more than a test waits for
 
@@ -64,8 +65,7 @@ def test_killed_workers_cost_their_own_call_only(tmp_path: Path) -> None:
             await started.wait()
             for worker in server.workers():
                 kill(worker)
-        assert lost[0].is_error
-        assert "SIGKILL" in lost[0].structured_content["error"]
+        assert "SIGKILL" in sentence_of(lost[0])
 
     async def main() -> None:
         with anyio.fail_after(2 * SECONDS):
@@ -84,8 +84,7 @@ def test_killed_workers_cost_their_own_call_only(tmp_path: Path) -> None:
                     assert not (await score(scoring, short)).is_error
 
     anyio.run(main)
-    errors = {result.structured_content["error"] for result in results if result.is_error}
-    assert all("SIGKILL" in error for error in errors)
+    assert all("SIGKILL" in sentence_of(result) for result in results if result.is_error)
 
 
 def kill(worker: psutil.Process) -> None:
@@ -166,7 +165,7 @@ def test_short_work_is_finished_first(tmp_path: Path) -> None:
                 await started.wait()
                 server.process.send_signal(signal.SIGTERM)
             assert not ended[0].is_error
-            assert len(ended[0].structured_content["frames"]) == 700
+            assert ended[0].structured_content["acuity"]["frames"] == 700
 
     anyio.run(main)
 

@@ -14,6 +14,7 @@ from mcp import Client, MCPError
 
 from acuity.mcp.arguments import check
 from acuity.mcp.catalog import Tool
+from acuity.mcp.tools import frames as frame_tools
 from acuity.mcp.tools import jobs as job_tools
 from acuity.mcp.tools import models as model_tools
 from acuity.mcp.tools import scoring as scoring_tools
@@ -51,7 +52,9 @@ def refused(name: str, arguments: dict[str, str]) -> str:
 def real_tools() -> dict[str, Tool]:
     services: Any = SimpleNamespace(paths=None, jobs=None, settings=SimpleNamespace(binary=None))
     scoring = scoring_tools.tools(services)
-    listed = [*scoring, *model_tools.tools(services), *job_tools.tools(services, scoring)]
+    families = (model_tools, frame_tools)
+    listed = [tool for family in families for tool in family.tools(services)]
+    listed += [*scoring, *job_tools.tools(services, scoring)]
     return {tool.name: tool for tool in listed}
 
 
@@ -92,10 +95,9 @@ def test_only_tools_that_exist_are_named(name: str, arguments: dict[str, str]) -
     text = render(name, arguments)
     tools = real_tools()
     named = set(re.findall(r"`((?:vmaf_score|submit|get|list|cancel|describe|run|probe)\w*)`", text))
-    assert {"submit_job", "get_job"} <= named
+    assert {"submit_job", "get_job", "list_jobs", "get_frames"} <= named
     assert named <= set(tools)
-    assert '"include_frames": false' in text
-    assert "include_frames" in tools["get_job"].input_schema["properties"]
+    assert {"first", "last", "features"} <= set(tools["get_frames"].input_schema["properties"])
 
 
 @pytest.mark.parametrize("name", list(GIVEN))
@@ -103,14 +105,15 @@ def test_each_teaches_how_to_read_the_figures(name: str) -> None:
     text = render(name, GIVEN[name])
     for word in (
         "mismatched_model_warning",
-        "acuity.notes",
+        "`notes`",
+        "`worst`",
+        "`percentiles.p5`",
         "harmonic mean",
         "5th percentile",
         "just noticeable difference",
         "vmaf_v0.6.1neg",
         "vmaf_4k_v0.6.1",
         "VMAF_MCP_ALLOW",
-        ".csv",
     ):
         assert word in text
     for path in GIVEN[name].values():

@@ -60,7 +60,9 @@ def test_a_report_is_the_result_of_its_score(mode: str) -> None:
     async def scenario(jobs: FakeJobs, client: Client) -> None:
         await jobs.completed()
         document = json.loads(await read(client, "acuity://reports/job-1"))
-        assert document == {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
+        known = {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
+        assert {name: document[name] for name in known} == known
+        assert next(iter(document)) == "score"
 
     play(scenario, mode)
 
@@ -74,7 +76,11 @@ def test_some_frames_of_a_report() -> None:
         assert part["frames"]
         table = await read(client, "acuity://reports/job-1.csv?frames=1-9999", "text/csv")
         assert [line.split(",")[0] for line in table.splitlines()] == ["Frame", "1"]
-        for query in ("frames=1", "frames=a-b", "rows=1-2", "frames=1-2&x=3", "frames=-1-2"):
+        single = json.loads(await read(client, "acuity://reports/job-1?frames=1", "application/json"))
+        assert single == part
+        backwards = await refused(client, "acuity://reports/job-1?frames=9-0")
+        assert backwards == "'?frames=9-0' has no frames: write the lower number first, ?frames=0-9"
+        for query in ("frames=", "frames=a-b", "rows=1-2", "frames=1-2&x=3", "frames=-1-2"):
             assert "write ?frames=0-499" in await refused(client, f"acuity://reports/job-1?{query}")
 
     play(scenario)
@@ -159,7 +165,9 @@ def test_templates() -> None:
 def test_reports_that_are_not_there_say_why() -> None:
     async def scenario(jobs: FakeJobs, client: Client) -> None:
         gone = await refused(client, "acuity://reports/nobody")
-        assert gone == "there is no report 'nobody': read acuity://reports for those that are kept"
+        assert gone == (
+            "there is no report 'nobody': list_jobs and acuity://reports have those that are kept"
+        )
         await jobs.submit(JobSpec("score", {}, "vmaf_score", "pair"), client="test")
         waiting = await refused(client, "acuity://reports/job-1.csv")
         assert waiting == "job 'job-1' is queued: its report is here once it has completed"

@@ -16,6 +16,7 @@ from mcp import Client
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp import external
 from acuity.mcp.paths import AllowedPaths
+from acuity.mcp.score_answers import score_answer
 from scoring_clips import FRAMES, GEOMETRY, HELP, container, fake_vmaf, raw
 from scoring_room import ERAS, ask_with, serve, services_for, settings_for
 
@@ -67,14 +68,16 @@ def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
         told.append(done)
 
     async def scenario(client: Client, jobs: Jobs) -> None:
-        result = await client.call_tool("vmaf_score", arguments(folder), progress_callback=listen)
+        asked = {**arguments(folder), "include_frames": True}
+        result = await client.call_tool("vmaf_score", asked, progress_callback=listen)
         document = result.structured_content
         assert isinstance(document, dict)
         assert not result.is_error, document
         assert len(document["frames"]) == FRAMES
         kept = await jobs.result(document["job_id"])
         assert kept is not None
-        assert {**kept, "job_id": document["job_id"], "report": document["report"]} == document
+        links = {name: document[name] for name in ("job_id", "report")}
+        assert score_answer({**kept, **links}) == document
         encoded = await ask_with(
             client,
             "vmaf_score_encoded",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +19,25 @@ def test_the_tool_introduces_itself() -> None:
     check_tools(Asked(extractors.tools).listed(), ["list_extractors"])
 
 
+def listed(**arguments: Any) -> dict[str, dict[str, Any]]:
+    answer = Asked(extractors.tools).ask("list_extractors", **arguments)
+    return {entry["name"]: entry for entry in answer["extractors"]}
+
+
+def test_the_list_is_brief_until_more_is_asked_for() -> None:
+    brief = listed()
+    assert set(brief) == set(EXTRACTORS)
+    assert {tuple(entry) for entry in brief.values()} == {("name", "backend", "source", "summary")}
+    assert len(json.dumps({"extractors": list(brief.values())}, indent=2)) < 5000
+    assert set(listed(detail=True)) == set(EXTRACTORS)
+    assert listed(detail=True)["vif"] == listed(name="vif")["vif"]
+    assert set(listed(name="vif")) == {"vif"}
+
+
 def test_every_extractor_with_its_source_options_and_features() -> None:
-    listed = {entry["name"]: entry for entry in Asked(extractors.tools).ask("list_extractors")["extractors"]}
-    assert set(listed) == set(EXTRACTORS)
     home = Path(acuity.__file__).parents[1]
-    assert all((home / entry["source"]).is_file() for entry in listed.values())
-    vif = listed["vif"]
+    assert all((home / entry["source"]).is_file() for entry in listed().values())
+    vif = listed(name="vif")["vif"]
     assert (vif["backend"], vif["source"]) == ("cpu", "acuity/features/vif.py")
     gain = next(option for option in vif["options"] if option["name"] == "vif_enhn_gain_limit")
     assert gain == {
@@ -52,8 +67,7 @@ def test_texts_and_numbers_without_a_limit_are_described(monkeypatch: pytest.Mon
         Option("much", "", "float", 0.0, 0.0, math.inf, named=False, help="as much as you like"),
     )
     monkeypatch.setattr(EXTRACTORS["vif"], "options", options)
-    listed = {entry["name"]: entry for entry in Asked(extractors.tools).ask("list_extractors")["extractors"]}
-    how, where, much = listed["vif"]["options"]
+    how, where, much = listed(name="vif")["vif"]["options"]
     assert (how["type"], how["default"], how["choices"], how["min"]) == (
         "text",
         "near",
@@ -64,5 +78,7 @@ def test_texts_and_numbers_without_a_limit_are_described(monkeypatch: pytest.Mon
     assert (much["min"], much["max"]) == (0.0, None)
 
 
-def test_it_takes_no_arguments() -> None:
-    assert "error" in Asked(extractors.tools).ask("list_extractors", name="vif")
+def test_an_extractor_that_is_not_there_is_refused_with_those_that_are() -> None:
+    sentence = Asked(extractors.tools).ask("list_extractors", name="viff")["error"]
+    assert sentence.startswith("unknown feature extractor 'viff': use one of ")
+    assert "vif" in sentence

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
-import jsonschema
 import pytest
 from mcp import Client
 
 from acuity.jobs.spec import JobSpec, Progress
+from acuity.mcp.results import to_ordered_text
 from fake_jobs import REPORT, FakeJobs, serve
+from tool_results import conforming
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 Scenario = Callable[[FakeJobs, Ask], Awaitable[None]]
@@ -24,19 +24,10 @@ def play(scenario: Scenario) -> None:
     async def main() -> None:
         jobs = FakeJobs()
         async with Client(serve(jobs)) as client:
-            schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
 
             async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
-                result = await client.call_tool(name, arguments)
-                document = result.structured_content
-                assert isinstance(document, dict)
-                assert json.loads(result.content[0].text) == document  # type: ignore[union-attr]
-                assert result.is_error == ("error" in document and "job_id" not in document)
-                if not result.is_error:
-                    schema = schemas[name]
-                    assert schema is not None
-                    jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
-                return document
+                return conforming(await client.call_tool(name, arguments), listed[name])
 
             await scenario(jobs, ask)
 
@@ -128,7 +119,10 @@ def test_a_completed_score_has_its_result_and_the_address_of_its_report() -> Non
         assert job["status"] == "completed"
         assert job["finished"] == "2023-11-14T22:13:23.500Z"
         assert job["report"] == "acuity://reports/job-1"
-        assert job["result"] == {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
+        expected = {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
+        assert {name: job["result"][name] for name in expected} == expected
+        assert list(job)[:3] == ["job_id", "status", "result"]
+        assert next(iter(job["result"].items())) == ("score", 69.311728)
 
     play(scenario)
 
@@ -141,6 +135,21 @@ def test_the_frames_can_be_left_out_of_a_result() -> None:
         assert short["frames_omitted"]["count"] == len(REPORT["frames"])
         assert short["pooled_metrics"] == REPORT["pooled_metrics"]
         assert (await ask("get_job", job_id="job-1"))["result"]["frames"] == REPORT["frames"]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        many = [{"frameNum": n, "metrics": {"vmaf": 50.0 + n / 10}} for n in range(400)]
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+        jobs.complete("job-1", {**REPORT, "frames": many, "include_frames": asked})
+        result = (await ask("get_job", job_id="job-1"))["result"]
+        assert bool(result["frames"]) is asked
+        assert "include_frames" not in result
+        other = (await ask("get_job", job_id="job-1", include_frames=not asked))["result"]
+        assert bool(other["frames"]) is not asked
 
     play(scenario)
 
@@ -180,6 +189,31 @@ def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit() -> None:
         first = await ask("list_jobs", limit=1)
         assert [job["job_id"] for job in first["jobs"]] == ["job-3"]
         assert (first["count"], first["truncated"]) == (1, True)
+
+    play(scenario)
+
+
+def test_a_list_of_jobs_is_brief_until_more_is_asked_for() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        for name in ("a", "b", "c", "d"):
+            await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
+        jobs.complete("job-1")
+        jobs.run("job-2", Progress(12, 48, "12 of 48 frames", {"mean": 90.1}))
+        jobs.end("job-3", "failed", "'c' is empty")
+        always = ["tool", "title", "created"]
+        waiting, failed, running, completed = (await ask("list_jobs"))["jobs"]
+        assert list(waiting) == ["job_id", "status", "queue_position", *always]
+        assert list(failed) == ["job_id", "status", "error", *always]
+        assert list(running) == ["job_id", "status", "progress", *always]
+        assert running["progress"]["done"] == 12
+        assert list(completed) == ["job_id", "status", *always]
+        detailed = (await ask("list_jobs", detail=True))["jobs"]
+        assert detailed[-1]["report"] == "acuity://reports/job-1"
+        for number in range(96):
+            await ask("submit_job", tool="vmaf_score", arguments={"ref": f"clip{number}.yuv"})
+        listed = await ask("list_jobs")
+        assert (listed["count"], listed["truncated"]) == (20, True)
+        assert len(to_ordered_text(listed)) < 5000
 
     play(scenario)
 
@@ -270,6 +304,7 @@ def test_annotations_say_which_tools_change_something() -> None:
             "get_job": (True, False, True),
             "list_jobs": (True, False, True),
             "cancel_job": (False, True, True),
+            "get_frames": (True, False, True),
         }
 
     anyio.run(main)

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from acuity.features import EXTRACTORS
@@ -41,9 +40,8 @@ def test_the_tools_introduce_themselves() -> None:
     check_tools(Asked(models.tools).listed(), ["list_models", "describe_model"])
 
 
-def test_every_model_is_listed_in_the_shape_that_the_schema_tells() -> None:
-    asked = Asked(models.tools)
-    listed = asked.ask("list_models")["models"]
+def test_every_model_is_listed_in_one_shape() -> None:
+    listed = Asked(models.tools).ask("list_models")["models"]
     path = find_model("vmaf_v0.6.1")
     assert {
         "name": "vmaf_v0.6.1",
@@ -54,10 +52,7 @@ def test_every_model_is_listed_in_the_shape_that_the_schema_tells() -> None:
     } in listed
     version_1 = [m["usable"] for m in listed if m["name"].startswith("vmaf_v1.0.16")]
     assert version_1 == [{"cambi", "speed_chroma"} <= set(EXTRACTORS)] * 8
-    schema = asked.listed()[0].output_schema
-    assert schema is not None
-    for model in listed:
-        jsonschema.validate(model, schema["$defs"]["model"], jsonschema.Draft202012Validator)
+    assert all(set(model) == {"name", "path", "format", "size_bytes", "usable"} for model in listed)
 
 
 def test_folders_of_the_user_are_walked(shelf: Path) -> None:

@@ -98,6 +98,7 @@ def test_a_golden_clip_has_libvmafs_figure() -> None:
             pixfmt=case.pixel_format,
             bitdepth=case.bitdepth,
             precision="max",
+            include_frames=True,
         )
         assert found["pooled_metrics"]["vmaf"] == pytest.approx(run.pooled["vmaf"], rel=0, abs=1e-11)
         for frame, adm, score in zip(

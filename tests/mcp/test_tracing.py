@@ -31,6 +31,7 @@ from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.metrics import Metrics
 from acuity.mcp.observe import Observer
+from acuity.mcp.params import NamesBadParams
 from acuity.mcp.tracing import JobTracer, configure_tracing, drop_unused
 from pretend_jobs import PretendJobs
 
@@ -139,7 +140,7 @@ def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.Monkey
     server = build_server(Catalog(), name="t", version="1", middleware=[Observer(Metrics([]))])
     assert isinstance(server.middleware[0], OpenTelemetryMiddleware)
     drop_unused(server)
-    assert [type(middleware) for middleware in server.middleware] == [Observer]
+    assert [type(middleware) for middleware in server.middleware] == [Observer, NamesBadParams]
 
 
 @pytest.mark.usefixtures("exporter")

@@ -147,6 +147,34 @@ def test_what_is_no_message_is_answered_and_the_connection_goes_on(first: bool) 
     run(main)
 
 
+BAD_PARAMS = [
+    ("tools/call", {}, "'params.name' is missing"),
+    ("tools/call", {"name": 3}, "'params.name' should be a string"),
+    ("tools/call", {"name": "echo", "arguments": [1]}, "'params.arguments' should be an object"),
+    ("completion/complete", {"argument": {"name": "a", "value": "b"}}, "'params.ref' is missing"),
+]
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+def test_params_that_are_missing_or_wrong_are_named(era: str) -> None:
+    async def main() -> None:
+        async with wired() as wire:
+            if era == "legacy":
+                await wire.send(HELLO)
+                await wire.receive()
+            for method, params, problem in BAD_PARAMS:
+                given = params if era == "legacy" else {**params, "_meta": MODERN}
+                await wire.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": given})
+                expected = f"invalid request parameters of {method}: {problem}"
+                assert await wire.error() == (-32602, 1, expected)
+            if era == "legacy":
+                await wire.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call"})
+                expected = "invalid request parameters of tools/call: 'params' is missing"
+                assert await wire.error() == (-32602, 1, expected)
+
+    run(main)
+
+
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on(era: str) -> None:
     async def main() -> None:

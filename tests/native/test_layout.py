@@ -14,8 +14,8 @@ NATIVE = Path(__file__).resolve().parents[2] / "native"
 SHAPE = {"table.h", "plain.cpp", "simd.cpp", "module.cpp", "check.cpp"}
 MOST_FILES = 20
 
-# What core/cpu.cpp asks of a machine, in the words of /proc/cpuinfo. The kernel lists a set only if it saves its
-# registers.
+# What core/cpu.cpp asks of a machine, in the words of /proc/cpuinfo. Linux lists a set only where it
+# saves the registers.
 SSE4 = {"sse4_2", "ssse3", "popcnt"}
 AVX2 = SSE4 | {"avx", "avx2", "bmi1", "bmi2", "fma", "abm", "movbe", "f16c"}
 AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}

@@ -148,7 +148,9 @@ def _spelled(option: Option) -> str:
 
 
 def _config(wanted: Wanted) -> EmbeddedConfig:
+    from acuity.errors import EmbeddedError
     from acuity.mcp.embedded import EmbeddedConfig
+    from acuity.mcp.settings import SettingsError
     from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None:
@@ -157,7 +159,10 @@ def _config(wanted: Wanted) -> EmbeddedConfig:
                 "option --mcp-token-file is for clients over HTTP: add --enable-mcp-sse or --enable-mcp-http"
             )
         return EmbeddedConfig()
-    return EmbeddedConfig(token=read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE))
+    try:
+        return EmbeddedConfig(token=read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE))
+    except SettingsError as error:
+        raise EmbeddedError(str(error)) from None
 
 
 def _stay(program: str, server: EmbeddedServer, length: float) -> None:

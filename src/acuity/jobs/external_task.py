@@ -23,6 +23,7 @@ from acuity.errors import AcuityError, BackendError, InputError, JobFailed
 from acuity.jobs.backend_label import label_backend
 from acuity.jobs.pace import Pace
 from acuity.jobs.remedies import as_arguments
+from acuity.jobs.report_summary import summarize
 from acuity.jobs.spec import Progress
 from acuity.models.choose import AUTO, choose
 from acuity.models.fit import first_mismatch
@@ -98,7 +99,15 @@ def _document(
     models = [*([wanted.model] if wanted.model else []), *(m for preset in presets for m in preset.models)]
     features = [*wanted.features, *(f for preset in presets for f in preset.features)]
     used = wanted.backend_used or label_backend(scored, models, features, predict=wanted.predict)
-    document = {**scored, **more, "backend_requested": wanted.backend, "backend_used": used, **wanted.echo}
+    specs = [parse_spec(model) for model in models] if wanted.predict else []
+    document = {
+        **summarize(scored, {spec.name: spec.label for spec in specs}),
+        **scored,
+        **more,
+        "backend_requested": wanted.backend,
+        "backend_used": used,
+        **wanted.echo,
+    }
     warning = first_mismatch(models, width, height) if wanted.predict else None
     return document if warning is None else {**document, "mismatched_model_warning": warning}
 

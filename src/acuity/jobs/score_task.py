@@ -13,6 +13,7 @@ from acuity.jobs.remedies import as_arguments
 from acuity.jobs.spec import Progress
 
 if TYPE_CHECKING:
+    from acuity.report.precision import Precision
     from acuity.score_report import AnyModel, ScoreReport
     from acuity.scoring import Request
     from acuity.video.pairing import Pairing
@@ -100,10 +101,12 @@ def _document(wanted: ScorePayload, found: ScoreReport) -> dict[str, Any]:
     from acuity.models.choose import AUTO
     from acuity.models.fit import first_mismatch
     from acuity.report import render_report
+    from acuity.report.precision import parse_precision
 
     about = found.about()
     text = "".join(render_report(found.results, "json", wanted.precision, extra={"acuity": about}))
     document: dict[str, Any] = {
+        **_printed(found.summary(), parse_precision(wanted.precision)),
         **json.loads(text),
         "backend_requested": wanted.backend,
         "backend_used": about["backend"],
@@ -113,3 +116,12 @@ def _document(wanted: ScorePayload, found: ScoreReport) -> dict[str, Any]:
     models = [chosen if model == AUTO else model for model in (wanted.model, *wanted.more_models)]
     warning = first_mismatch(models, found.results.width, found.results.height) if wanted.predict else None
     return document if warning is None else {**document, "mismatched_model_warning": warning}
+
+
+def _printed(value: Any, precision: Precision) -> Any:
+    """The same with the digits that the report's own figures have."""
+    if isinstance(value, float):
+        return float(precision.format(value))
+    if isinstance(value, dict):
+        return {key: _printed(item, precision) for key, item in value.items()}
+    return [_printed(item, precision) for item in value] if isinstance(value, list) else value

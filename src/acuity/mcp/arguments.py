@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import cache
@@ -74,20 +76,30 @@ def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError; its stubs le
         known = error.schema.get("properties", {})
         extra = next(name for name in error.instance if name not in known)
         names = ", ".join(known) or "none"
-        return f"tool '{tool.name}' has no argument '{extra}'; it takes: {names}"
+        return f"tool '{tool.name}' has no argument {shown(extra)}; it takes: {names}"
     explain = _REASONS.get(error.validator)
     reason = explain(error) if explain is not None else error.message
-    return f"invalid {path or 'arguments'} {_short(error.instance)}: {reason}"
+    return f"invalid {path or 'arguments'} {shown(error.instance)}: {reason}"
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """A value of the client's as JSON spells it, shortened; text is quoted as everywhere in our sentences."""
+    if isinstance(value, str):
+        text = f"'{value[: _SHOWN + 1]}'"
+    elif isinstance(value, float) and math.isinf(value):
+        return "(a number too large for a double)"
+    else:
+        text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+def _types(wanted: str | list[str]) -> str:
+    return wanted if isinstance(wanted, str) else " or ".join(wanted)
+
+
 _REASONS: Final[dict[str, Callable[[Any], str]]] = {
-    "type": lambda error: f"should be of type {error.validator_value}",
-    "enum": lambda error: f"use one of {', '.join(repr(value) for value in error.validator_value)}",
+    "type": lambda error: f"should be of type {_types(error.validator_value)}",
+    "enum": lambda error: f"use one of {', '.join(shown(value) for value in error.validator_value)}",
     "minimum": lambda error: f"should be {error.validator_value} or more",
     "maximum": lambda error: f"should be {error.validator_value} or less",
     "minLength": lambda error: "should not be empty",

@@ -11,12 +11,8 @@ from typing import Any, Final
 
 _MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
 _AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, by its quotes
+_LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
 
-FRAMES_SCHEMA: Final[dict[str, Any]] = {
-    "type": "boolean",
-    "description": "Whether the answer has the figures of every frame. Left out: if they fit in one message "
-    "(about 800 frames); otherwise frames_omitted says how to read them.",
-}
 OMITTED_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "description": "Only where `frames` is empty because the figures were left out.",
@@ -43,4 +39,4 @@ def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
 
 def fits(count: int, first: Any) -> bool:
     """Whether so many frames fit into a message; they are all about as long as the first."""
-    return count * len(json.dumps(first)) * (1 + _AS_STRING) <= _MOST
+    return count * (len(json.dumps(first)) * (1 + _AS_STRING) + _LAYOUT) <= _MOST

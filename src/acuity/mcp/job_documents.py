@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from acuity.jobs.spec import Progress, Status
-from acuity.mcp.schemas import number, or_null, record, text, whole
+from acuity.mcp.schemas import outline
 
 if TYPE_CHECKING:
     from acuity.jobs.job import Job
@@ -17,57 +17,53 @@ REPORTS: Final = "acuity://reports"
 # The tools whose results are reports of a pair of videos.
 _SCORES: Final = frozenset({"vmaf_score", "vmaf_score_encoded"})
 
-_TIME: Final = {**text(), "format": "date-time"}
-
-_PROGRESS: Final = {
-    **record(
-        {
-            "done": number("Frames, or steps of a benchmark."),
-            "total": or_null(number("null where nobody knows.")),
-            "message": text(),
-            "fps": or_null(number("Frames scored in a second.")),
-            "eta_seconds": or_null(number("Seconds that are left, estimated.")),
-            "mean": or_null(number("Mean score of the frames so far.")),
-        },
-        optional=("fps", "eta_seconds", "mean"),
-        description="How far it is; null before it starts.",
-    ),
-    "additionalProperties": True,  # each kind of work has figures of its own
+JOB_ID: Final = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "From submit_job, list_jobs or a score's answer.",
 }
 
-JOB_PROPERTIES: Final[dict[str, dict[str, Any]]] = {
-    "job_id": text(),
-    "tool": text("The tool it runs."),
-    "title": text("What it does, in one line."),
-    "status": {
-        **text("interrupted: the server stopped while it ran; submit it again."),
-        "enum": list(STATUSES),
-    },
-    "created": _TIME,
-    "started": or_null(_TIME),
-    "finished": or_null(_TIME),
-    "progress": or_null(_PROGRESS),
-    "queue_position": or_null(whole("1 is next; null unless it is waiting.")),
-    "error": or_null(text("Why it failed.")),
-    "report": or_null(text("The resource with the report of a completed score; add .csv for a table.")),
+_JOB: Final[dict[str, str | list[str]]] = {
+    "job_id": "string",
+    "status": "string",
+    "progress": ["object", "null"],
+    "error": ["string", "null"],
+    "report": ["string", "null"],
 }
+
+
+def job_schema(**more: str | list[str]) -> dict[str, Any]:
+    """The schema of a job's document, with further entries."""
+    return outline({**_JOB, **more})
 
 
 def job_document(job: Job) -> dict[str, Any]:
     """A job for clients; times are ISO 8601 in UTC."""
     return {
         "job_id": job.id,
+        "status": job.status,
+        "queue_position": job.queue_position,
+        "progress": _progress(job.progress) if job.progress is not None else None,
+        "error": job.error,
         "tool": job.tool,
         "title": job.title,
-        "status": job.status,
         "created": timestamp(job.created),
         "started": timestamp(job.started),
         "finished": timestamp(job.finished),
-        "progress": _progress(job.progress) if job.progress is not None else None,
-        "queue_position": job.queue_position,
-        "error": job.error,
         "report": report_uri(job.id) if has_report(job) else None,
     }
+
+
+def brief_job(job: Job) -> dict[str, Any]:
+    """A job in a list of many: what it is, and only what is worth saying at its status."""
+    document = job_document(job)
+    if job.over:
+        del document["progress"]
+    for name in ("queue_position", "progress", "error"):
+        if document.get(name) is None:
+            document.pop(name, None)
+    return {name: document[name] for name in document if name not in ("started", "finished", "report")}
 
 
 def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:

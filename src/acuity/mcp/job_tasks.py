@@ -10,9 +10,9 @@ import mcp_types as types
 from acuity.jobs import spec
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.clients import may_see
-from acuity.mcp.fitting import fit
 from acuity.mcp.job_documents import result_document
-from acuity.mcp.results import answer, failure
+from acuity.mcp.results import failure, ordered_answer
+from acuity.mcp.score_answers import score_answer
 from acuity.mcp.task import Listener, Status, Support, Task
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class JobTasks:
         document = await self._jobs.result(job.id)
         if document is None:
             return failure(f"the result of job '{job.id}' is no longer remembered: run it again")
-        return answer(fit(result_document(job, document), None))
+        return ordered_answer(score_answer(result_document(job, document)))
 
 
 def _message(job: Job) -> str | None:

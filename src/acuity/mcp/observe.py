@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
-from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -92,16 +92,25 @@ def shown(client: str) -> str:
 def _of_result(result: HandlerResult) -> tuple[str, str | None]:
     """How a call ended, from what goes out on the wire, and the sentence of one that failed."""
     if isinstance(result, dict):
-        return _ended(result.get("isError"), result.get("structuredContent"), result.get("resultType"))
+        return _ended(result.get("isError"), result.get("content"), result.get("resultType"))
     if isinstance(result, CallToolResult):  # from middleware that answers by itself
-        return _ended(result.is_error, result.structured_content, None)
+        said = [block.model_dump() for block in result.content[:1]]
+        return _ended(result.is_error, said, None)
     return "ok", None
 
 
-def _ended(failed: object, document: object, kind: object) -> tuple[str, str | None]:
+def _ended(failed: object, content: object, kind: object) -> tuple[str, str | None]:
     if failed:
-        return "error", str(document.get("error")) if isinstance(document, Mapping) else None
+        return "error", _sentence(content)
     return (kind if isinstance(kind, str) and kind in OUTCOMES else "ok"), None
+
+
+def _sentence(content: object) -> str | None:
+    """What the text of a failed result says under `error`; None for one that isn't ours."""
+    try:
+        return str(json.loads(content[0]["text"])["error"])  # type: ignore[index]
+    except (TypeError, LookupError, ValueError):
+        return None
 
 
 def _of_refusal(problem: MCPError | ValidationError) -> str:

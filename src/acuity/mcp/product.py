@@ -16,14 +16,15 @@ from acuity.mcp.model_list import ModelList
 from acuity.mcp.prompts import PROMPTS
 from acuity.mcp.resources import resources
 from acuity.mcp.services import Services
-from acuity.mcp.tools import backends, benchmark, extractors, jobs, models, scoring, videos
+from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring, videos
 
 INSTRUCTIONS: Final = """\
 Acuity measures how much a viewer sees of what encoding did to a video: VMAF, with libvmaf's own digits.
 
 Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with vmaf_score. 100 looks like the
 reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
-submit_job, then get_job: the work survives a lost connection. list_models says which models there are.
+submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
+frames; get_frames reads others. list_models says which models there are.
 Files are read from allowed folders only: list_videos shows those, and what is in them."""
 
 # Tools and prompts are fixed while a server runs. Resources are not: reports come and go.
@@ -41,7 +42,7 @@ def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
         *extractors.tools(services),
         *benchmark.tools(services),
     ]
-    tools += jobs.tools(services, tools)
+    tools += [*jobs.tools(services, tools), *frames.tools(services)]
     families = resources(services, known)
     tasks = JobTasks(services.jobs)
     return Catalog(

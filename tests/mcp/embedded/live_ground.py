@@ -26,6 +26,7 @@ from acuity.mcp.embedded.state import Live
 from acuity.mcp.paths import AllowedPaths
 from acuity.measure import Measurement
 from moving_pictures import pair
+from tool_results import sentence_of
 
 ERAS = ["legacy", "2026-07-28"]
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
@@ -94,11 +95,7 @@ class Ground:
         """The sentence that a tool fails with."""
         with anyio.fail_after(SECONDS):
             result = await client.call_tool(tool, arguments)
-        assert result.is_error, result.structured_content
-        sentence: str = result.structured_content["error"]
-        assert list(result.structured_content) == ["error"]
-        assert "\n" not in sentence
-        return sentence
+        return sentence_of(result)
 
     @asynccontextmanager
     async def client(self, era: str, **options: Any) -> AsyncIterator[Client]:

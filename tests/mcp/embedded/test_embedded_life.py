@@ -12,6 +12,7 @@ from acuity import EmbeddedConfig, EmbeddedError, EmbeddedServer
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected, descriptors, feeding, start
 from moving_pictures import pair
+from tool_results import wire_sentence
 
 
 def test_stopping_again_does_nothing(tmp_path: Path) -> None:
@@ -58,8 +59,7 @@ def test_it_outlives_the_last_frame(tmp_path: Path) -> None:
             report = client.call("vmaf.report")
             assert len(report["frames"]) == 5
             answer = client.ask("tools/call", name="vmaf.pause", arguments={})["result"]
-            assert answer["isError"]
-            assert "is over" in answer["structuredContent"]["error"]
+            assert "is over" in wire_sentence(answer)
         measurement.close()
         with connected(tmp_path / "s") as client:
             assert client.call("vmaf.status")["state"] == "over"
@@ -75,7 +75,7 @@ def test_a_command_that_waits_is_answered_when_the_server_stops(tmp_path: Path) 
             server.stop()
             answer = client.receive()
             assert answer is not None
-            assert "the server is stopping" in answer["result"]["structuredContent"]["error"]
+            assert "the server is stopping" in wire_sentence(answer["result"])
             assert client.receive() is None
         measurement.add(*pair(0))
         assert not measurement.paused

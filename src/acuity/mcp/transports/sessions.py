@@ -16,10 +16,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from acuity.mcp.clients import ORIGIN, address_origin, note_session
+from acuity.mcp.clients import ORIGIN, note_session
 from acuity.mcp.limits import BUSY
 from acuity.mcp.transports.event_log import EventLog
 from acuity.mcp.transports.exchange import serve_exchange
@@ -29,6 +29,8 @@ from acuity.mcp.transports.session import Session
 
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 _SESSION_ID: Final = MCP_SESSION_ID_HEADER.encode()
+_HANDSHAKE: Final = frozenset({None, *HANDSHAKE_PROTOCOL_VERSIONS})  # a request may name none
+_METHODS: Final = ("GET", "POST", "DELETE")
 
 RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stream
 
@@ -81,11 +83,14 @@ class Sessions(StreamableHTTPSessionManager):
 
     def _refused(self, scope: Scope) -> Response | None:
         """Return the answer to a request that can't begin a session; the SDK would make one for it first."""
-        if _header(scope, _VERSION) not in (None, *HANDSHAKE_PROTOCOL_VERSIONS):
+        if _header(scope, _VERSION) not in _HANDSHAKE:
             return None  # which the SDK refuses, with what is supported
+        if scope["method"] not in _METHODS:
+            return PlainTextResponse("Method Not Allowed", 405, {"Allow": ", ".join(_METHODS)})
         if not _is_initialize(scope):
             return refusal(Refused(INVALID_REQUEST, "Bad Request: Missing session ID"))
-        mine = [session for session in self._sessions() if session.origin == _origin(scope)]
+        origin = ORIGIN.get() or ""
+        mine = [session for session in self._sessions() if session.origin == origin]
         if len(mine) < self._most_each or any(session.is_idle for session in mine):
             return None
         reason = f"{self._most_each} sessions of this address or token are open, which is the most: end one"
@@ -150,10 +155,6 @@ def _header(scope: Scope, name: bytes) -> str | None:
     return next((value.decode("latin-1") for found, value in scope["headers"] if found == name), None)
 
 
-def _origin(scope: Scope) -> str:
-    return ORIGIN.get() or address_origin(scope)
-
-
 def _is_initialize(scope: Scope) -> bool:
     """Whether a request may begin a session."""
     if scope["method"] != "POST":
@@ -164,5 +165,4 @@ def _is_initialize(scope: Scope) -> bool:
 
 def _is_stateless(scope: Scope) -> bool:
     """Whether a request names a protocol version without a handshake, as the SDK tells them apart."""
-    version = _header(scope, _VERSION)
-    return scope["method"] == "POST" and version not in (None, *HANDSHAKE_PROTOCOL_VERSIONS)
+    return scope["method"] == "POST" and _header(scope, _VERSION) not in _HANDSHAKE
