@@ -36,7 +36,7 @@ class Wanted:
     uds: str | None = None
     stdio: bool = False
     http: int | None = None
-    wait: float | None = None  # seconds for the first client to come; FOREVER: as long as it takes
+    wait: float | None = None  # seconds for the first client to ask; FOREVER: as long as it takes
     stay: float | None = None  # seconds after the end; FOREVER: until the last client has left
     token_file: str | None = None
 
@@ -167,8 +167,8 @@ def _config(wanted: Wanted) -> EmbeddedConfig:
 def _stay(program: str, server: EmbeddedServer, length: float) -> None:
     """Have the results read; the report is written, so an interrupt ends this and nothing else."""
     until = "until the last agent has left" if length == FOREVER else f"for {length:g} seconds"
-    _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
     try:
+        _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
         server.stay(None if length == FOREVER else length)
     except KeyboardInterrupt:
         server.stop(linger=0.0)

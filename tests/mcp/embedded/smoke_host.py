@@ -32,6 +32,7 @@ TOOLS = {
     "vmaf.set_subsample",
     "vmaf.worst_frames",
     "vmaf.report",
+    "vmaf.watch",
 }
 
 

@@ -162,9 +162,10 @@ class EmbeddedServer:
     # ---- waiting for clients ----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None = None) -> bool:
-        """Wait until a client has sent something, so many seconds at most; whether one has.
+        """Wait until a client has asked for something, so many seconds at most; whether one has.
 
-        Called before the first frame, so that the whole measurement can be followed.
+        Called before the first frame, so that the whole measurement can be followed: a client that subscribes
+        first misses nothing. To shake hands is not enough.
         """
         demand = self._serving()
         demand.thread.loop.call_soon_threadsafe(demand.begin)  # there is nothing better to do meanwhile
