@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -15,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import EmbeddedConfig, EmbeddedServer
+from acuity.mcp.embedded.presence import QUIET, Presence
+from acuity.mcp.embedded.pulse import Pulse
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from front_bench import META
@@ -254,3 +258,47 @@ def test_nobody_waits_for_a_client_that_cannot_come() -> None:
         server.start_stdio(theirs.fileno(), theirs.fileno())
         ours.shutdown(socket.SHUT_RDWR)
         assert not server.wait_for_client(PATIENCE)
+
+
+def test_who_waits_for_an_answer_is_not_silent() -> None:
+    """An answer may take longer than a silent client is given; no client is given more than the bound."""
+
+    async def main() -> None:
+        presence, asked = Presence(), 0
+
+        def answering() -> bool:
+            nonlocal asked
+            asked += 1
+            if asked == 2:
+                presence.left("client")
+            return True
+
+        presence.came("client")
+        presence.came("another")
+        presence.left("another")
+        await presence.settled(PATIENCE, answering)
+        assert asked == 2
+        presence.came("client")
+        await presence.settled(2 * QUIET, lambda: True)  # for ever busy
+        presence.heard("client")
+        await presence.settled(PATIENCE, lambda: False)  # silent
+
+    async def limited() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await main()
+
+    asyncio.run(limited())
+
+
+def test_an_end_that_was_not_said_yet_is_told() -> None:
+    """Who subscribes when the measurement is over, but its end is still on its way to the server's thread."""
+
+    async def main() -> None:
+        bus, over, told = InMemorySubscriptionBus(), asyncio.Event(), asyncio.Event()
+        bus.subscribe(lambda event: told.set())
+        with Pulse(bus, lambda _: "over", over).watching([STATUS]):
+            over.set()
+            async with asyncio.timeout(PATIENCE):
+                await told.wait()
+
+    asyncio.run(main())

@@ -22,6 +22,7 @@ _FLOOR: Final = 0.25
 # owes more waits until it is about even, so that most answers are the quick ones between two such waits.
 TOLERATED: Final = 0.005
 _EVEN: Final = 0.001
+_MOST: Final = 0.2  # seconds that a client can owe: HTTP clients give up after a few seconds of waiting
 _LOOK: Final = 0.1  # seconds between looks at whether the measurement still runs
 _LEAST: Final = 0.01  # seconds to sleep: waking up costs something too, which is charged like all else
 _LEFT: Final = "(left)"  # what those owe who have disconnected
@@ -85,7 +86,7 @@ class Budget:
         if not running:
             debts.clear()
         elif self._client is not None:
-            debts[self._client] = debts.get(self._client, 0.0) + used - self._mark
+            debts[self._client] = min(debts.get(self._client, 0.0) + used - self._mark, _MOST)
         self._mark, self._paid, self._seen = used, now, worked
         self._client = client if running else None
         return debts.get(client, 0.0)

@@ -7,9 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
-QUIET: Final = 1.0  # seconds in which a client that was told the end asks for more, if it wants any
+_Document = TypeVar("_Document")
+
+_LOOK: Final = 0.1  # seconds between looks at whether answers are being made
+QUIET: Final = 2.0  # seconds in which a client that was told the end asks for more, if it wants any
 
 
 class Presence:
@@ -18,7 +21,8 @@ class Presence:
     def __init__(self) -> None:
         self._connected: set[object] = set()
         self._heard = 0.0  # by time.monotonic()
-        self._first = threading.Event()  # a client said something, or none can come
+        self._asked = False  # whether a client wanted more than to shake hands
+        self._first = threading.Event()  # one did, or none can come
         self._left = asyncio.Event()
 
     # ---- from the transports ----------------------------------------------------------------
@@ -31,8 +35,21 @@ class Presence:
         """It sent something."""
         self._connected.add(connection)
         self._heard = time.monotonic()
-        if not self._first.is_set():
+
+    def asked(self) -> None:
+        """Somebody wants to know or to change something."""
+        if not self._asked:
+            self._asked = True
             self._first.set()
+
+    def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
+        """The same, and that it was asked for."""
+
+        def noted() -> _Document:
+            self.asked()
+            return document()
+
+        return noted
 
     def left(self, connection: object) -> None:
         """It is closed."""
@@ -47,26 +64,31 @@ class Presence:
     # ---- for those who wait -----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None) -> bool:
-        """Wait until a client has sent something; whether one has."""
+        """Wait until a client has asked for something; whether one has."""
         self._first.wait(timeout)
-        return self._heard > 0.0
+        return self._asked
 
     async def everybody_left(self) -> None:
         """Wait until the last client has left; where nobody is connected, for one who comes and leaves."""
         self._left.clear()
         await self._left.wait()
 
-    async def settled(self, most: float) -> None:
-        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds."""
+    async def settled(self, most: float, answering: Callable[[], bool]) -> None:
+        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds.
+
+        Who waits for an answer isn't silent: `answering` says whether one is being made.
+        """
         begin = time.monotonic()
         while self._connected:
             now = time.monotonic()
+            if answering():
+                self._heard = now
             rest = min(begin + most, max(begin, self._heard) + QUIET) - now
             if rest <= 0:
                 return
             self._left.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(rest):
+                async with asyncio.timeout(min(rest, _LOOK)):
                     await self._left.wait()
 
 
@@ -75,6 +97,7 @@ class Ending:
 
     def __init__(self) -> None:
         self.over = asyncio.Event()  # the measurement
+        self.answering: Callable[[], bool] = lambda: False  # whether a client waits for an answer
         self._on_close: list[Callable[[], None]] = []
 
     def on_close(self, callback: Callable[[], None]) -> None:
