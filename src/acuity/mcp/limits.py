@@ -39,6 +39,11 @@ class CallLimits(ServerMiddleware[Any]):
     def in_flight(self) -> int:
         return self._clients.taken + self._streams.taken
 
+    @property
+    def answering(self) -> bool:
+        """Whether anything is in flight that ends by itself."""
+        return self._clients.taken > 0
+
     def stop(self) -> None:
         """Take no more requests; those in flight go on."""
         self._stopping = True

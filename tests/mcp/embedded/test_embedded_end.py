@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from acuity import EmbeddedConfig, EmbeddedServer
+from acuity.mcp.embedded.presence import QUIET, Presence
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from front_bench import META
@@ -254,3 +256,33 @@ def test_nobody_waits_for_a_client_that_cannot_come() -> None:
         server.start_stdio(theirs.fileno(), theirs.fileno())
         ours.shutdown(socket.SHUT_RDWR)
         assert not server.wait_for_client(PATIENCE)
+
+
+def test_who_waits_for_an_answer_is_not_silent() -> None:
+    """An answer may take longer than a silent client is given; no client is given more than the bound."""
+
+    async def main() -> None:
+        presence, asked = Presence(), 0
+
+        def answering() -> bool:
+            nonlocal asked
+            asked += 1
+            if asked == 2:
+                presence.left("client")
+            return True
+
+        presence.came("client")
+        presence.came("another")
+        presence.left("another")
+        await presence.settled(PATIENCE, answering)
+        assert asked == 2
+        presence.came("client")
+        await presence.settled(2 * QUIET, lambda: True)  # for ever busy
+        presence.heard("client")
+        await presence.settled(PATIENCE, lambda: False)  # silent
+
+    async def limited() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await main()
+
+    asyncio.run(limited())

@@ -92,7 +92,7 @@ class OnDemand:
             await self._loading
             if linger > 0.0:
                 await self._accepted()
-                await self._presence.settled(linger)
+                await self._presence.settled(linger, self._ending.answering)
         self._ending.close()
 
     async def _open(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+_LOOK: Final = 0.1  # seconds between looks at whether answers are being made
 QUIET: Final = 1.0  # seconds in which a client that was told the end asks for more, if it wants any
 
 
@@ -56,17 +57,22 @@ class Presence:
         self._left.clear()
         await self._left.wait()
 
-    async def settled(self, most: float) -> None:
-        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds."""
+    async def settled(self, most: float, answering: Callable[[], bool]) -> None:
+        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds.
+
+        Who waits for an answer isn't silent: `answering` says whether one is being made.
+        """
         begin = time.monotonic()
         while self._connected:
             now = time.monotonic()
+            if answering():
+                self._heard = now
             rest = min(begin + most, max(begin, self._heard) + QUIET) - now
             if rest <= 0:
                 return
             self._left.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(rest):
+                async with asyncio.timeout(min(rest, _LOOK)):
                     await self._left.wait()
 
 
@@ -75,6 +81,7 @@ class Ending:
 
     def __init__(self) -> None:
         self.over = asyncio.Event()  # the measurement
+        self.answering: Callable[[], bool] = lambda: False  # whether a client waits for an answer
         self._on_close: list[Callable[[], None]] = []
 
     def on_close(self, callback: Callable[[], None]) -> None:

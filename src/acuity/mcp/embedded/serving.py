@@ -42,6 +42,7 @@ async def serving(
     scores = Scores(live)
     catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
     limits = CallLimits(config.settings())
+    ending.answering = lambda: limits.answering
     pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
     server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, pacing])
     drop_unused(server)
