@@ -35,7 +35,7 @@ if _typing.TYPE_CHECKING:
     from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
     from acuity.models.choose import model_for_size
     from acuity.report import write_report
-    from acuity.score_report import ScoreReport
+    from acuity.scoring.report import ScoreReport
     from acuity.video.notes import Note
     from acuity.video.open import open_video
     from acuity.video.pair_options import PairOptions
@@ -71,7 +71,7 @@ _HOMES: _typing.Final = {
     "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
     "acuity.models.choose": ("model_for_size",),
     "acuity.report": ("write_report",),
-    "acuity.score_report": ("ScoreReport",),
+    "acuity.scoring.report": ("ScoreReport",),
     "acuity.video.notes": ("Note",),
     "acuity.video.open": ("open_video",),
     "acuity.video.pair_options": ("PairOptions",),

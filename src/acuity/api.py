@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from acuity.errors import EmbeddedError
 from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
-from acuity.score_report import AnyModel, ScoreReport
-from acuity.scoring import Request, run_request
+from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.run import Request, run_request
 from acuity.video.open import OpenOptions, RawGeometry
 from acuity.video.open_pair import Video
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 from acuity.errors import JobError, JobFailed, JobTimeout, WorkerLost
-from acuity.jobs.channel import Channel
 from acuity.jobs.entry import Entry
-from acuity.jobs.forwarding import Forwarder
-from acuity.jobs.process import Process
+from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
-from acuity.jobs.worker_process import WorkerProcess
+from acuity.jobs.worker.process import Process
+from acuity.jobs.worker.wire import Channel
+from acuity.jobs.worker.worker_process import WorkerProcess
 from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
 
 WATCHED = (Entry, Forwarder, WorkerProcess, Process, Channel, Heard)

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import JobError
-from acuity.jobs.database import Database, StoreError
+from acuity.errors import JobError, StoreError
+from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
-from acuity.jobs.job import Job
+from acuity.jobs.job import Job, Progress
 from acuity.jobs.service import Jobs
-from acuity.jobs.spec import Progress
 from acuity.jobs.store import Store
 from job_helpers import Running, config, on_loop, spec
 

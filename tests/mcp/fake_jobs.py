@@ -10,17 +10,16 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-from acuity.jobs.job import Job
-from acuity.jobs.spec import JobSpec, Progress, Status
+from acuity.jobs.job import Job, JobSpec, Progress, Status
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.changes import publish_changes
-from acuity.mcp.completions import completer
-from acuity.mcp.model_list import ModelList
 from acuity.mcp.prompts import PROMPTS
+from acuity.mcp.prompts.completions import completer
 from acuity.mcp.resources import resources
+from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import frames
 from acuity.mcp.tools.jobs import tools
+from acuity.mcp.tools.model_list import ModelList
 
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 

@@ -15,13 +15,12 @@ import jsonschema
 import mcp_types as types
 from mcp import Client
 
+from acuity.access.paths import AllowedPaths
 from acuity.errors import AcuityError, JobFailed
-from acuity.jobs.job import JobOutcome
-from acuity.jobs.spec import JobSpec, Progress, ProgressListener
+from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog, Tool
-from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.settings import Settings
 from tool_results import conforming
 

@@ -18,10 +18,10 @@ import psutil
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from acuity.mcp.main import product
-from acuity.mcp.serve import Stop, serve
 from acuity.mcp.settings import Settings
-from acuity.mcp.transports.endpoints import Access, Http, Open
+from acuity.mcp.standalone.main import product
+from acuity.mcp.standalone.serve import Stop, serve
+from acuity.mcp.wire.endpoints import Access, Http, Open
 from moving_pictures import HEIGHT, WIDTH, luma
 from transport_bench import LOCAL, transport_to
 

@@ -14,12 +14,11 @@ import anyio.to_thread
 from mcp import Client
 from mcp.server.lowlevel import Server
 
-from acuity.jobs.job import JobOutcome
-from acuity.jobs.spec import JobSpec, Progress, ProgressListener
+from acuity.access.paths import AllowedPaths
+from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
-from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools.scoring import tools
@@ -52,7 +51,9 @@ class ThreadJobs:
 
 def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Services:
     settings = settings_for(folder, binary)
-    return Services(settings, AllowedPaths.from_settings(settings, listed_by="list_videos"), jobs)
+    return Services(
+        settings, AllowedPaths.configured(settings.data, settings.allow, listed_by="list_videos"), jobs
+    )
 
 
 def settings_for(folder: Path, binary: Path | None = None) -> Settings:

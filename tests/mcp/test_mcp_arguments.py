@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.mcp.arguments import MAX_DEPTH, ArgumentError, check, deeper_than
+from acuity.mcp.calls import MAX_DEPTH, ArgumentError, check, deeper_than
 from acuity.mcp.catalog import Answer, Call, Tool
 
 SCHEMA = {

@@ -19,7 +19,7 @@ from acuity.cli.getopt import UsageError
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import Measurement
-    from acuity.scoring import AttachCallback
+    from acuity.scoring.run import AttachCallback
 
 FD_IN: Final = 3
 FD_OUT: Final = 4
@@ -36,7 +36,7 @@ class Wanted:
     uds: str | None = None
     stdio: bool = False
     http: int | None = None
-    wait: float | None = None  # seconds for the first client to come; FOREVER: as long as it takes
+    wait: float | None = None  # seconds for the first client to ask; FOREVER: as long as it takes
     stay: float | None = None  # seconds after the end; FOREVER: until the last client has left
     token_file: str | None = None
 
@@ -148,10 +148,9 @@ def _spelled(option: Option) -> str:
 
 
 def _config(wanted: Wanted) -> EmbeddedConfig:
-    from acuity.errors import EmbeddedError
+    from acuity.errors import EmbeddedError, SettingsError
     from acuity.mcp.embedded import EmbeddedConfig
-    from acuity.mcp.settings import SettingsError
-    from acuity.mcp.transports.tokens import EMBEDDED_VARIABLE, read_tokens
+    from acuity.mcp.wire.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None:
         if wanted.token_file is not None:
@@ -168,8 +167,8 @@ def _config(wanted: Wanted) -> EmbeddedConfig:
 def _stay(program: str, server: EmbeddedServer, length: float) -> None:
     """Have the results read; the report is written, so an interrupt ends this and nothing else."""
     until = "until the last agent has left" if length == FOREVER else f"for {length:g} seconds"
-    _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
     try:
+        _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
         server.stay(None if length == FOREVER else length)
     except KeyboardInterrupt:
         server.stop(linger=0.0)

@@ -10,9 +10,9 @@ from typing import Any, Final
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError
 from acuity.cli.vmaf_options import DAMAGED, PAIRING
-from acuity.metrics import METRICS
 from acuity.models.choose import AUTO, VIEWINGS
-from acuity.scoring import Request
+from acuity.scoring.metrics import METRICS
+from acuity.scoring.run import Request
 from acuity.video.open import OpenOptions, RawGeometry
 from acuity.video.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS

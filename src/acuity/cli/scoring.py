@@ -11,8 +11,8 @@ from acuity.errors import OutputError
 if TYPE_CHECKING:
     from acuity.cli.progress import Progress
     from acuity.measure import Measurement
-    from acuity.score_report import ScoreReport
-    from acuity.scoring import AttachCallback, Request, StartCallback
+    from acuity.scoring.report import ScoreReport
+    from acuity.scoring.run import AttachCallback, Request, StartCallback
 
 
 def score_with(
@@ -22,7 +22,7 @@ def score_with(
     attach: AttachCallback | None = None,
 ) -> ScoreReport:
     """Score, and show progress if there is any to be shown."""
-    from acuity.scoring import run_request
+    from acuity.scoring.run import run_request
 
     if progress is None:
         return run_request(request, started=started, attach=attach)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
-from acuity.presets import PRESETS, Preset
+from acuity.scoring.presets import PRESETS, Preset
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {

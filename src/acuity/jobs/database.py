@@ -12,9 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from acuity.errors import JobError
-from acuity.jobs.job import Job
-from acuity.jobs.spec import Progress, Status
+from acuity.errors import StoreError
+from acuity.jobs.job import Job, Progress, Status
 
 _VERSION: Final = 1
 _BUSY: Final = 5.0  # seconds to wait for another server that writes
@@ -55,10 +54,6 @@ SELECT id FROM (
     WINDOW newest AS (ORDER BY finished DESC, number DESC)
 ) WHERE place > :kept OR (together > :kept_bytes AND place > 1)
 """
-
-
-class StoreError(JobError):
-    """The memory of jobs can't be used."""
 
 
 class Database:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Final
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
-from acuity.jobs import deaths
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.entry import Entry, fresh
-from acuity.jobs.pool import Pool
+from acuity.jobs.job import Status
 from acuity.jobs.queue import FairQueue
-from acuity.jobs.spec import Status
-from acuity.jobs.worker_process import NotTaken
+from acuity.jobs.worker import failures as deaths
+from acuity.jobs.worker.pool import Pool
+from acuity.jobs.worker.worker_process import NotTaken
 
 logger: Final = logging.getLogger(__name__)
 

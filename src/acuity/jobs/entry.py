@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass, field
 
 from acuity.errors import JobError
-from acuity.jobs.forwarding import Forwarder
-from acuity.jobs.job import Job
-from acuity.jobs.spec import JobSpec, Progress, Status
-from acuity.jobs.worker_process import WorkerProcess
+from acuity.jobs.job import Job, JobSpec, Progress, Status
+from acuity.jobs.progress import Forwarder
+from acuity.jobs.worker.worker_process import WorkerProcess
 
 
 @dataclass(eq=False, slots=True)

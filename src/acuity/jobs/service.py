@@ -11,18 +11,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from acuity.errors import JobCancelled, JobError, JobTimeout
+from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.database import StoreError
 from acuity.jobs.dispatch import Dispatcher
 from acuity.jobs.documents import parse
 from acuity.jobs.entry import Entry, fresh
-from acuity.jobs.forwarding import Forwarder
-from acuity.jobs.job import Job, JobOutcome, JobsStats
-from acuity.jobs.spec import JobSpec, ProgressListener, Status
+from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, ProgressListener, Status
+from acuity.jobs.progress import Forwarder
 from acuity.jobs.store import Store
 from acuity.jobs.tasks import TASKS
-from acuity.jobs.wire import Kind, WireError, encode
+from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
 
 __all__ = ["ChangeListener", "Job", "JobOutcome", "Jobs", "JobsConfig", "JobsStats"]

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
+from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.database import Database, StoreError
+from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
-from acuity.jobs.job import Job
-from acuity.jobs.spec import Status
+from acuity.jobs.job import Job, Status
 
 logger: Final = logging.getLogger(__name__)
 

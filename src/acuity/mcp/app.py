@@ -12,9 +12,8 @@ from mcp.server.extension import Extension, MethodBinding, RequestHandler, compo
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.calls import perform
+from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
-from acuity.mcp.params import NamesBadParams
 from acuity.mcp.results import failure
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit

@@ -1,20 +1,113 @@
-"""How many requests may be in flight: of one client, from one origin, and of all.
+"""Limits on requests in flight: of one client, from one origin, and of all; and who a client is.
 
-The SDK itself would start every one. Requests that end only when their client leaves are counted apart: they
-take no place from those that are answered.
+Over HTTP a client is its token where the server asks for one, else its session, else its address. A header
+that merely claims something, such as a session id that doesn't exist, never makes a name.
+
+The SDK itself would start every request. Requests that end only when their client leaves are counted apart:
+they take no place from those that are answered.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections import Counter
+from contextvars import ContextVar
+from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from starlette.types import Scope
 
-from acuity.mcp.clients import client_of, origin_of
-from acuity.mcp.quota import Quota
 from acuity.mcp.settings import Settings
+
+Full: TypeAlias = Literal["each", "all"]
+
+
+class Quota:
+    """Counts the places that each holder has."""
+
+    def __init__(self, places: int, each: int) -> None:
+        self.places = places
+        self.each = each
+        self._taken: Counter[str] = Counter()
+        self._total = 0
+
+    @property
+    def taken(self) -> int:
+        return self._total
+
+    def full(self, holder: str) -> Full | None:
+        """Return which of the two limits leaves no place for this holder."""
+        if self._taken[holder] >= self.each:
+            return "each"
+        return "all" if self._total >= self.places else None
+
+    def take(self, holder: str) -> None:
+        self._taken[holder] += 1
+        self._total += 1
+
+    def give_back(self, holder: str) -> None:
+        self._total -= 1
+        self._taken[holder] -= 1
+        if not self._taken[holder]:
+            del self._taken[holder]  # holders come and go
+
+
+# Set by transports with one connection per client before they serve it.
+CONNECTION: Final[ContextVar[str | None]] = ContextVar("acuity_connection", default=None)
+# Set for each HTTP request that was let in: the principal of its token, or else the address it comes from.
+ORIGIN: Final[ContextVar[str | None]] = ContextVar("acuity_origin", default=None)
+
+_TOKEN: Final = "token:"
+_SESSION: Final = "acuity.session"  # in an ASGI scope
+
+
+def token_origin(principal: str) -> str:
+    return f"{_TOKEN}{principal}"
+
+
+def address_origin(scope: Scope) -> str:
+    peer = scope.get("client")
+    return f"address:{peer[0] if peer else 'unknown'}"
+
+
+def note_session(scope: Scope, session_id: str) -> None:
+    """Note that a request is of a session which exists."""
+    scope[_SESSION] = session_id
+
+
+def owner() -> str | None:
+    """Return whose jobs the present request may see: its token's, or None for everybody's."""
+    origin = ORIGIN.get()
+    return origin if origin is not None and origin.startswith(_TOKEN) else None
+
+
+def may_see(client: str) -> bool:
+    """Whether the present request may see and stop what that client has asked for."""
+    return owner() in (None, client)
+
+
+def client_of(context: ServerRequestContext[Any, Any]) -> str:
+    """Return the token, connection, session or address that a request came through."""
+    if (token := owner()) is not None:
+        return token
+    if (connection := CONNECTION.get()) is not None:
+        return connection
+    request = context.request
+    if request is None:
+        return "local"
+    session: str | None = request.scope.get(_SESSION)
+    return f"session:{session}" if session is not None else origin_of(context)
+
+
+def origin_of(context: ServerRequestContext[Any, Any]) -> str:
+    """Return where a request came from, whichever session it belongs to: clients may have many of those."""
+    if (origin := ORIGIN.get()) is not None:
+        return origin
+    if (connection := CONNECTION.get()) is not None:
+        return connection
+    return "local" if context.request is None else address_origin(context.request.scope)
+
 
 # Of the band of error codes that a server may define itself.
 BUSY: Final = -32010

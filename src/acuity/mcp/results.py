@@ -1,4 +1,8 @@
-"""Results of tools on the wire: a document as structured content and as JSON text; errors as text alone."""
+"""Results of tools: a document as structured content and as JSON text; errors as text alone.
+
+Where the figures of every frame would make a message larger than clients take (the official client gives up
+at a mebibyte), they are left out and the result says where to read them.
+"""
 
 from __future__ import annotations
 
@@ -80,3 +84,36 @@ def _written(value: Any, margin: str) -> str:
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     between = f",\n{inner}"
     return f"{opening}\n{inner}{between.join(entries)}\n{margin}{closing}"
+
+
+_MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
+_AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, by its quotes
+_LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
+
+OMITTED_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "Only where `frames` is empty because the figures were left out.",
+    "properties": {"count": {"type": "integer"}, "remedy": {"type": "string"}},
+    "required": ["count", "remedy"],
+}
+
+
+def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
+    """The document as asked for; None: with its frames if they fit."""
+    frames = document.get("frames")
+    if not frames or include_frames or (include_frames is None and fits(len(frames), frames[0])):
+        return document
+    return without_frames(document, len(frames))
+
+
+def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
+    """The document where the figures of so many frames are left out, and how to read them."""
+    report = document.get("report")
+    where = f"read {report}.csv or {report}?frames=0-499" if report else "ask with include_frames: true"
+    remedy = f"the figures of {count} frames are left out: {where}"
+    return {**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}}
+
+
+def fits(count: int, first: Any) -> bool:
+    """Whether so many frames fit into a message; they are all about as long as the first."""
+    return count * (len(json.dumps(first)) * (1 + _AS_STRING) + _LAYOUT) <= _MOST

@@ -10,8 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from acuity.mcp.fitting import fits
-from acuity.mcp.results import to_ordered_text
+from acuity.mcp.results import fits, to_ordered_text
 
 _SHORT: Final = 19_000  # characters of an answer that has its frames unasked; a job's own entries come on top
 _LAYOUT: Final = 80  # characters of line ends and margins around a frame
@@ -79,7 +78,7 @@ def is_report(document: Mapping[str, Any]) -> bool:
 def _summarized(document: Mapping[str, Any]) -> dict[str, Any]:
     if "score" in document:
         return dict(document)
-    from acuity.jobs.report_summary import summarize
+    from acuity.jobs.tasks.report_summary import summarize
     from acuity.models.spec import DEFAULT_NAME
 
     label = document.get("acuity", {}).get("model")

@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acuity.errors import AcuityError
-
-
-class SettingsError(AcuityError, ValueError):
-    """A setting that can't be used."""
+from acuity.errors import SettingsError
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:

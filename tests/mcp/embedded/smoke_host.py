@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded import EmbeddedServer
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.transports.framing import FramingName
+from acuity.mcp.wire.framing import FramingName
 from acuity.measure import Measurement
 from embedded_client import feeding
 

@@ -11,11 +11,11 @@ import pytest
 from mcp.server.context import ServerRequestContext
 
 from acuity.mcp.app import build_server
-from acuity.mcp.clients import CONNECTION
 from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.pacing import Pacing
+from acuity.mcp.limits import CONNECTION
 from front_bench import Measured, call
 
 WAKING = 0.0001  # seconds of CPU time for each wait, as it is about

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.presence import QUIET, Presence
+from acuity.mcp.embedded.pulse import Pulse
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from front_bench import META
@@ -286,3 +288,17 @@ def test_who_waits_for_an_answer_is_not_silent() -> None:
             await main()
 
     asyncio.run(limited())
+
+
+def test_an_end_that_was_not_said_yet_is_told() -> None:
+    """Who subscribes when the measurement is over, but its end is still on its way to the server's thread."""
+
+    async def main() -> None:
+        bus, over, told = InMemorySubscriptionBus(), asyncio.Event(), asyncio.Event()
+        bus.subscribe(lambda event: told.set())
+        with Pulse(bus, lambda _: "over", over).watching([STATUS]):
+            over.set()
+            async with asyncio.timeout(PATIENCE):
+                await told.wait()
+
+    asyncio.run(main())

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, ModelError, PathError
 from acuity.mcp.embedded.models import ModelLoader
-from acuity.mcp.paths import AllowedPaths
 from acuity.measure.feed import feed
 from bridge_room import Room, measuring, run
 from moving_pictures import pair

@@ -15,10 +15,10 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.addresses import REPORT, SCORES, STATUS
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.transports.endpoints import Open
+from acuity.mcp.wire.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from live_ground import ERAS, MODEL, NEG, SECONDS

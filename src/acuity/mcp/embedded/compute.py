@@ -10,17 +10,17 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from acuity.access.path_text import shown
 from acuity.errors import InputError, JobFailed, PathError
-from acuity.jobs.score_task import ScorePayload
-from acuity.jobs.spec import JobSpec, ProgressListener
-from acuity.mcp.path_text import shown
+from acuity.jobs.job import JobSpec, ProgressListener
+from acuity.jobs.tasks.score import ScorePayload
 from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
 from acuity.models.sources import model_folders
 from acuity.models.spec import DEFAULT_NAME, parse_spec
 
 if TYPE_CHECKING:
+    from acuity.access.paths import AllowedPaths
     from acuity.jobs.service import Jobs
-    from acuity.mcp.paths import AllowedPaths
 
 _Checked = TypeVar("_Checked")
 

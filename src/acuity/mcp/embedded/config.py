@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from acuity.errors import EmbeddedError
+from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.embedded.front_limits import FrontLimits
-from acuity.mcp.settings import Settings, SettingsError
-from acuity.mcp.transports.tokens import Tokens, parse_tokens
+from acuity.mcp.settings import Settings
+from acuity.mcp.wire.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"
 _DEEPEST: Final = 65536  # as the native ring has it

@@ -17,9 +17,9 @@ from acuity.mcp.embedded.http_endpoints import HttpFront, Served, http_endpoint,
 from acuity.mcp.embedded.line_endpoints import NewConnection, UdsFront, pair_endpoint, uds_endpoint
 from acuity.mcp.embedded.lines import LineConnection
 from acuity.mcp.embedded.presence import Presence
-from acuity.mcp.transports.connection import shared_lifespan
-from acuity.mcp.transports.framing import FRAMINGS, Framing, FramingName
-from acuity.mcp.transports.tokens import Tokens
+from acuity.mcp.wire.connection import shared_lifespan
+from acuity.mcp.wire.framing import FRAMINGS, Framing, FramingName
+from acuity.mcp.wire.tokens import Tokens
 
 
 class Front:

@@ -21,11 +21,11 @@ from acuity.mcp.embedded.presence import Presence
 from acuity.mcp.embedded.quick_posts import Answer, QuickPosts, QuickRoute, quick_protocol
 from acuity.mcp.embedded.sse import SseFront, StreamSession, session_of
 from acuity.mcp.embedded.streamable_front import PATH, StreamableFront
-from acuity.mcp.transports.address import LOOPBACK, Address
-from acuity.mcp.transports.http import HttpEndpoint, serve_http
-from acuity.mcp.transports.http_app import HttpApp, Methods
-from acuity.mcp.transports.security import Guarded, HttpSecurity
-from acuity.mcp.transports.tokens import Tokens
+from acuity.mcp.wire.address import LOOPBACK, Address
+from acuity.mcp.wire.http import HttpEndpoint, serve_http
+from acuity.mcp.wire.http_app import HttpApp, Methods
+from acuity.mcp.wire.security import Guarded, HttpSecurity
+from acuity.mcp.wire.tokens import Tokens
 
 _SHORT: Final = 4096  # bytes; a call without arguments has no more
 _WRONG_HOST: Final = f"use its address, {LOOPBACK}"

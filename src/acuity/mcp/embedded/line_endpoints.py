@@ -17,9 +17,9 @@ from acuity.mcp.embedded.descriptor_pair import DescriptorPair
 from acuity.mcp.embedded.lines import LineConnection
 from acuity.mcp.embedded.presence import Presence
 from acuity.mcp.limits import BUSY
-from acuity.mcp.transports.messages import encode, error_message
-from acuity.mcp.transports.stream import FLUSH
-from acuity.mcp.transports.unix_socket import listening, peer_may_connect
+from acuity.mcp.wire.messages import encode, error_message
+from acuity.mcp.wire.stream import FLUSH
+from acuity.mcp.wire.unix_socket import listening, peer_may_connect
 
 _FULL: Final = encode(error_message(BUSY, "too many clients are connected already: try again later")) + b"\n"
 _OWNER: Final = "this socket is for the user who runs the measurement: connect as that user"

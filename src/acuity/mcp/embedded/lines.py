@@ -25,10 +25,10 @@ from acuity.mcp.embedded.hanging_up import hung_up
 from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.mixed import serve_mixed
 from acuity.mcp.embedded.presence import Presence
-from acuity.mcp.transports.framing import Fault, Frame, Framing
-from acuity.mcp.transports.in_flight import InFlight
-from acuity.mcp.transports.messages import Refused, encode, error_message, parse
-from acuity.mcp.transports.stream import LINGER
+from acuity.mcp.wire.connection import InFlight
+from acuity.mcp.wire.framing import Fault, Frame, Framing
+from acuity.mcp.wire.messages import Refused, encode, error_message, parse
+from acuity.mcp.wire.stream import LINGER
 
 logger: Final = logging.getLogger(__name__)
 

@@ -22,9 +22,9 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import PROTOCOL_VERSION_META_KEY
 from pydantic import ValidationError
 
-from acuity.mcp.clients import CONNECTION
 from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.clients import CONNECTED
+from acuity.mcp.limits import CONNECTION
 
 _HANDSHAKE = "initialize"
 

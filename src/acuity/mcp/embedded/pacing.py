@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
-from acuity.mcp.clients import client_of
 from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
+from acuity.mcp.limits import client_of
 
 # Methods that are answered at once whatever their client owes: what they begin is paced by itself.
 _FREE: Final = frozenset(

@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
+
+_Document = TypeVar("_Document")
 
 _LOOK: Final = 0.1  # seconds between looks at whether answers are being made
-QUIET: Final = 1.0  # seconds in which a client that was told the end asks for more, if it wants any
+QUIET: Final = 2.0  # seconds in which a client that was told the end asks for more, if it wants any
 
 
 class Presence:
@@ -19,7 +21,8 @@ class Presence:
     def __init__(self) -> None:
         self._connected: set[object] = set()
         self._heard = 0.0  # by time.monotonic()
-        self._first = threading.Event()  # a client said something, or none can come
+        self._asked = False  # whether a client wanted more than to shake hands
+        self._first = threading.Event()  # one did, or none can come
         self._left = asyncio.Event()
 
     # ---- from the transports ----------------------------------------------------------------
@@ -32,8 +35,21 @@ class Presence:
         """It sent something."""
         self._connected.add(connection)
         self._heard = time.monotonic()
-        if not self._first.is_set():
+
+    def asked(self) -> None:
+        """Somebody wants to know or to change something."""
+        if not self._asked:
+            self._asked = True
             self._first.set()
+
+    def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
+        """The same, and that it was asked for."""
+
+        def noted() -> _Document:
+            self.asked()
+            return document()
+
+        return noted
 
     def left(self, connection: object) -> None:
         """It is closed."""
@@ -48,9 +64,9 @@ class Presence:
     # ---- for those who wait -----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None) -> bool:
-        """Wait until a client has sent something; whether one has."""
+        """Wait until a client has asked for something; whether one has."""
         self._first.wait(timeout)
-        return self._heard > 0.0
+        return self._asked
 
     async def everybody_left(self) -> None:
         """Wait until the last client has left; where nobody is connected, for one who comes and leaves."""

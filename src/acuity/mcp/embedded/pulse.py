@@ -76,10 +76,8 @@ class Pulse:
 
     def _begin(self, uri: str, address: Address) -> None:
         beat = self._beats.get(uri)
-        if beat is None or beat.task.done():
-            # Whoever comes after the end is told of it too: nothing else will ever be told.
-            seen = None if self._over.is_set() else self._version(address)
-            task = asyncio.get_running_loop().create_task(self._beat(uri, address, seen))
+        if beat is None or beat.task.done():  # after the end everybody who begins is told of it
+            task = asyncio.get_running_loop().create_task(self._beat(uri, address, self._version(address)))
             beat = self._beats[uri] = _Beat(task, beat.watchers if beat else 0)
         beat.watchers += 1
 
@@ -91,13 +89,15 @@ class Pulse:
             del self._beats[uri]
 
     async def _beat(self, uri: str, address: Address, seen: Hashable) -> None:
-        last = False
-        while not last:
+        told: Hashable = None
+        while not self._over.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0 / address.rate):
                     await self._over.wait()
-            last = self._over.is_set()
             now = self._version(address)
             if now != seen:
-                seen = now
+                seen = told = now
                 await self._bus.publish(ResourceUpdated(uri=uri))
+        # The measurement may have been over before anybody said so, when it was looked at first.
+        if told != self._version(address):
+            await self._bus.publish(ResourceUpdated(uri=uri))

@@ -18,8 +18,8 @@ from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.cors import allowing
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.presence import Presence
-from acuity.mcp.transports.http_protocol import HalfOpen, protocol_with
-from acuity.mcp.transports.security import HttpSecurity
+from acuity.mcp.wire.http_protocol import HalfOpen, protocol_with
+from acuity.mcp.wire.security import HttpSecurity
 
 _HEADS: Final = 256  # that are remembered
 _LONGEST_HEAD: Final = 8192

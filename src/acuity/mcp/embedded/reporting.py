@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import EmbeddedError
 from acuity.mcp.embedded.addresses import REPORT
-from acuity.mcp.fitting import fits, without_frames
-from acuity.mcp.results import READABLE, answer, to_text
+from acuity.mcp.results import READABLE, answer, fits, to_text, without_frames
 from acuity.measure.results import Results
 from acuity.report import render_report
 

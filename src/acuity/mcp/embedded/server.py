@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from acuity._native import Bridge
-from acuity.errors import EmbeddedError
+from acuity.access.paths import AllowedPaths
+from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.embedded import life
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
@@ -35,11 +36,10 @@ from acuity.mcp.embedded.models import ModelLoader
 from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
 from acuity.mcp.embedded.presence import Ending, Presence
 from acuity.mcp.embedded.state import Live
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.settings import Settings, SettingsError
-from acuity.mcp.transports.address import LOOPBACK, Address, bind, bound
-from acuity.mcp.transports.framing import FRAMINGS, FramingName
-from acuity.mcp.transports.unix_socket import listening
+from acuity.mcp.settings import Settings
+from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
+from acuity.mcp.wire.framing import FRAMINGS, FramingName
+from acuity.mcp.wire.unix_socket import listening
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.front import Front
@@ -162,9 +162,10 @@ class EmbeddedServer:
     # ---- waiting for clients ----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None = None) -> bool:
-        """Wait until a client has sent something, so many seconds at most; whether one has.
+        """Wait until a client has asked for something, so many seconds at most; whether one has.
 
-        Called before the first frame, so that the whole measurement can be followed.
+        Called before the first frame, so that the whole measurement can be followed: a client that subscribes
+        first misses nothing. To shake hands is not enough.
         """
         demand = self._serving()
         demand.thread.loop.call_soon_threadsafe(demand.begin)  # there is nothing better to do meanwhile
@@ -286,7 +287,10 @@ class EmbeddedServer:
             return self._demand
         if self.measurement.boundary.waiter is not None:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
-        paths = self._given_paths or AllowedPaths.from_settings(Settings.from_environment())
+        paths = self._given_paths
+        if paths is None:
+            settings = Settings.from_environment()
+            paths = AllowedPaths.configured(settings.data, settings.allow)
         ending = Ending()
         steer = McpSide(
             self.measurement,

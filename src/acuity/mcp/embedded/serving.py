@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
@@ -19,13 +21,14 @@ from acuity.mcp.embedded.front import Front
 from acuity.mcp.embedded.pacing import Pacing
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.tracing import drop_unused
+from acuity.mcp.operations.tracing import drop_unused
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.bridge import McpSide
     from acuity.mcp.embedded.presence import Ending, Presence
     from acuity.mcp.embedded.state import Live
+
+_GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
 
 
 @asynccontextmanager
@@ -44,9 +47,11 @@ async def serving(
     limits = CallLimits(config.settings())
     ending.answering = lambda: limits.answering
     pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
-    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits, pacing])
+    middleware = [limits, _Noted(presence), pacing]
+    server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
-    fast = FastAnswers(server, quick_documents(live, scores), live.budget)
+    quick = {name: presence.noting(document) for name, document in quick_documents(live, scores).items()}
+    fast = FastAnswers(server, quick, live.budget)
     try:
         async with Front(
             server,
@@ -59,6 +64,18 @@ async def serving(
             yield front
     finally:
         await compute.close()
+
+
+class _Noted(ServerMiddleware[Any]):
+    """Says when a client asks for something; to shake hands is to ask for nothing yet."""
+
+    def __init__(self, presence: Presence) -> None:
+        self._presence = presence
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.request_id is not None and ctx.method not in _GREETINGS:
+            self._presence.asked()
+        return await call_next(ctx)
 
 
 def _in_short(live: Live) -> dict[str, Any]:

@@ -29,9 +29,9 @@ from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.inline import InlineReplies
 from acuity.mcp.embedded.mixed import serve_mixed
 from acuity.mcp.limits import BUSY
-from acuity.mcp.transports.http_body import CheckedBody, checked_message, refusal
-from acuity.mcp.transports.in_flight import InFlight
-from acuity.mcp.transports.messages import Refused
+from acuity.mcp.wire.connection import InFlight
+from acuity.mcp.wire.http_body import CheckedBody, checked_message, refusal
+from acuity.mcp.wire.messages import Refused
 
 logger: Final = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from acuity.mcp.catalog import Context, Method
 from acuity.mcp.embedded.addresses import RATES, parse
 from acuity.mcp.embedded.notification_meta import NotificationMeta
 from acuity.mcp.embedded.pulse import Pulse
-from acuity.mcp.listen import Listen
+from acuity.mcp.tasks.listen import Listen
 from acuity.text import one_line
 
 # Makes what one subscriber is told along with a change.

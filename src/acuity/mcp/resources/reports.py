@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import mcp_types as types
 
-from acuity.jobs.spec import Status
-from acuity.mcp.clients import owner
-from acuity.mcp.job_documents import REPORTS, has_report, report_uri, timestamp
+from acuity.errors import NoReport
+from acuity.jobs.job import Status
+from acuity.mcp.limits import owner
 from acuity.mcp.resources.content import (
     CSV,
     JSON,
@@ -28,7 +28,8 @@ from acuity.mcp.resources.content import (
 from acuity.mcp.resources.report_csv import report_csv
 from acuity.mcp.results import finite, to_ordered_text
 from acuity.mcp.score_answers import in_order
-from acuity.mcp.stored_reports import NoReport, stored_report
+from acuity.mcp.tasks.documents import REPORTS, has_report, report_uri, timestamp
+from acuity.mcp.tasks.stored_reports import stored_report
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

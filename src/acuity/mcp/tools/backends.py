@@ -8,14 +8,13 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import acuity
 from acuity.devices import BACKENDS, describe_engine, list_backends
 from acuity.errors import AcuityError, BackendError, JobError
-from acuity.jobs.spec import JobSpec
-from acuity.mcp import external
+from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.external_options import backend_options
 from acuity.mcp.schemas import outline, record, text
+from acuity.mcp.tools import external
+from acuity.mcp.tools.external_options import backend_options
 from acuity.mcp.tools.notices import Notices
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _compiled() -> dict[str, bool]:
 def _command() -> str:
     """The vmaf command that was installed with Acuity, or the module it would start."""
     installed = shutil.which("vmaf", path=sysconfig.get_path("scripts"))
-    return installed or str(Path(acuity.__file__).parent / "cli" / "vmaf.py")
+    return installed or str(Path(__file__).parents[2] / "cli" / "vmaf.py")
 
 
 def _unhealthy(error: str, *, compiled: bool = True) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError
-from acuity.jobs.spec import JobSpec
-from acuity.mcp import external
+from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Tool
-from acuity.mcp.external_options import backend_options
 from acuity.mcp.schemas import outline, record
+from acuity.mcp.tools import external
+from acuity.mcp.tools.external_options import backend_options
 from acuity.mcp.tools.long import long_tool
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import JobError
-from acuity.mcp.arguments import check
+from acuity.mcp.calls import check
 from acuity.mcp.catalog import Answer, Call, Tool
-from acuity.mcp.clients import may_see, owner
-from acuity.mcp.job_documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
+from acuity.mcp.limits import may_see, owner
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import array, flag, outline, record, text, whole
 from acuity.mcp.score_answers import FRAMES_SCHEMA, score_answer
+from acuity.mcp.tasks.documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

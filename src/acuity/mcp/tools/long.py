@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import mcp_types as types
 
-from acuity.jobs.spec import JobSpec
+from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Answer, Call, Planner, Tool
-from acuity.mcp.job_documents import links
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.score_answers import ASKED, score_answer
+from acuity.mcp.tasks.documents import links
 from acuity.mcp.tools.notices import Notices
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import mcp_types as types
 
 from acuity.errors import ModelError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.model_list import ModelList, describe_file, document, facts, path_argument, stem
 from acuity.mcp.schemas import outline, record, text
+from acuity.mcp.tools.model_list import ModelList, describe_file, document, facts, path_argument, stem
 from acuity.models.shelf import FORMATS
 
 if TYPE_CHECKING:
-    from acuity.mcp.paths import AllowedPaths
+    from acuity.access.paths import AllowedPaths
 
 _LIST: Final = """\
 The model files of this server, by name, with their path, format and size, and whether this version can \

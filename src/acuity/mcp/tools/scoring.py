@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import BackendError, ModelError
-from acuity.jobs.external_task import ExternalPayload
-from acuity.jobs.score_task import ScorePayload
-from acuity.jobs.spec import JobSpec
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.external import ExternalPayload
+from acuity.jobs.tasks.score import ScorePayload
 from acuity.mcp.catalog import Tool
-from acuity.mcp.external import External, examine
-from acuity.mcp.external_options import option_list
-from acuity.mcp.model_list import ModelList
+from acuity.mcp.tools.external import External, examine
+from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.long import long_tool
+from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
     DEFAULT_MODEL,
     ENCODED_INPUT,
@@ -25,7 +25,7 @@ from acuity.mcp.tools.scoring_schema import (
 )
 from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
-from acuity.presets import PRESETS
+from acuity.scoring.presets import PRESETS
 
 if TYPE_CHECKING:
     from acuity.mcp.services import Services

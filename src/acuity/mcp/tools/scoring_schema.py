@@ -8,7 +8,7 @@ from acuity.devices import BACKENDS
 from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
-from acuity.presets import PRESETS
+from acuity.scoring.presets import PRESETS
 from acuity.video.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
 

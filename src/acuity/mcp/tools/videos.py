@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.errors import PathError
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.schemas import outline
-from acuity.mcp.video_list import VideoProbe, find_videos
+from acuity.mcp.tools.video_list import VideoProbe, find_videos
 
 if TYPE_CHECKING:
-    from acuity.mcp.paths import AllowedPaths
+    from acuity.access.paths import AllowedPaths
     from acuity.mcp.services import Services
 
 NAME: Final = "list_videos"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.compute import TOOL
 from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, LARGEST, count, name
-from acuity.mcp.fitting import OMITTED_SCHEMA, fit
+from acuity.mcp.results import OMITTED_SCHEMA, fit
 from acuity.mcp.schemas import array, flag, record, text, whole
 from acuity.mcp.tools.notices import Notices
 from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL

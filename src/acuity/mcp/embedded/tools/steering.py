@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import CommandQueueFull, FeatureError, ModelError
-from acuity.jobs.remedies import as_arguments
+from acuity.jobs.tasks.remedies import as_arguments
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.clients import Client, client_of
 from acuity.mcp.embedded.commands import LEASE, LONGEST_LEASE

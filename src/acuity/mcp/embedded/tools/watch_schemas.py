@@ -15,7 +15,7 @@ from acuity.mcp.embedded.tools.figure_schemas import (
     frame,
     name,
 )
-from acuity.mcp.fitting import OMITTED_SCHEMA
+from acuity.mcp.results import OMITTED_SCHEMA
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
 from acuity.mcp.tools.scoring_schema import PRECISIONS
 
