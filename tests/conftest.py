@@ -34,7 +34,7 @@ _MISSING = "installed here"
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In continuous integration a test that can't run for want of a program has failed: .ci/run installs it."""
+    """In CI a test that can't run for want of a program has failed: .ci/run installs it."""
     report = yield
     if os.environ.get("CI") and report.skipped and _MISSING in str(report.longrepr):
         report.outcome = "failed"
