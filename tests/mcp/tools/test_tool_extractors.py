@@ -35,7 +35,7 @@ def test_the_list_is_brief_until_more_is_asked_for() -> None:
 
 
 def test_every_extractor_with_its_source_options_and_features() -> None:
-    home = Path(acuity.__file__).parents[2]
+    home = Path(acuity.__file__).parents[1]
     assert all((home / entry["source"]).is_file() for entry in listed().values())
     vif = listed(name="vif")["vif"]
     assert (vif["backend"], vif["source"]) == ("cpu", "acuity/features/vif.py")
