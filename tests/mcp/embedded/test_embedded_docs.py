@@ -133,7 +133,8 @@ class Ground:
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            # A server says there where it is; a client may show its progress, which is no part of an answer.
+            stderr=subprocess.STDOUT if block.serves else subprocess.PIPE,
             text=True,
             start_new_session=True,
             env={
@@ -209,8 +210,8 @@ def test_snippets(block: Block, ground: Ground) -> None:
             seen = lines_until(process, "data:")
             assert seen[-1].startswith("data:"), "".join(seen)
             return
-        out, _ = process.communicate(timeout=LONGEST)
-        assert process.returncode == 0, out
+        out, err = process.communicate(timeout=LONGEST)
+        assert process.returncode == 0, out + err
         assert out.strip()
         for line in re.findall(r"^\{.*\}$", out, re.M):
             message = json.loads(line)

@@ -190,7 +190,7 @@ def test_one_client_cannot_fill_the_queue(tmp_path: Path, access: Access | None)
         async def submit(http: httpx2.AsyncClient, number: int, claims: Mapping[str, str]) -> dict[str, Any]:
             message, headers = modern(call(number, "submit_job", tool="vmaf_score", arguments=pair))
             answer = await http.post(url, json=message, headers={**headers, **claims})
-            document: dict[str, Any] = told(answer)["result"]["structuredContent"]
+            document: dict[str, Any] = json.loads(told(answer)["result"]["content"][0]["text"])
             return document
 
         async with (

@@ -68,7 +68,7 @@ def test_folders_and_what_is_in_them(folder: Path) -> None:
 
 def test_it_is_brief() -> None:
     (tool,) = Asked(videos.tools).listed()
-    assert len(tool.model_dump_json(by_alias=True, exclude_none=True)) <= 700
+    assert len(tool.model_dump_json(by_alias=True, exclude_none=True)) <= 850
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is True
 
