@@ -133,10 +133,6 @@ def _failure(kind: str, message: str, trace: str = "") -> bytes:
     )
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
-
-
 _PR_SET_PDEATHSIG: Final = 1
 _READ: Final = 256 << 10
 
@@ -204,3 +200,7 @@ def step_back(nice: int, memory: int | None) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         allowed = memory if most == resource.RLIM_INFINITY else min(memory, most)
         resource.setrlimit(resource.RLIMIT_AS, (allowed, most))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
