@@ -72,7 +72,7 @@ def test_a_client_in_a_loop_has_its_share_and_no_more(cost: float) -> None:
     anyio.run(main)
 
 
-@pytest.mark.parametrize(("core", "fair"), [(16.0, 1.0), (1.0, 1.0), (0.4, 0.4), (0.0, 0.25)])
+@pytest.mark.parametrize(("core", "fair"), [(16.0, 1.0), (1.0, 1.0), (0.7, 0.7), (0.0, 0.5)])
 def test_on_a_busy_machine_the_share_is_one_of_what_measuring_gets(core: float, fair: float) -> None:
     """More threads than one don't make Python's lock any wider; one that waits for pictures isn't slowed."""
 
@@ -98,7 +98,7 @@ def test_who_asks_little_never_waits_whatever_others_do() -> None:
     anyio.run(main)
 
 
-@pytest.mark.parametrize("each", [100, 900])
+@pytest.mark.parametrize("each", [100, 1000])
 def test_polling_the_status_fits_into_the_share(each: int) -> None:
     """At 60 microseconds a call, as they are."""
 
@@ -160,7 +160,7 @@ def test_nobody_waits_longer_than_a_client_has_patience() -> None:
     async def main() -> None:
         time = Time()
         await time.ask("first", 5.0)
-        assert 3.0 < await time.ask("first", 0.001) < 4.0
+        assert 2.0 < await time.ask("first", 0.001) < 4.0
 
     anyio.run(main)
 
@@ -171,13 +171,13 @@ def test_who_waits_is_let_go_when_the_measurement_pauses_or_ends() -> None:
 
         async def sleep(seconds: float) -> None:
             time.now += seconds
-            if time.now > 1002:
+            if time.now > 1001:
                 time.running = False
 
         time.budget._sleep = sleep
-        await time.ask("greedy", 0.2)  # to be paid off in more than three seconds
+        await time.ask("greedy", 0.2)  # to be paid off in almost three seconds
         await time.ask("greedy", 0.001)
-        assert 1002 < time.now < 1003
+        assert 1001 < time.now < 1002
 
     anyio.run(main)
 

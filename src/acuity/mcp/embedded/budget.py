@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-SHARE: Final = 0.06  # for all clients that are in debt together
-# On a busy machine it is a share of the CPU time that measuring got; but of a quarter of the time at least,
+SHARE: Final = 0.07  # for all clients that are in debt together
+# On a busy machine it is a share of the CPU time that measuring got; but of half of the time at least,
 # for measurements that wait for their pictures.
-_FLOOR: Final = 0.25
+_FLOOR: Final = 0.5
 # Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
 # owes more waits until it is about even, so that most answers are the quick ones between two such waits.
 TOLERATED: Final = 0.005

@@ -15,14 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from acuity.video.guess import RAW_SUFFIXES
+from acuity.video.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 
 # By their names: looking into every file would take too long.
-SUFFIXES: Final = RAW_SUFFIXES | {
-    *(".y4m", ".mp4", ".m4v", ".mkv", ".webm", ".mov", ".avi", ".ts", ".m2ts", ".mts", ".mpg", ".mpeg"),
-    *(".vob", ".flv", ".ogv", ".ogg", ".wmv", ".asf", ".3gp", ".mxf", ".nut", ".ivf", ".obu", ".mj2"),
-    *(".264", ".h264", ".avc", ".265", ".h265", ".hevc", ".266", ".vvc", ".av1", ".m2v", ".mpv"),
-}
+SUFFIXES: Final = RAW_SUFFIXES | CONTAINER_SUFFIXES
 
 # An allowed folder may be somebody's whole disk.
 _DEPTH: Final = 8
