@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -45,24 +46,36 @@ def main() -> int:
         print("\n".join(digits()))
         return 0
     for python in options.python or [sys.executable]:
+        builder = make_builder(python)
         for processor in options.processor or PROCESSORS:
-            wheel = audited(build(python, processor), processor)
+            wheel = audited(build(builder, processor), processor)
             print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size / 2**20:.1f} MiB")
             if not options.no_test and processor == platform.machine():
                 try_wheel(python, wheel)
     return 0
 
 
-def build(python: str, processor: str) -> Path:
-    """A wheel for one interpreter and processor, tagged for this machine alone."""
+def make_builder(python: str) -> Path:
+    """An environment with what builds a wheel: pip's own would hold the other processor's CMake."""
+    version = _ask(python, "import sys; print(sys.implementation.cache_tag)")
+    folder = ROOT / "build" / f"wheel-tools-{version}"
+    _run(python, "-m", "venv", folder)
+    requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    _run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", *requires, "cmake", "ninja")
+    return folder / "bin"
+
+
+def build(builder: Path, processor: str) -> Path:
+    """A wheel for one interpreter and processor, as it is compiled."""
     # One build folder a processor: kernels are compiled once, whichever interpreter the module is for.
     folder = ROOT / "build" / f"wheel-{processor}"
     (folder / "CMakeCache.txt").unlink(missing_ok=True)
     raw = folder / "raw"
     shutil.rmtree(raw, ignore_errors=True)
-    suffix = _ask(python, "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+    suffix = _ask(builder / "python", "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
     environment = {
         **os.environ,
+        "PATH": f"{builder}{os.pathsep}{os.environ['PATH']}",
         "ACUITY_ZIG": _ask(sys.executable, "import ziglang, os; print(os.path.dirname(ziglang.__file__))")
         + "/zig",
         "ACUITY_WHEEL_PROCESSOR": processor,
@@ -75,19 +88,16 @@ def build(python: str, processor: str) -> Path:
         "cmake.define.NB_SUFFIX": suffix.replace(platform.machine(), processor),
     }
     given = [f"--config-settings={name}={value}" for name, value in settings.items()]
-    _run(
-        python,
+    pip: list[str | Path] = [
+        builder / "python",
         "-m",
         "pip",
         "wheel",
         "--quiet",
         "--no-deps",
-        "--wheel-dir",
-        raw,
-        *given,
-        ROOT,
-        env=environment,
-    )
+        "--no-build-isolation",
+    ]
+    _run(*pip, "--wheel-dir", raw, *given, ROOT, env=environment)
     (wheel,) = raw.glob("*.whl")
     return wheel
 
@@ -172,7 +182,7 @@ def _figures(folder: Path, depth: int, instruction_set: str) -> list[str]:
     ]
 
 
-def _ask(python: str, code: str) -> str:
+def _ask(python: str | Path, code: str) -> str:
     return subprocess.run([python, "-c", code], text=True, stdout=subprocess.PIPE, check=True).stdout.strip()
 
 

@@ -2,7 +2,8 @@
 # on one machine. tools/wheels.py sets the three variables.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR $ENV{ACUITY_WHEEL_PROCESSOR})  # x86_64 or aarch64
-set(CMAKE_CXX_COMPILER $ENV{ACUITY_ZIG} c++ -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.$ENV{ACUITY_WHEEL_GLIBC})
+# It compiles its C++ library too, once for each kind of optimisation: -O3 makes CMake's tries the module's kind.
+set(CMAKE_CXX_COMPILER $ENV{ACUITY_ZIG} c++ -O3 -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.$ENV{ACUITY_WHEEL_GLIBC})
 set(CMAKE_CXX_ARCHIVE_CREATE "$ENV{ACUITY_ZIG} ar qcs <TARGET> <OBJECTS>")  # the machine's own knows one processor
 set(CMAKE_CXX_ARCHIVE_FINISH "")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
