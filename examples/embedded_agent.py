@@ -73,10 +73,11 @@ async def socket_client(path: str) -> AsyncIterator[Any]:
 async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """What a tool says, or its complaint."""
     result = await client.call_tool(tool, arguments)
-    document: dict[str, Any] = result.structured_content or {}
     if result.is_error:
-        raise RuntimeError(document.get("error", f"{tool} failed"))
-    return document
+        raise RuntimeError(
+            json.loads(getattr(result.content[0], "text", "{}")).get("error", f"{tool} failed")
+        )
+    return result.structured_content or {}
 
 
 async def follow(client: Client, model: str, swap_after: int) -> None:
@@ -91,20 +92,23 @@ async def follow(client: Client, model: str, swap_after: int) -> None:
             if status["state"] == "over":
                 return
             if not swapped and status["frames_read"] >= swap_after:
-                swapped = True
-                await swap(client, model)
+                swapped = await swap(client, model)
     raise RuntimeError("the server closed before the measurement was over")
 
 
-async def swap(client: Client, model: str) -> None:
-    """Have another model; answered between two frames, when it is decided from which one on it holds."""
+async def swap(client: Client, model: str) -> bool:
+    """Have another model; answered between two frames, when it is decided from which one on it holds.
+
+    False if it can't be now: the measurement found no time for it, or its last frame was read meanwhile.
+    """
     try:
         answer = await ask(client, "vmaf.request_model_swap", name=model)
-    except RuntimeError as error:  # the last frame was read in the meantime
+    except RuntimeError as error:
         print(f"not swapped: {error}", flush=True)
-        return
+        return False
     # MODEL_SWAPPED: from the next frame on. MODEL_SWAP_ENQUEUED: some figures are exact a few frames later.
     print(f"{answer['status']}: {answer['model']} from frame {answer['first']} on", flush=True)
+    return True
 
 
 async def finish(client: Client) -> None:
