@@ -34,7 +34,7 @@ bench-mcp: $(INSTALLED)  ## calls beside a bare SDK server's, scores beside the 
 bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py
 
-conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector
+conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector, TypeScript clients
 	$(BIN)/python tests/mcp/conformance/run.py
 
 wheels: $(INSTALLED)  ## manylinux wheels for x86-64 and ARM in dist/, installed and compared without a compiler

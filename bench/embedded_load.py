@@ -3,6 +3,8 @@
     poll SOCKET                vmaf.status as many times a second as the last line of stdin says
     steer SOCKET               one command after the other, until disconnected
     flood SOCKET COUNT WINDOW  as many commands as fit, WINDOW unanswered at most
+    loop SOCKET CALLS          one call after the other, until disconnected; CALLS: [[tool, arguments], …]
+    burn SOCKET                nothing but a busy core, until disconnected
 
 Each says `ready` when it has had its first answer, and at the end what it saw, as one line of JSON; `poll`
 answers every line of stdin with how often it has asked since the one before.
@@ -37,6 +39,10 @@ class Wire:
 
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
+
+    def ended(self) -> bool:
+        """Whether the other end has closed; nothing else is expected from it."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def receive(self) -> bytes:
         """The next line; raises ConnectionError at the end."""
@@ -111,6 +117,27 @@ def flood(wire: Wire, count: int, window: int) -> dict[str, Any]:
     }
 
 
+def loop(wire: Wire, calls: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    questions = [call(0, tool, arguments) for tool, arguments in calls]
+    answered, longest = 0, 0.0
+    try:
+        while True:
+            asked = time.perf_counter()
+            wire.send(questions[answered % len(questions)])
+            wire.receive()
+            longest = max(longest, time.perf_counter() - asked)
+            answered += 1
+    except ConnectionError:
+        pass
+    return {"answered": answered, "longest": longest}
+
+
+def burn(wire: Wire) -> dict[str, Any]:
+    while not wire.ended():
+        sum(range(10_000))
+    return {"answered": 0, "longest": 0.0}
+
+
 def _outcome(answer: dict[str, Any]) -> str:
     if "result" in answer:
         return "carried out" if not answer["result"].get("isError") else "refused"
@@ -129,6 +156,8 @@ def main(mode: str, path: str, *numbers: str) -> None:
         "poll": lambda _: poll(wire),
         "steer": lambda _: steer(wire),
         "flood": lambda given: flood(wire, int(next(given)), int(next(given))),
+        "loop": lambda given: loop(wire, json.loads(next(given))),
+        "burn": lambda _: burn(wire),
     }
     print(json.dumps(modes[mode](iter(numbers))), flush=True)
 

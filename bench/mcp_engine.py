@@ -13,7 +13,7 @@ from pathlib import Path
 
 import acuity
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.limits import step_back
+from acuity.jobs.worker.main import step_back
 
 width, height, depth = (int(text) for text in sys.argv[1:])
 step_back(JobsConfig(1, 1, 1.0, 1, Path()).nice, None)

@@ -1,10 +1,10 @@
 """A host with a server inside: it scores two videos, and agents may watch and steer it meanwhile.
 
-    python examples/embedded_host.py reference.y4m distorted.y4m --socket /run/user/1000/vmaf.sock
+    python examples/embedded_host.py reference.y4m distorted.y4m --socket ./vmaf.sock
     python examples/embedded_host.py reference.mp4 distorted.mp4 --port 8723
 
-examples/embedded_agent.py is an agent for it. With --wait frames are not measured before an agent has said
-vmaf.resume; with --stay the server stays when they are done, until Enter is pressed or stdin ends.
+examples/embedded_agent.py is an agent for it. With --wait frames are not measured before an agent has come;
+with --stay the server stays when they are done, until the last one has left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import sys
 
 import acuity
-from acuity.measure.feed import feed
 
 
 def main() -> int:
@@ -23,8 +22,8 @@ def main() -> int:
     parser.add_argument("--model", default="vmaf_v0.6.1")
     parser.add_argument("--port", type=int, help="listen here; 0: any port that is free")
     parser.add_argument("--socket", help="the file of a Unix socket")
-    parser.add_argument("--wait", action="store_true", help="begin when an agent says so")
-    parser.add_argument("--stay", action="store_true", help="let the results be read until stdin ends")
+    parser.add_argument("--wait", action="store_true", help="begin with the first agent")
+    parser.add_argument("--stay", action="store_true", help="let the results be read until all have left")
     asked = parser.parse_args()
     try:
         measure(asked)
@@ -46,15 +45,16 @@ def measure(asked: argparse.Namespace) -> None:
             if asked.port is not None or not asked.socket:
                 print("agents may connect to", server.start_sse(asked.port or 0).url, flush=True)
             if asked.wait:
-                measurement.pause()
+                server.wait_for_client()
             # Commands are carried out between two frames in here. Who calls measurement.add() instead has the
-            # same, and calls measurement.wait_while_paused() between two frames for pausing.
-            feed(measurement, pairs)
+            # same: it waits while an agent pauses, and returns None when one said stop.
+            acuity.feed(measurement, pairs)
             for part in measurement.segments:
                 print(f"frames {part.first} to {part.last}: {part.label}")
             print("mean", measurement.results().pool("vmaf"), flush=True)
             if asked.stay:
-                sys.stdin.readline()
+                server.stay()
+            # Without that, leaving the block still gives agents who are connected a moment to read the end.
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,3 +26,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that asks for `instruction_set` runs once for each that this machine has."""
     if "instruction_set" in metafunc.fixturenames:
         metafunc.parametrize("instruction_set", instruction_sets())
+
+
+# How the reason of a skip ends where a program is missing.
+_MISSING = "installed here"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a test that can't run for want of a program has failed: .ci/run installs it."""
+    report = yield
+    if os.environ.get("CI") and report.skipped and _MISSING in str(report.longrepr):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} needs a program that is not {_MISSING}: see .ci/run"
+    return report

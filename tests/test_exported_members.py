@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_unknown_name() -> None:
 
 def test_every_error_is_an_acuity_error() -> None:
     errors = [getattr(acuity, n) for n in acuity.__all__ if n.endswith("Error") or n == "NotReady"]
-    assert len(errors) == 13
+    assert len(errors) == 15
     assert all(issubclass(error, acuity.AcuityError) for error in errors)
 
 
@@ -51,3 +52,10 @@ def test_importing_loads_nothing_heavy() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert loaded.split() == ["acuity"]
+
+
+def test_every_module_of_the_source_is_installed() -> None:
+    installed = Path(acuity.__file__).parent
+    source = Path(__file__).resolve().parents[1] / "src" / "acuity"
+    ours, theirs = ({path.relative_to(top) for path in top.rglob("*.py")} for top in (source, installed))
+    assert ours - theirs == set()

@@ -18,6 +18,7 @@ if _typing.TYPE_CHECKING:
         ClosedError,
         EmbeddedError,
         FeatureError,
+        FeedingError,
         FormatError,
         InputError,
         ModelError,
@@ -30,10 +31,11 @@ if _typing.TYPE_CHECKING:
     )
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
+    from acuity.measure.feed import feed
     from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
     from acuity.models.choose import model_for_size
     from acuity.report import write_report
-    from acuity.score_report import ScoreReport
+    from acuity.scoring.report import ScoreReport
     from acuity.video.notes import Note
     from acuity.video.open import open_video
     from acuity.video.pair_options import PairOptions
@@ -52,6 +54,7 @@ _HOMES: _typing.Final = {
         "ClosedError",
         "EmbeddedError",
         "FeatureError",
+        "FeedingError",
         "FormatError",
         "InputError",
         "ModelError",
@@ -64,10 +67,11 @@ _HOMES: _typing.Final = {
     ),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
+    "acuity.measure.feed": ("feed",),
     "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
     "acuity.models.choose": ("model_for_size",),
     "acuity.report": ("write_report",),
-    "acuity.score_report": ("ScoreReport",),
+    "acuity.scoring.report": ("ScoreReport",),
     "acuity.video.notes": ("Note",),
     "acuity.video.open": ("open_video",),
     "acuity.video.pair_options": ("PairOptions",),
@@ -86,6 +90,7 @@ __all__ = [
     "EmbeddedError",
     "EmbeddedServer",
     "FeatureError",
+    "FeedingError",
     "FormatError",
     "FrameBoundary",
     "InputError",
@@ -110,6 +115,7 @@ __all__ = [
     "VideoInfo",
     "VideoReader",
     "__version__",
+    "feed",
     "list_models",
     "load_model",
     "model_for_size",

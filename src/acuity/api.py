@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from acuity.errors import EmbeddedError
 from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
-from acuity.score_report import AnyModel, ScoreReport
-from acuity.scoring import Request, run_request
+from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.run import Request, run_request
 from acuity.video.open import OpenOptions, RawGeometry
 from acuity.video.open_pair import Video
 
 if TYPE_CHECKING:
+    from acuity.mcp.embedded import EmbeddedServer
+    from acuity.measure import Measurement
     from acuity.video.pair_options import PairOptions
+
+# Where agents may connect, or what is given the server and starts it.
+Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"
 
 
 def score(
@@ -38,6 +45,7 @@ def score(
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
     backend: str = "auto",
+    serve: Serve | None = None,
 ) -> ScoreReport:
     """Score a distorted video against its reference.
 
@@ -58,6 +66,10 @@ def score(
     `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
     `pairing` says what to do where the two videos differ. `backend` is the device to compute on.
 
+    `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
+    or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
+    serve=lambda server: print(server.start_sse().url).
+
     Raises AcuityError.
     """
     several = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
@@ -76,4 +88,30 @@ def score(
         instruction_set=instruction_set,
         backend=backend,
     )
-    return run_request(request, progress=progress)
+    if serve is None:
+        return run_request(request, progress=progress)
+    start = serving(serve)  # a typing error should cost nothing
+    with ExitStack() as stack:
+
+        def attach(measurement: Measurement, total: int | None) -> None:
+            from acuity.mcp.embedded import EmbeddedServer
+
+            start(stack.enter_context(EmbeddedServer(measurement, total=total)))
+
+        return run_request(request, progress=progress, attach=attach)
+
+
+def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:
+    """What starts a server where `serve` says; raises EmbeddedError."""
+    if callable(serve):
+        return serve
+    transport, _, place = serve.partition(":")
+    if transport == "uds" and place:
+        return lambda server: server.start_uds(place)
+    if transport in ("sse", "http") and place.isascii() and place.isdigit():
+        port = int(place)
+        return lambda server: server.start_sse(port) if transport == "sse" else server.start_http(port)
+    raise EmbeddedError(
+        f"serve={serve!r} is no place to serve: write 'sse:8723', 'http:8723' or 'uds:/path/of/socket', "
+        "or pass a function that starts the server"
+    )

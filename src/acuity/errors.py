@@ -13,13 +13,16 @@
     ├── ScoreError (ArithmeticError) a model's score that is not a number
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
     ├── PathError (ValueError)       a path outside the folders a server may read
+    ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── OutputError (OSError)        a report that could not be written
     ├── JobError (RuntimeError)      work given to another process did not come to an end
     │   ├── JobFailed                the work itself says why
     │   ├── WorkerLost               its process crashed, was killed or ran out of memory
     │   ├── JobTimeout               it took longer than it may
     │   ├── JobCancelled             somebody asked for it to stop
-    │   └── QueueFull                too much work is waiting already
+    │   ├── QueueFull                too much work is waiting already
+    │   ├── StoreError               the memory of jobs can't be used
+    │   └── NoReport                 a job that has no report to read
     ├── EmbeddedError (RuntimeError) a server inside a measuring process that can't do what it is asked
     │   └── CommandQueueFull         too many commands wait for a frame boundary already
     ├── FeedingError (RuntimeError)  frames come from two threads at once
@@ -84,6 +87,10 @@ class PathError(AcuityError, ValueError):
     """A path outside the folders a server may read, or one that is no plain file."""
 
 
+class SettingsError(AcuityError, ValueError):
+    """A setting of a server that can't be used."""
+
+
 class JobError(AcuityError, RuntimeError):
     """Work given to another process did not come to an end."""
 
@@ -106,6 +113,14 @@ class JobCancelled(JobError):
 
 class QueueFull(JobError):
     """Too much work is waiting already."""
+
+
+class StoreError(JobError):
+    """The memory of jobs can't be used."""
+
+
+class NoReport(JobError):
+    """A job without a report: unknown, not over yet, failed, no score, or one whose result wasn't kept."""
 
 
 class EmbeddedError(AcuityError, RuntimeError):

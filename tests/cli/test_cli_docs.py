@@ -12,9 +12,9 @@ import pytest
 from acuity.cli.main import COMMANDS
 from acuity.cli.score_options import GROUPS
 from acuity.cli.vmaf_options import FLAGS
-from acuity.metrics import METRICS
 from acuity.models.choose import VIEWINGS, models_for_viewing
-from acuity.presets import PRESETS
+from acuity.scoring.metrics import METRICS
+from acuity.scoring.presets import PRESETS
 from cli_helpers import run_acuity
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -15,7 +15,7 @@ import pytest
 
 import acuity
 from acuity.measure import BoundarySnapshot, Measurement
-from acuity.scoring import AttachCallback
+from acuity.scoring.run import AttachCallback
 from cli_helpers import FRAMES, Ran, run_acuity, run_vmaf, y4m
 from small_model import OVERFLOWING, small_document
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from acuity.features import EXTRACTORS
-from acuity.metrics import METRICS
 from acuity.models.choose import VIEWINGS, models_for_viewing
+from acuity.scoring.metrics import METRICS
 from cli_helpers import FRAMES, moving, run_acuity, y4m
 from small_model import small_document
 

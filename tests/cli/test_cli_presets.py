@@ -12,7 +12,7 @@ import pytest
 from acuity.cli.vmaf_options import parse
 from acuity.measure import Measurement
 from acuity.models import load_model
-from acuity.presets import PRESETS
+from acuity.scoring.presets import PRESETS
 from cli_helpers import HEIGHT, WIDTH, run_vmaf
 from golden_figures import GOLDEN, GoldenRun, load_cases, needs_golden
 

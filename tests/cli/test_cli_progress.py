@@ -87,3 +87,32 @@ def test_the_stream_chooses() -> None:
     assert isinstance(for_people(Terminal(), quiet=False), Bar)
     assert isinstance(for_people(io.StringIO(), quiet=False), Lines)
     assert for_people(Terminal(), quiet=True) is None
+
+
+def test_a_pause_is_shown_with_its_reason_and_does_not_count() -> None:
+    screen, clock = Terminal(), Clock()
+    bar = Bar(screen, clock)
+    clock.time = 1.0
+    bar.frame(10, 100, 50.0)
+    bar.paused("paused by inspector (uds), 5:00 left")
+    drawn = screen.getvalue()
+    assert "10/100 frames  10%  paused by inspector (uds), 5:00 left  mean 50.00" in drawn
+    clock.time = 1.05
+    bar.paused("paused by inspector (uds), 5:00 left")
+    assert screen.getvalue() == drawn  # not redrawn all the time
+    clock.time = 301.0
+    bar.paused("paused by inspector (uds), 0:00 left")
+    assert screen.getvalue().endswith("paused by inspector (uds), 0:00 left  mean 50.00\033[K")
+    bar.paused(None)
+    clock.time = 302.0
+    bar.frame(20, 100, 50.0)
+    assert screen.getvalue().endswith("20/100 frames  20%  10.0 fps  0:08 left  mean 50.00\033[K")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [(Lines, "0 frames  paused by host\n"), (Meter, "\r0 frames paused by host\033[K")]
+)
+def test_a_pause_before_the_first_frame(kind: type[Lines | Meter], text: str) -> None:
+    screen = Terminal()
+    kind(screen, now=Clock()).paused("paused by host")
+    assert screen.getvalue() == text

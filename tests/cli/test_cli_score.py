@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from acuity.score_report import SCHEMA
+from acuity.scoring.report import SCHEMA
 from cli_helpers import FRAMES, HEIGHT, WIDTH, encode, environment, moving, run_acuity, run_vmaf, y4m
 from small_model import SVM_TEXT, small_document
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 
 from acuity.measure import Measurement, Results
-from acuity.presets import PRESETS
+from acuity.scoring.presets import PRESETS
 from acuity.video.open import open_video
 from acuity.video.picture import Picture
 from golden_figures import GoldenCase, GoldenRun, load_cases

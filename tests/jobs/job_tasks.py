@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 from acuity.errors import InputError
-from acuity.jobs.spec import Progress
+from acuity.jobs.job import Progress
 from acuity.jobs.tasks import Report
 
 

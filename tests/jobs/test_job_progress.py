@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from acuity.jobs.forwarding import Forwarder
-from acuity.jobs.reporting import INTERVAL, Reporter
+from acuity.jobs.job import Progress
+from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
-from acuity.jobs.spec import Progress
-from acuity.jobs.wire import Decoder
+from acuity.jobs.worker.reporting import INTERVAL, Reporter
+from acuity.jobs.worker.wire import Decoder
 from job_helpers import Heard, config, on_loop, spec
 
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import JobError
-from acuity.jobs.database import Database, StoreError
+from acuity.errors import JobError, StoreError
+from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
-from acuity.jobs.job import Job
+from acuity.jobs.job import Job, Progress
 from acuity.jobs.service import Jobs
-from acuity.jobs.spec import Progress
 from acuity.jobs.store import Store
 from job_helpers import Running, config, on_loop, spec
 
@@ -234,6 +233,56 @@ async def test_a_job_that_cannot_be_written_down_is_not_accepted(
         with pytest.raises(StoreError, match="database or disk is full"):
             await jobs.submit(spec("hold"), client="a")
         assert (await jobs.run(spec("echo", word="hi"), client="a")).document  # whoever waits gets an answer
+
+
+def _fill_disk(jobs: Jobs) -> None:
+    """Let the file have no page more than it has."""
+    database = jobs._store._database
+    assert database is not None
+    (pages,) = database._connection.execute("PRAGMA page_count").fetchone()
+    database._connection.execute(f"PRAGMA max_page_count = {pages}")
+
+
+@on_loop
+async def test_a_full_disk_is_called_a_full_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with Jobs(config(data=tmp_path)) as jobs:
+        first = await jobs.run(spec("echo"), client="a")
+        await jobs.list()
+        _fill_disk(jobs)
+        large = replace(spec("echo"), title="x" * 20_000)  # more than the last page has room for
+        done = [await jobs.run(large, client="a") for _ in range(3)]
+        with pytest.raises(StoreError, match="the disk is full: make room, or name another folder"):
+            await jobs.submit(large, client="a")
+        listed, more = await jobs.list(["completed"])
+        assert not more
+        assert {first.id, *(outcome.id for outcome in done)} <= {job.id for job in listed}
+        assert [job.created for job in listed] == sorted((job.created for job in listed), reverse=True)
+        for outcome in done:  # what is in the list can be had, and the other way round
+            assert await jobs.get(outcome.id) in listed
+        assert [job.id for job in (await jobs.list(limit=1))[0]] == [(await jobs.list())[0][0].id]
+        assert (await jobs.list(limit=1))[1]
+    assert "the disk is full: make room" in caplog.text
+    assert "FOREIGN KEY" not in caplog.text
+
+
+@on_loop
+async def test_a_job_that_began_without_room_is_kept_if_there_is_some_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = Database.insert
+
+    def full(*_: object) -> None:
+        monkeypatch.setattr(Database, "insert", insert)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async with Jobs(config(data=tmp_path)) as jobs:
+        monkeypatch.setattr(Database, "insert", full)
+        outcome = await jobs.run(spec("echo", word="kept"), client="a")
+    async with Jobs(config(data=tmp_path)) as jobs:
+        (job,) = (await jobs.list())[0]
+        assert (job.id, job.status, job.client) == (outcome.id, "completed", "a")
+        assert job.started is not None
+        assert await jobs.result(outcome.id) == outcome.document
 
 
 @on_loop

@@ -14,7 +14,7 @@ def test_every_task_of_the_table_is_there(name: str) -> None:
     assert callable(load_task(name, TASKS))
 
 
-@pytest.mark.parametrize("name", ["nothing", "os:getpid", "acuity.jobs.score_task:run", ""])
+@pytest.mark.parametrize("name", ["nothing", "os:getpid", "acuity.jobs.tasks.score:run", ""])
 def test_a_name_is_never_a_place_to_import_from(name: str) -> None:
     with pytest.raises(KeyError):
         load_task(name, TASKS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acuity.jobs.pace import Pace
+from acuity.jobs.progress import Pace
 
 
 class Clock:

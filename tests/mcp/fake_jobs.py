@@ -10,16 +10,16 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-from acuity.jobs.job import Job
-from acuity.jobs.spec import JobSpec, Progress, Status
+from acuity.jobs.job import Job, JobSpec, Progress, Status
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.changes import publish_changes
-from acuity.mcp.completions import completer
-from acuity.mcp.model_list import ModelList
 from acuity.mcp.prompts import PROMPTS
+from acuity.mcp.prompts.completions import completer
 from acuity.mcp.resources import resources
+from acuity.mcp.tasks.listen import publish_changes
+from acuity.mcp.tools import frames
 from acuity.mcp.tools.jobs import tools
+from acuity.mcp.tools.model_list import ModelList
 
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 
@@ -61,8 +61,14 @@ class FakeJobs:
     async def result(self, id: str) -> dict[str, Any] | None:
         return self._results.get(id)
 
-    async def list(self, statuses: Collection[Status] = (), limit: int = 100) -> tuple[list[Job], bool]:
-        found = [job for job in reversed(self._jobs.values()) if not statuses or job.status in statuses]
+    async def list(
+        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
+    ) -> tuple[list[Job], bool]:
+        found = [
+            job
+            for job in reversed(self._jobs.values())
+            if (not statuses or job.status in statuses) and client in (None, job.client)
+        ]
         return found[:limit], len(found) > limit
 
     async def cancel(self, id: str) -> Job | None:
@@ -141,7 +147,7 @@ def serve(jobs: Any, long_tools: Sequence[Tool] = LONG_TOOLS) -> Server[Any]:
     families = resources(services, models)
     publish_changes(jobs, bus)
     catalog = Catalog(
-        tools=tools(services, long_tools),
+        tools=[*tools(services, long_tools), *frames.tools(services)],
         prompts=PROMPTS,
         resources=families,
         complete=completer(services, models, PROMPTS, families),

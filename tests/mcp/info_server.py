@@ -15,14 +15,14 @@ import jsonschema
 import mcp_types as types
 from mcp import Client
 
+from acuity.access.paths import AllowedPaths
 from acuity.errors import AcuityError, JobFailed
-from acuity.jobs.job import JobOutcome
-from acuity.jobs.spec import JobSpec, Progress, ProgressListener
+from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog, Tool
-from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.settings import Settings
+from tool_results import conforming
 
 Family = Callable[[Any], Sequence[Tool]]
 Ask = Callable[..., Awaitable[dict[str, Any]]]
@@ -100,21 +100,12 @@ class Asked:
 
     async def _play(self, scenario: Callable[[Ask], Awaitable[None]]) -> None:
         async with Client(self._server()) as client:
-            schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
 
             async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
                 watch = arguments.pop("_progress", None)
                 result = await client.call_tool(name, arguments, progress_callback=watch)
-                document = result.structured_content
-                assert isinstance(document, dict)
-                assert json.loads(result.content[0].text) == document  # type: ignore[union-attr]
-                if result.is_error:
-                    assert list(document) == ["error"]
-                else:
-                    schema = schemas[name]
-                    assert schema is not None
-                    jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
-                return document
+                return conforming(result, listed[name])
 
             await scenario(ask)
 

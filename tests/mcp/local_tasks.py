@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.errors import AcuityError
 from acuity.mcp.catalog import Answer, Call, Tool
 from acuity.mcp.results import answer, failure
-from acuity.mcp.task import Listener, Support, Task
+from acuity.mcp.tasks.task import Listener, Support, Task
 
 OVER = frozenset({"completed", "failed", "cancelled"})
 

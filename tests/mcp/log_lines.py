@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from acuity.mcp.logs import configure_logging
+from acuity.mcp.operations.logs import configure_logging
 
 
 class LogLines:

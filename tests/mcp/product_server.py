@@ -8,18 +8,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import psutil
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from acuity.mcp.transports.endpoints import Open
+from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.main import product
+from acuity.mcp.standalone.serve import Stop, serve
+from acuity.mcp.wire.endpoints import Access, Http, Open
 from moving_pictures import HEIGHT, WIDTH, luma
-from transport_bench import transport_to
+from transport_bench import LOCAL, transport_to
 
 COMMAND = [sys.executable, "-m", "acuity.cli.serve"]
 NETWORK = ["uds", "sse", "http"]
@@ -146,3 +150,33 @@ def stdio(folder: Path, era: str, *arguments: str) -> Client:
     return Client(
         stdio_client(StdioServerParameters(command=command, args=rest, env=environment(folder))), mode=era
     )
+
+
+@asynccontextmanager
+async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIterator[str]:
+    """The same server in this process, at the address that is given."""
+    settings = Settings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
+    async with product(settings) as made, anyio.create_task_group() as tasks:
+        stop, ready, where = Stop(), anyio.Event(), []
+
+        def on_ready(opened: Any) -> None:
+            where.extend(opened)
+            ready.set()
+
+        async def go() -> None:
+            await serve(
+                made.server,
+                [Http(LOCAL)],
+                settings,
+                access=access,
+                limits=made.limits,
+                on_stop=made.services.jobs.stop,
+                on_ready=on_ready,
+                stop=stop,
+            )
+
+        tasks.start_soon(go)
+        await ready.wait()
+        opened: Open = where[0]
+        yield opened.where
+        stop.request()

@@ -28,7 +28,7 @@ _META = {
 }
 
 
-def call(number: Any, tool: str = "echo", **arguments: Any) -> dict[str, Any]:
+def call(number: Any, tool: str = "echo", /, **arguments: Any) -> dict[str, Any]:
     params = {"name": tool, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 
@@ -37,7 +37,8 @@ def modern(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The request with its envelope, and the headers that go with it."""
     params = {**request["params"], "_meta": _META}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": request["method"]}
-    return {**request, "params": params}, {**ACCEPT, **headers, "Mcp-Name": params["name"]}
+    named = {"Mcp-Name": params["name"]} if "name" in params else {}
+    return {**request, "params": params}, {**ACCEPT, **headers, **named}
 
 
 class RawSession:
@@ -89,9 +90,11 @@ async def events(response: httpx2.Response) -> AsyncIterator[Event]:
 
 
 @asynccontextmanager
-async def http_client() -> AsyncIterator[httpx2.AsyncClient]:
+async def http_client(address: str | None = None, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client that comes from this address, such as 127.0.0.2, with these headers in every request."""
     limits = httpx2.Limits(max_connections=500)
-    async with httpx2.AsyncClient(timeout=30, limits=limits, trust_env=False) as http:
+    transport = httpx2.AsyncHTTPTransport(local_address=address, limits=limits, trust_env=False)
+    async with httpx2.AsyncClient(timeout=30, transport=transport, trust_env=False, headers=headers) as http:
         yield http
 
 

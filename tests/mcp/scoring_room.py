@@ -11,19 +11,18 @@ from typing import Any
 import anyio
 import anyio.from_thread
 import anyio.to_thread
-import jsonschema
 from mcp import Client
 from mcp.server.lowlevel import Server
 
-from acuity.jobs.job import JobOutcome
-from acuity.jobs.spec import JobSpec, Progress, ProgressListener
+from acuity.access.paths import AllowedPaths
+from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
-from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools.scoring import tools
+from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
 
@@ -52,7 +51,9 @@ class ThreadJobs:
 
 def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Services:
     settings = settings_for(folder, binary)
-    return Services(settings, AllowedPaths.from_settings(settings, listed_by="list_videos"), jobs)
+    return Services(
+        settings, AllowedPaths.configured(settings.data, settings.allow, listed_by="list_videos"), jobs
+    )
 
 
 def settings_for(folder: Path, binary: Path | None = None) -> Settings:
@@ -67,15 +68,8 @@ def serve(services: Services) -> Server[Any]:
 async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
     """The answer of a tool, which has to be what its schema says; errors are answers too."""
     result = await client.call_tool(name, arguments)
-    document = result.structured_content
-    assert isinstance(document, dict)
-    assert json.loads(result.content[0].text) == document  # type: ignore[union-attr]
-    assert result.is_error == (list(document) == ["error"])
-    if not result.is_error:
-        schema = next(tool for tool in (await client.list_tools()).tools if tool.name == name).output_schema
-        assert schema is not None
-        jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
-    return document
+    tool = next(tool for tool in (await client.list_tools()).tools if tool.name == name)
+    return conforming(result, tool)
 
 
 def play(

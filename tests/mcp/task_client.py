@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from pydantic import TypeAdapter
 
-from acuity.mcp.extension_tasks import IDENTIFIER
-from acuity.mcp.task import TaskBackend
+from acuity.mcp.tasks.extension import IDENTIFIER
+from acuity.mcp.tasks.task import TaskBackend
 
 MODERN = "2026-07-28"
 PATIENCE = 10.0  # seconds until a test gives up

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from acuity.mcp.fitting import fit
-from acuity.mcp.results import answer
+from acuity.mcp.results import answer, fit
 
 CLIENTS_TAKE = 1 << 20
 

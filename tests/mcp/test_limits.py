@@ -10,8 +10,7 @@ import pytest
 from mcp.server.context import HandlerResult
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.clients import CONNECTION
-from acuity.mcp.limits import BUSY, STOPPING, CallLimits
+from acuity.mcp.limits import BUSY, CONNECTION, STOPPING, CallLimits
 from acuity.mcp.settings import Settings
 from transport_bench import run
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.mcp.arguments import MAX_DEPTH, ArgumentError, check, deeper_than
+from acuity.mcp.calls import MAX_DEPTH, ArgumentError, check, deeper_than
 from acuity.mcp.catalog import Answer, Call, Tool
 
 SCHEMA = {
@@ -54,10 +54,18 @@ def test_defaults_are_not_shared_between_calls() -> None:
         ({"ref": "a", "q": 1}, "tool 'measure' has no argument 'q'; it takes: ref, width, pixfmt"),
         ({"ref": 1}, "invalid ref 1: should be of type string"),
         ({"ref": ""}, "invalid ref '': should not be empty"),
-        ({"ref": None}, "invalid ref None: should be of type string"),
+        ({"ref": None}, "invalid ref null: should be of type string"),
+        (
+            {"ref": [True, None, {"a": False}]},
+            'invalid ref [true, null, {"a": false}]: should be of type string',
+        ),
         ({"ref": "a", "width": "12"}, "invalid width '12': should be of type integer"),
-        ({"ref": "a", "width": True}, "invalid width True: should be of type integer"),
+        ({"ref": "a", "width": True}, "invalid width true: should be of type integer"),
         ({"ref": "a", "width": 1.5}, "invalid width 1.5: should be of type integer"),
+        (
+            {"ref": "a", "width": float("inf")},
+            "invalid width (a number too large for a double): should be of type integer",
+        ),
         ({"ref": "a", "width": 0}, "invalid width 0: should be 1 or more"),
         ({"ref": "a", "width": 100}, "invalid width 100: should be 99 or less"),
         ({"ref": "a", "pixfmt": "411"}, "invalid pixfmt '411': use one of '420', '444'"),

@@ -1,4 +1,4 @@
-"""Results carry a document twice, as structured content and as JSON text; errors do so too."""
+"""Results carry a document twice, as structured content and as JSON text; errors are text alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import mcp_types as types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.mcp.results import answer, failure, finite, to_text
+from acuity.mcp.results import answer, failure, finite, ordered_answer, to_ordered_text, to_text
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -32,11 +32,21 @@ def test_keys_are_sorted_and_infinities_null() -> None:
     assert not result.is_error
 
 
+def test_ordered_text_keeps_the_order_and_puts_plain_members_on_one_line() -> None:
+    many = list(range(40))
+    result = ordered_answer({"score": math.nan, "rows": [[1, "ü"], many], "about": {"b": 1, "a": {}}})
+    assert _text(result) == (
+        '{\n  "score": null,\n  "rows": [\n    [1, "ü"],\n    '
+        + json.dumps(many)
+        + '\n  ],\n  "about": {"b": 1, "a": {}}\n}'
+    )
+
+
 def test_errors_are_marked_and_have_a_body() -> None:
     result = failure("no\nsuch 'file'")
     assert result.is_error
-    assert result.structured_content == {"error": "no\\nsuch 'file'"}
-    assert json.loads(_text(result)) == result.structured_content
+    assert json.loads(_text(result)) == {"error": "no\\nsuch 'file'"}
+    assert result.structured_content is None
 
 
 @given(st.dictionaries(st.text(), DOCUMENTS))
@@ -47,3 +57,6 @@ def test_every_document_is_strict_json(document: dict[str, Any]) -> None:
     result = answer(document)
     assert json.loads(_text(result), parse_constant=refuse) == result.structured_content
     assert to_text(finite(document)) == _text(result)
+    ordered = json.loads(to_ordered_text(finite(document)), parse_constant=refuse)
+    assert ordered == result.structured_content
+    assert list(ordered) == list(document)

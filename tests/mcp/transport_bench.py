@@ -19,10 +19,10 @@ from mcp.shared.message import SessionMessage
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.serve import Stop, serve
 from acuity.mcp.settings import Settings
-from acuity.mcp.transports.address import Address
-from acuity.mcp.transports.endpoints import Access, Endpoint, Http, Open, Uds
+from acuity.mcp.standalone.serve import Stop, serve
+from acuity.mcp.wire.address import Address
+from acuity.mcp.wire.endpoints import Access, Endpoint, Http, Open, Uds
 
 ERAS = ["legacy", "2026-07-28"]
 LOCAL = Address("127.0.0.1", 0)

@@ -58,8 +58,8 @@ def test_nothing_is_taken_after_the_last_frame() -> None:
             assert not measurement.finished
             measurement.add(*pictures(index))
         assert measurement.finished
-        with pytest.raises(ClosedError, match="to stop after frame 1: flush it"):
-            measurement.add(*pictures(2))
+        assert measurement.add(*pictures(2)) is None
+        assert measurement.frames == 2
         measurement.stop_after(None)
         measurement.add(*pictures(2))
         with pytest.raises(InputError, match="cannot stop after frame 1: name 2 or a later one"):
@@ -102,15 +102,14 @@ def test_the_running_mean_follows_what_is_steered() -> None:
 @pytest.mark.parametrize("frame", [-1, 2])
 def test_a_pause_holds_the_feeding_until_somebody_resumes(frame: int) -> None:
     waiting = threading.Event()
+    told: list[str | None] = []
 
-    class Told(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            waiting.set()
-            return super().wait(timeout)
+    def tell(reason: str | None) -> None:
+        told.append(reason)
+        waiting.set()
 
     with Measurement(2) as measurement:
-        measurement._gate._open = Told()
-        measurement._gate.resume()
+        measurement.gate.on_wait(tell)
         measurement.add_model(model("v0.6.1"))
         measurement.stop_after(5)
         if frame < 0:
@@ -125,6 +124,7 @@ def test_a_pause_holds_the_feeding_until_somebody_resumes(frame: int) -> None:
         thread.join(PATIENCE)
         assert not thread.is_alive()
         assert not measurement.paused
+        assert told == ["paused by host", None]
         assert equal(measurement.results(), unsteered("v0.6.1", 6))
 
 
@@ -164,6 +164,67 @@ def test_stopping_ends_a_pause() -> None:
         measurement.boundary.on_pause(stop)
         feed(measurement, endless([]))
         assert measurement.results().frames == [0, 1, 2, 3]
+
+
+class Stalling:
+    """Pairs of which some come, and then none for ever."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self.asked = 0
+
+    def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
+        for index in range(self._left):
+            self._left -= 1
+            yield pictures(index)
+        pytest.fail("it was asked for a pair that isn't there")
+
+    def ready(self, seconds: float) -> bool:
+        assert seconds > 0
+        self.asked += 1
+        assert self.asked < 1000, "it waits for ever"
+        return self._left > 0
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_stopping_ends_the_wait_for_a_pair_that_does_not_come(count: int) -> None:
+    with Measurement(2) as measurement:
+        measurement.add_model(model("v0.6.1"))
+        turns: list[int] = []
+
+        def steer() -> None:
+            turns.append(measurement.frames)
+            if len(turns) == 2:
+                measurement.swap_model("vmaf", model("neg"))  # it is a frame boundary as any
+            if len(turns) == 3:
+                measurement.stop()
+
+        remove = measurement.boundary.on_idle(steer)
+        feed(measurement, Stalling(count))
+        assert turns == [count] * 3
+        assert measurement.over
+        results = measurement.results()
+        remove()
+    assert equal(results, unsteered("v0.6.1", count))
+    assert results.stopped_after == count - 1
+
+
+def test_a_pause_in_the_wait_for_a_pair_holds_it() -> None:
+    with Measurement(2) as measurement:
+        measurement.add_model(model("still"))
+        source = Stalling(2)
+        waits: list[int] = []
+        measurement.boundary.on_idle(measurement.pause)
+
+        def wait() -> None:
+            waits.append(source.asked)
+            if len(waits) == 5:
+                measurement.stop()
+
+        measurement.boundary.on_pause(wait)
+        feed(measurement, source)
+        assert waits == [3] * 5  # the source was let be
+        assert measurement.frames == 2
 
 
 def test_closing_ends_a_pause() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.errors import FeatureError, ModelError
-from acuity.models import Model, load_model, sources
+from acuity.models import Model, list_models, load_model, sources
 from acuity.models.document import MAX_BYTES
 from small_model import change, small_document
 
@@ -257,7 +257,7 @@ def test_any_change_of_the_libsvm_text(scratch: Path, data: st.DataObject, inser
 
 def test_listing_shows_the_problem(save: Save, monkeypatch: pytest.MonkeyPatch, registry: None) -> None:
     monkeypatch.setenv(sources.FOLDERS_VARIABLE, str(Path(save("{", "broken.json")).parent))
-    broken = next(info for info in sources.list_models() if info.name == "broken")
+    broken = next(info for info in list_models() if info.name == "broken")
     assert not broken.usable
     assert "not valid JSON" in str(broken.problem)
 

@@ -13,7 +13,7 @@ import pytest
 from acuity.measure import Measurement, Results
 from acuity.models.choose import Choice
 from acuity.report import render_report
-from acuity.score_report import ScoreReport
+from acuity.scoring.report import ScoreReport
 from acuity.video.timeline import Timeline
 from moving_pictures import pair
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,15 +36,28 @@ def folder(tmp_path: Path) -> Path:
         ("dis.mkv", "ref.yuv", ("container", "raw")),
         ("ref.yuv", "ref.y4m", ("raw", "y4m")),
         ("ref.bin", "ref.bin", ("raw", "raw")),  # no name says raw, so the geometry does
+        ("ref.yuv", "ref.bin", ("raw", "raw")),  # the other's name doesn't matter
+        ("ref.bin", "dis.mkv", ("raw", "container")),
     ],
 )
-def test_geometry_is_about_raw_names_if_there_are_any(
+def test_geometry_is_about_what_does_not_say_its_own_size(
     folder: Path, ref: str, dis: str, kinds: tuple[str, str]
 ) -> None:
     readers = open_pair(folder / ref, folder / dis, GEOMETRY, OPTIONS)
     assert tuple(reader.info.kind for reader in readers) == kinds
     for reader in readers:
         reader.close()
+
+
+def test_with_geometry_a_pipe_is_raw(folder: Path) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(raw_bytes(FRAMES),))
+    writer.start()
+    first, second = open_pair(folder / "ref.yuv", pipe, GEOMETRY, OPTIONS)
+    with first, second:
+        assert [sum(1 for _ in reader) for reader in (first, second)] == [3, 3]
+    writer.join()
 
 
 def test_geometry_for_a_file_that_says_it_itself_is_refused(folder: Path) -> None:

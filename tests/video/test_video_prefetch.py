@@ -80,3 +80,25 @@ def test_stopping_ends_a_thread_that_waits_for_room() -> None:
     prefetch.join()
     assert prefetch.take() is None
     assert not [thread for thread in threading.enumerate() if "stopped" in thread.name]
+
+
+def test_whether_a_picture_is_there_can_be_asked() -> None:
+    let = threading.Semaphore(0)
+    produce = pictures(2)
+
+    def slowly() -> Picture | None:
+        let.acquire()
+        return produce()
+
+    prefetch = Prefetch(slowly, ahead=1, name="test")
+    assert not prefetch.ready(0.0)
+    let.release()
+    assert prefetch.ready(30.0)
+    assert prefetch.take() is not None
+    assert not prefetch.ready(0.0)
+    let.release(2)
+    assert prefetch.ready(30.0)
+    assert prefetch.take() is not None
+    assert prefetch.ready(30.0)  # the end is no wait either
+    assert prefetch.take() is None
+    prefetch.join()

@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.cli.getopt import UsageError
 
 if TYPE_CHECKING:
+    from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import Measurement
-    from acuity.scoring import AttachCallback
+    from acuity.scoring.run import AttachCallback
 
-# Option, the name of its value (none: a switch), help.
-OPTIONS: Final = (
-    ("enable_mcp_sse", "PORT", "let agents watch and steer over HTTP+SSE at http://127.0.0.1:PORT/mcp/sse "
-     "(0: any that is free)"),
-    ("enable_mcp_uds", "PATH", "the same at a Unix socket, for you alone"),
-    ("enable_mcp_stdio", "", "the same at file descriptors 3 (in) and 4 (out)"),
-)  # fmt: skip
 FD_IN: Final = 3
 FD_OUT: Final = 4
+FOREVER: Final = math.inf
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
 class Wanted:
-    """Where a server was asked for."""
+    """Where a server was asked for, and how long it is to be there."""
 
     sse: int | None = None
     uds: str | None = None
     stdio: bool = False
+    http: int | None = None
+    wait: float | None = None  # seconds for the first client to ask; FOREVER: as long as it takes
+    stay: float | None = None  # seconds after the end; FOREVER: until the last client has left
+    token_file: str | None = None
 
     def __bool__(self) -> bool:
-        return self.sse is not None or self.uds is not None or self.stdio
+        return self.sse is not None or self.http is not None or self.uds is not None or self.stdio
 
 
 def port(text: str) -> int:
@@ -49,33 +51,131 @@ def port(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """A length of time from a command line; raises ValueError("should be …")."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ValueError("should be a number of seconds")
+    return number
+
+
+def some_path(text: str) -> str:
+    """The name of a file; raises ValueError("should be …")."""
+    if not text:
+        raise ValueError("should be the name of a file")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of both commands."""
+
+    name: str
+    field: str  # of Wanted
+    help: str
+    value: str = ""  # what to call its value; empty: a switch
+    parse: Callable[[str], Any] = str  # raises ValueError("should be …")
+    bare: Any = None  # what it means without its value; None: it needs one
+
+
+OPTIONS: Final = (
+    Option("enable_mcp_sse", "sse", "let agents watch and steer over HTTP+SSE at "
+           "http://127.0.0.1:PORT/mcp/sse (0: any that is free)", "PORT", port),
+    Option("enable_mcp_http", "http", "the same over Streamable HTTP at http://127.0.0.1:PORT/mcp (without "
+           "=PORT: any that is free)", "PORT", port, 0),
+    Option("enable_mcp_uds", "uds", "the same at a Unix socket, for you alone", "PATH", some_path),
+    Option("enable_mcp_stdio", "stdio", "the same at file descriptors 3 (in) and 4 (out)"),
+    Option("mcp_wait", "wait", "begin with the first client, or after SECONDS without one", "SECONDS",
+           seconds, FOREVER),
+    Option("mcp_stay", "stay", "let results be read after the end: for SECONDS, or until the last client "
+           "has left", "SECONDS", seconds, FOREVER),
+    Option("mcp_token_file", "token_file", "a file with the token that clients over HTTP have to send "
+           "(or set ACUITY_MCP_TOKEN)", "FILE", some_path),
+)  # fmt: skip
+
+
 @contextmanager
 def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
     """What starts the server on a measurement; it runs until the block ends, however that comes about."""
     if not wanted:
+        _refuse_idle_options(wanted)
         yield None
         return
     with ExitStack() as stack:
         stack.enter_context(_ending_on_signals())
         pair = stack.enter_context(_claimed()) if wanted.stdio else None
+        config = _config(wanted)  # a token that can't be read is refused before anything is opened
+        servers: list[EmbeddedServer] = []
 
         def attach(measurement: Measurement, total: int | None) -> None:
             from acuity.mcp.embedded import EmbeddedServer
 
-            server = EmbeddedServer(measurement, total=total)
-            stack.callback(server.close)
+            server = stack.enter_context(EmbeddedServer(measurement, config, total=total))
+            servers.append(server)
             if pair is not None:
                 server.start_stdio(*pair, framing="auto")
             if wanted.uds is not None:
                 server.start_uds(wanted.uds)
             if wanted.sse is not None:
                 server.start_sse(wanted.sse)
+            if wanted.http is not None:
+                server.start_http(wanted.http)
             for transport, where in server.started.items():
                 if transport == "stdio":
                     continue  # who opened the descriptors knows
-                print(f"{program}: agents may connect to {where}", file=sys.stderr, flush=True)
+                _say(f"{program}: agents may connect to {where}")
+            if wanted.wait is not None:
+                _say(f"{program}: waiting for an agent before the first frame")
+                server.wait_for_client(None if wanted.wait == FOREVER else wanted.wait)
 
         yield attach
+        if servers and wanted.stay is not None:
+            _stay(program, servers[0], wanted.stay)
+
+
+def _refuse_idle_options(wanted: Wanted) -> None:
+    for option in OPTIONS:
+        if getattr(wanted, option.field) not in (None, False):
+            ways = " or ".join(_spelled(other) for other in OPTIONS if other.name.startswith("enable_"))
+            raise UsageError(f"option {_spelled(option)} needs a server: add {ways}")
+
+
+def _spelled(option: Option) -> str:
+    return f"--{option.name.replace('_', '-')}"
+
+
+def _config(wanted: Wanted) -> EmbeddedConfig:
+    from acuity.errors import EmbeddedError, SettingsError
+    from acuity.mcp.embedded import EmbeddedConfig
+    from acuity.mcp.wire.tokens import EMBEDDED_VARIABLE, read_tokens
+
+    if wanted.sse is None and wanted.http is None:
+        if wanted.token_file is not None:
+            raise UsageError(
+                "option --mcp-token-file is for clients over HTTP: add --enable-mcp-sse or --enable-mcp-http"
+            )
+        return EmbeddedConfig()
+    try:
+        return EmbeddedConfig(token=read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE))
+    except SettingsError as error:
+        raise EmbeddedError(str(error)) from None
+
+
+def _stay(program: str, server: EmbeddedServer, length: float) -> None:
+    """Have the results read; the report is written, so an interrupt ends this and nothing else."""
+    until = "until the last agent has left" if length == FOREVER else f"for {length:g} seconds"
+    try:
+        _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
+        server.stay(None if length == FOREVER else length)
+    except KeyboardInterrupt:
+        server.stop(linger=0.0)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from acuity.cli.getopt import UsageError
 from acuity.errors import (
     AcuityError,
     BackendError,
+    EmbeddedError,
     NameClashError,
     NoFramesError,
     OutputError,
@@ -40,12 +41,14 @@ _ARGUMENT: Final = re.compile(
 Codes = tuple[tuple[type[BaseException], int], ...]
 CODES: Final[Codes] = ((BackendError, BACKEND), (NoFramesError, NO_FRAMES))
 # As libvmaf's `vmaf`: a command line that makes no sense is 1, pictures that an extractor can't take are
-# -EINVAL, other input is -1. libvmaf knows no backends, and calls a report that it can't write a success.
+# -EINVAL, other input is -1. libvmaf knows no backends and no servers, and calls it a success when it can't
+# write the report.
 LIBVMAF_CODES: Final[Codes] = (
     *CODES,
     (UnfitPictureError, 234),
     (NameClashError, FAILED),
     (OutputError, FAILED),
+    (EmbeddedError, FAILED),
     (AcuityError, 255),
 )
 

@@ -8,13 +8,16 @@ the usage page, the documentation test and the parser all read this table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from acuity.text import shortened
 
 _LARGEST: Final = (1 << 32) - 1
+BARE: Final = "\0"  # in place of a value that was left out; nobody can write this
+_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?")
 
 
 class UsageError(Exception):
@@ -33,6 +36,7 @@ class Flag:
     value: str = ""  # what to call its value in the usage page; empty: a switch
     parse: Callable[[str], Any] = str  # raises ValueError("should be …")
     section: str = ""
+    bare: Any = None  # what it means without its value; None: it needs one
 
     @property
     def spelling(self) -> str:
@@ -41,7 +45,7 @@ class Flag:
 
 def parse_flags(flags: Sequence[Flag], argv: Sequence[str]) -> Iterator[tuple[Flag, Any]]:
     """Each option as it comes, with its parsed value (True for a switch)."""
-    words = iter(argv)
+    words = iter(join_optional([f"--{flag.long}" for flag in flags if flag.bare is not None], argv))
     for word in words:
         if word == "--":
             for rest in words:
@@ -96,7 +100,27 @@ def _next(flag: Flag, words: Iterator[str]) -> str:
     raise UsageError(f"option {flag.spelling} needs a value ({flag.value})")
 
 
+def join_optional(options: Collection[str], argv: Sequence[str]) -> list[str]:
+    """A command line in which options whose value may be left out have one, written behind a '='.
+
+    A number that follows is the value; anything else may be a file's name, so the value is BARE then.
+    """
+    known = {option.replace("_", "-") for option in options}
+    joined: list[str] = []
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            return [*joined, word, *words]
+        if word.replace("_", "-") in known:
+            word += f"={words.pop(0) if words and _NUMBER.fullmatch(words[0]) else BARE}"
+        joined.append(word)
+    return joined
+
+
 def _value(flag: Flag, text: str) -> Any:
+    if text == BARE:
+        return flag.bare
     try:
         return flag.parse(text)
     except ValueError as why:

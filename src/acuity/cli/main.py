@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded
-from acuity.cli.getopt import UsageError
+from acuity.cli.getopt import UsageError, join_optional
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
 # its help. Only the module of the command that was called is imported.
@@ -30,7 +30,12 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with our exit codes and our way to say what is wrong."""
+    """argparse with our exit codes and our way to say what is wrong, and values that may be left out."""
+
+    def joined(self, argv: Sequence[str]) -> list[str]:
+        """A command line in which no file's name can be taken for a value that was left out."""
+        optional = [name for action in self._actions if action.nargs == "?" for name in action.option_strings]
+        return join_optional(optional, argv)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
@@ -80,7 +85,7 @@ def _run_command(name: str, argv: list[str]) -> int:
     )
     module.configure(parser)
     try:
-        code: int = module.run(parser.parse_args(argv))
+        code: int = module.run(parser.parse_args(parser.joined(argv)))
     except UsageError as error:
         error.program = parser.prog
         raise

@@ -20,6 +20,9 @@ class Progress(Protocol):
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None: ...
 
+    def paused(self, reason: str | None) -> None:
+        """Told while nothing moves, some times a second, why that is so; None: it goes on."""
+
     def done(self) -> None: ...
 
 
@@ -36,11 +39,26 @@ class _Timed:
         self._drawn = self._start
         self._state: tuple[int, int | None, float | None] | None = None
         self._shown = False
+        self._reason: str | None = None  # for which nothing moves
+        self._since = self._start  # when that began
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None:
         self._state = (frames, total, mean)
         self._shown = False
         if self._now() - self._drawn >= self._every:
+            self._show()
+
+    def paused(self, reason: str | None) -> None:
+        now = self._now()
+        begins = self._reason is None
+        if reason is None:
+            self._start += 0.0 if begins else now - self._since  # not counted: speed is that of measuring
+        elif begins:
+            self._since = now
+        self._reason = reason
+        if reason is not None and (begins or now - self._drawn >= self._every):
+            self._state = self._state or (0, None, None)
+            self._shown = False
             self._show()
 
     def _show(self) -> None:
@@ -67,7 +85,7 @@ class Bar(_Timed):
         self._style = Style(stream)
 
     def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
-        line = describe(frames, total, mean, speed)
+        line = describe(frames, total, mean, speed, self._reason)
         room = min(_BAR, self._style.columns - len(line) - 4)
         if total and room > 3:
             line = f"{self._bar(min(frames / total, 1.0), room)} {line}"
@@ -95,7 +113,7 @@ class Lines(_Timed):
         super().__init__(stream, every, now)
 
     def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
-        return describe(frames, total, mean, speed) + "\n"
+        return describe(frames, total, mean, speed, self._reason) + "\n"
 
     def done(self) -> None:
         pass
@@ -108,16 +126,22 @@ class Meter(Bar):
 
     def text(self, frames: int, total: int | None, mean: float | None, speed: float) -> str:
         plural = " " if frames == 1 else "s"
-        return f"\r{frames} frame{plural} {_SPINNER[frames % 4]} {speed:.2f} FPS\033[K"
+        pace = self._reason or f"{_SPINNER[frames % 4]} {speed:.2f} FPS"
+        return f"\r{frames} frame{plural} {pace}\033[K"
 
 
-def describe(frames: int, total: int | None, mean: float | None, speed: float) -> str:
-    """`12/48 frames  25%  61.0 fps  0:01 left  mean 76.67`, less what is not known."""
+def describe(
+    frames: int, total: int | None, mean: float | None, speed: float, reason: str | None = None
+) -> str:
+    """`12/48 frames  25%  61.0 fps  0:01 left  mean 76.67`, less what is not known.
+
+    Where nothing moves, the reason stands in place of speed and time left.
+    """
     parts = [f"{frames}/{total} frames" if total else f"{frames} frames"]
     if total:
         parts.append(f"{100 * min(frames / total, 1.0):.0f}%")
-    parts.append(f"{speed:.1f} fps")
-    if total and speed > 0:
+    parts.append(reason or f"{speed:.1f} fps")
+    if total and speed > 0 and reason is None:
         parts.append(f"{clock(max(total - frames, 0) / speed)} left")
     if mean is not None:
         parts.append(f"mean {mean:.2f}")

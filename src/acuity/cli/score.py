@@ -28,8 +28,8 @@ from acuity.cli.scoring import check_target, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
-from acuity.score_report import AnyModel, ScoreReport
-from acuity.scoring import NOT_A_NUMBER, STEERED
+from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.run import NOT_A_NUMBER, STEERED
 from acuity.text import one_line
 from acuity.video.pairing import Pairing
 

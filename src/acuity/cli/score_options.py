@@ -7,12 +7,12 @@ import os
 from fractions import Fraction
 from typing import Any, Final
 
-from acuity.cli.embedded import OPTIONS, Wanted, port
-from acuity.cli.getopt import UsageError
+from acuity.cli.embedded import OPTIONS, Option, Wanted
+from acuity.cli.getopt import BARE, UsageError
 from acuity.cli.vmaf_options import DAMAGED, PAIRING
-from acuity.metrics import METRICS
 from acuity.models.choose import AUTO, VIEWINGS
-from acuity.scoring import Request
+from acuity.scoring.metrics import METRICS
+from acuity.scoring.run import Request
 from acuity.video.open import OpenOptions, RawGeometry
 from acuity.video.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
@@ -49,14 +49,23 @@ def rate(text: str) -> Fraction:
     return number
 
 
-def _port(text: str) -> int:
-    try:
-        return port(text)
-    except ValueError as why:
-        raise argparse.ArgumentTypeError(f"'{text}' {why}") from None
-
-
 _SWITCH: Final[dict[str, Any]] = {"action": "store_true"}
+
+
+def _for_agents(option: Option) -> dict[str, Any]:
+    """How argparse takes one of the options that both commands share."""
+
+    def parse(text: str) -> Any:
+        try:
+            return option.bare if text == BARE else option.parse(text)
+        except ValueError as why:
+            raise argparse.ArgumentTypeError(f"'{text}' {why}") from None
+
+    if not option.value:
+        return _SWITCH
+    # main.py's parser sees to it that no file's name is taken for a value that was left out.
+    optional = {"nargs": "?"} if option.bare is not None else {}
+    return {"metavar": option.value, "type": parse, **optional}
 
 
 def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -125,12 +134,8 @@ GROUPS: Final = {
         _entry("--backend", help="auto or cpu", default="auto", metavar="NAME"),
     ),
     "for agents, while it runs": tuple(
-        _entry(
-            f"--{name.replace('_', '-')}",
-            help=text,
-            **({"metavar": value, "type": _port if value == "PORT" else str} if value else _SWITCH),
-        )
-        for name, value, text in OPTIONS
+        _entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
+        for option in OPTIONS
     ),
 }
 
@@ -178,7 +183,7 @@ def request(arguments: argparse.Namespace) -> Request:
 
 def embedding(arguments: argparse.Namespace) -> Wanted:
     """Where agents may connect while it runs."""
-    return Wanted(arguments.enable_mcp_sse, arguments.enable_mcp_uds, arguments.enable_mcp_stdio)
+    return Wanted(**{option.field: getattr(arguments, option.name) for option in OPTIONS})
 
 
 def report_format(arguments: argparse.Namespace) -> str:

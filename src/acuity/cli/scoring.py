@@ -10,8 +10,9 @@ from acuity.errors import OutputError
 
 if TYPE_CHECKING:
     from acuity.cli.progress import Progress
-    from acuity.score_report import ScoreReport
-    from acuity.scoring import AttachCallback, Request, StartCallback
+    from acuity.measure import Measurement
+    from acuity.scoring.report import ScoreReport
+    from acuity.scoring.run import AttachCallback, Request, StartCallback
 
 
 def score_with(
@@ -21,17 +22,24 @@ def score_with(
     attach: AttachCallback | None = None,
 ) -> ScoreReport:
     """Score, and show progress if there is any to be shown."""
-    from acuity.scoring import run_request
+    from acuity.scoring.run import run_request
 
     if progress is None:
         return run_request(request, started=started, attach=attach)
+    shown = progress
+
+    def attach_and_show(measurement: Measurement, total: int | None) -> None:
+        assert attach is not None
+        measurement.gate.on_wait(shown.paused)
+        attach(measurement, total)
+
     try:
         return run_request(
             request,
             progress=progress.frame,
             running_mean=progress.wants_mean,
             started=started,
-            attach=attach,
+            attach=attach_and_show if attach is not None else None,
         )
     finally:
         progress.done()

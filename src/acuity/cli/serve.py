@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
-from acuity.mcp.logs import FORMATS, LEVELS
-from acuity.mcp.settings import Settings, SettingsError
-from acuity.mcp.transports.address import Address
+from acuity.errors import SettingsError
+from acuity.mcp.operations.logs import FORMATS, LEVELS
+from acuity.mcp.settings import Settings
+from acuity.mcp.wire.address import Address
 
 if TYPE_CHECKING:
-    from acuity.mcp.serve import ServeOptions
-    from acuity.mcp.transports.endpoints import Endpoint
+    from acuity.mcp.standalone.serve import ServeOptions
+    from acuity.mcp.wire.endpoints import Endpoint
 
 _Offer: TypeAlias = Literal["http", "sse"]
 
@@ -92,7 +93,8 @@ GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     },
     "who may come in": {
         "--token-file": {
-            "help": "a file with the token that HTTP clients have to send (or set VMAF_MCP_TOKEN)",
+            "help": "a file with the token that HTTP clients have to send, or with a line NAME TOKEN for "
+            "each of them (or set VMAF_MCP_TOKEN)",
             "metavar": "FILE",
         },
         "--allow-host": {
@@ -133,7 +135,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     wanted = options(arguments)
-    from acuity.mcp.main import run as serve
+    from acuity.mcp.standalone.main import run as serve
 
     return serve(wanted)
 
@@ -168,11 +170,11 @@ def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 
 def options(arguments: argparse.Namespace) -> ServeOptions:
     """What is asked for; refuses what can be refused before anything is started."""
-    from acuity.mcp.serve import ServeOptions
-    from acuity.mcp.transports.endpoints import Access
-    from acuity.mcp.transports.security import read_token
+    from acuity.mcp.standalone.serve import ServeOptions
+    from acuity.mcp.wire.endpoints import Access
+    from acuity.mcp.wire.tokens import read_tokens
 
-    access = Access(read_token(arguments.token_file), frozenset(arguments.allow_host))
+    access = Access(read_tokens(arguments.token_file), frozenset(arguments.allow_host))
     for address in (arguments.http, arguments.sse, arguments.metrics):
         if address is not None:
             access.at(address)
@@ -199,7 +201,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _endpoints(arguments: argparse.Namespace) -> list[Endpoint]:
-    from acuity.mcp.transports.endpoints import Http, Stdio, Uds
+    from acuity.mcp.wire.endpoints import Http, Stdio, Uds
 
     found: list[Endpoint] = []
     if arguments.uds is not None:

@@ -7,8 +7,8 @@ from typing import Final
 
 from acuity.cli.plot import plot
 from acuity.cli.style import Style, clock, columns, count
-from acuity.metrics import Headline
-from acuity.score_report import ScoreReport
+from acuity.scoring.metrics import Headline
+from acuity.scoring.report import ScoreReport
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
 _MARKS: Final = {"warning": ("yellow", "warning: "), "info": ("dim", "")}

@@ -12,8 +12,8 @@ from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
     from acuity.cli.vmaf_specs import Specs
-    from acuity.score_report import ScoreReport
-    from acuity.scoring import AttachCallback, Request
+    from acuity.scoring.report import ScoreReport
+    from acuity.scoring.run import AttachCallback, Request
     from acuity.video.notes import Note
 
 
@@ -97,7 +97,7 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 def _request(settings: Settings, specs: Specs) -> Request:
     from acuity.cli.cpumask import allowed
     from acuity.devices import BACKENDS, usable_instruction_sets
-    from acuity.scoring import Request
+    from acuity.scoring.run import Request
     from acuity.video.open import OpenOptions, RawGeometry
     from acuity.video.pair_options import PairOptions
 

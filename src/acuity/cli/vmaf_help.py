@@ -40,7 +40,7 @@ def help_page() -> str:
 
 def _entry(flag: Flag) -> list[str]:
     names = f"  -{flag.short}, --{flag.long}" if flag.short else f"      --{flag.long}"
-    head = f"{names} {flag.value}".rstrip()
+    head = f"{names} {flag.value}".rstrip() if flag.bare is None else f"{names}[={flag.value}]"
     body = textwrap.wrap(flag.help, _WIDTH - _INDENT)
     if len(head) > _INDENT - 2:
         return [head, *(f"{'':{_INDENT}}{line}" for line in body)]

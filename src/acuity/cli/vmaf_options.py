@@ -10,7 +10,7 @@ from typing import Any, Final
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
-from acuity.presets import PRESETS, Preset
+from acuity.scoring.presets import PRESETS, Preset
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {
@@ -125,8 +125,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("cpumask", "forbid instruction sets; the scores are the same. x86: 1 SSE2, 2 SSSE3, 4 SSE4.1, "
          "8 AVX2, 16 AVX-512; ARM: 1 NEON; -1: all of them", "c", "BITS", wrapped, section=_WORK),
     Flag("gpumask", "anything but 0 keeps 'auto' off GPUs", "", "BITS", wrapped, section=_WORK),
-    *(Flag(name, text, "", value, embedded.port if value == "PORT" else str, section=_WORK)
-      for name, value, text in embedded.OPTIONS),
+    *(Flag(option.name, option.help, "", option.value, option.parse, _WORK, option.bare)
+      for option in embedded.OPTIONS),
     Flag("quiet", "no frame meter; with -o, no score on stderr either", "q", section=_WORK),
     Flag("list_backends", "print the backends as JSON and stop", section=_MORE),
     Flag("version", "print the version and stop", "v", section=_MORE),
@@ -189,7 +189,7 @@ _SETTERS: Final[dict[str, _Setter]] = {
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
     **{name: _pair(name) for name in PAIRING},
-    **{name: _embed(name.removeprefix("enable_mcp_")) for name, _, _ in embedded.OPTIONS},
+    **{option.name: _embed(option.field) for option in embedded.OPTIONS},
     "aom_ctc": _preset("aom_ctc"),
     "nflx_ctc": _preset("nflx_ctc"),
 }

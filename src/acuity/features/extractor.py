@@ -114,7 +114,7 @@ class Extractor(ABC):
     )
 
     def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
-        self.settings = parse_options(self.name, self.options, given or {})
+        self.settings = parse_options(self.name, self.options, given or {}, _owners)
         self.suffix = name_suffix(self.options, self.settings)
 
     def __eq__(self, other: object) -> bool:
@@ -239,3 +239,10 @@ class Extractor(ABC):
     def derivation(self, start: int = 0) -> Derivation | None:
         """A fresh derivation of the late features, where there are any, for frames from `start` on."""
         return None
+
+
+def _owners(option: str, kind: type[Extractor] = Extractor) -> list[str]:
+    """The names of the extractors that have an option of this name."""
+    found = [name for inner in kind.__subclasses__() for name in _owners(option, inner)]
+    own = any(o.name == option for o in getattr(kind, "options", ())) and hasattr(kind, "name")
+    return [*([kind.name] if own else []), *found]

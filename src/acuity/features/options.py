@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -107,14 +107,20 @@ def _parse_number(value: OptionValue) -> float:
 
 
 def parse_options(
-    extractor: str, options: Iterable[Option], given: Mapping[str, OptionValue]
+    extractor: str,
+    options: Iterable[Option],
+    given: Mapping[str, OptionValue],
+    owners: Callable[[str], list[str]] = lambda _: [],
 ) -> dict[str, Setting]:
-    """Every option's setting, the given ones checked; FeatureError names what is wrong."""
+    """Every option's setting, the given ones checked; FeatureError names what is wrong.
+
+    `owners` are the names of the extractors that have an option, for the sentence about one that doesn't.
+    """
     table = {option.name: option for option in options}
     settings = {option.name: option.default for option in table.values()}
     for name, value in given.items():
         if name not in table:
-            raise FeatureError(_unknown_option(extractor, name, list(table)))
+            raise FeatureError(_unknown_option(extractor, name, list(table), owners(name)))
         try:
             settings[name] = table[name].parse(value)
         except ValueError as error:
@@ -122,13 +128,10 @@ def parse_options(
     return settings
 
 
-def _unknown_option(extractor: str, name: str, known: list[str]) -> str:
+def _unknown_option(extractor: str, name: str, known: list[str], owners: list[str]) -> str:
     """The sentence for an option that the extractor hasn't: what it has, and who has it."""
     import difflib  # only for this message
 
-    from acuity.features import EXTRACTORS
-
-    owners = [cls.name for cls in EXTRACTORS.values() if any(option.name == name for option in cls.options)]
     has = f"it has {', '.join(known)}" if known else "it takes none"
     if owners:
         verb = "has" if len(owners) == 1 else "have"

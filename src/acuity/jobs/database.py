@@ -8,12 +8,12 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import closing
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from acuity.errors import JobError
-from acuity.jobs.job import Job
-from acuity.jobs.spec import Progress, Status
+from acuity.errors import StoreError
+from acuity.jobs.job import Job, Progress, Status
 
 _VERSION: Final = 1
 _BUSY: Final = 5.0  # seconds to wait for another server that writes
@@ -54,10 +54,6 @@ SELECT id FROM (
     WINDOW newest AS (ORDER BY finished DESC, number DESC)
 ) WHERE place > :kept OR (together > :kept_bytes AND place > 1)
 """
-
-
-class StoreError(JobError):
-    """The memory of jobs can't be used."""
 
 
 class Database:
@@ -113,15 +109,19 @@ class Database:
     def start(self, id: str, when: float) -> None:
         self._connection.execute("UPDATE jobs SET status = 'running', started = ? WHERE id = ?", (when, id))
 
-    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int) -> None:
+    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int, instance: str = "") -> None:
         """Write how a job ended, and forget what is too old."""
         progress = None if job.progress is None else json.dumps(asdict(job.progress))
+        end = (job.status, job.started, job.finished, progress, job.error, len(document or ""), job.id)
         run = self._connection.execute
         run("BEGIN IMMEDIATE")
         try:
+            if self.get(job.id) is None:  # there was no room when it began
+                self.insert(job, instance)
             run(
-                "UPDATE jobs SET status = ?, finished = ?, progress = ?, error = ?, bytes = ? WHERE id = ?",
-                (job.status, job.finished, progress, job.error, len(document or ""), job.id),
+                "UPDATE jobs SET status = ?, started = ?, finished = ?, progress = ?, error = ?, bytes = ? "
+                "WHERE id = ?",
+                end,
             )
             if document is not None:
                 run("INSERT INTO results (id, document) VALUES (?, ?)", (job.id, document))
@@ -145,15 +145,17 @@ class Database:
             row = rows.fetchone()
         return None if row is None else str(row[0])
 
-    def list(self, statuses: Collection[Status], limit: int) -> list[Job]:
-        """The newest, newest first."""
-        marks = ", ".join("?" * len(statuses))
-        where = f"WHERE status IN ({marks})" if statuses else ""
-        with closing(
-            self._connection.execute(
-                f"SELECT {_FIELDS} FROM jobs {where} ORDER BY number DESC LIMIT ?", (*statuses, limit)
-            )
-        ) as rows:
+    def list(self, statuses: Collection[Status], limit: int, client: str | None = None) -> list[Job]:
+        """The newest, newest first; those of one client, or of all."""
+        conditions: dict[str, tuple[str, ...]] = {}
+        if statuses:
+            conditions[f"status IN ({', '.join('?' * len(statuses))})"] = tuple(statuses)
+        if client is not None:
+            conditions["client = ?"] = (client,)
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        values = (*chain.from_iterable(conditions.values()), limit)
+        query = f"SELECT {_FIELDS} FROM jobs {where} ORDER BY number DESC LIMIT ?"
+        with closing(self._connection.execute(query, values)) as rows:
             return [_job(row) for row in rows]
 
     def unfinished_of(self) -> set[str]:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Final
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
-from acuity.jobs import deaths
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.entry import Entry
-from acuity.jobs.pool import Pool
+from acuity.jobs.entry import Entry, fresh
+from acuity.jobs.job import Status
 from acuity.jobs.queue import FairQueue
-from acuity.jobs.spec import Status
-from acuity.jobs.worker_process import NotTaken
+from acuity.jobs.worker import failures as deaths
+from acuity.jobs.worker.pool import Pool
+from acuity.jobs.worker.worker_process import NotTaken
 
 logger: Final = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Dispatcher:
             if entry.verdict is None:
                 entry.text = await self._result(entry)
         except JobError as error:
-            failure = error
+            failure = fresh(error)
         except Exception:
             logger.exception("'%s' failed", entry.spec.title)
             failure = JobFailed(
@@ -119,7 +119,7 @@ class Dispatcher:
         tail = ""
         for _ in range(_ATTEMPTS):
             if entry.verdict is not None:
-                raise entry.verdict[1]
+                raise JobCancelled("stopped")  # the verdict says why
             worker = entry.worker = self.pool.take()
             try:
                 return await worker.do(entry.order, entry.spec.title, entry.tell)

@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass, field
 
 from acuity.errors import JobError
-from acuity.jobs.forwarding import Forwarder
-from acuity.jobs.job import Job
-from acuity.jobs.spec import JobSpec, Progress, Status
-from acuity.jobs.worker_process import WorkerProcess
+from acuity.jobs.job import Job, JobSpec, Progress, Status
+from acuity.jobs.progress import Forwarder
+from acuity.jobs.worker.worker_process import WorkerProcess
 
 
 @dataclass(eq=False, slots=True)
@@ -63,3 +62,8 @@ class Entry:
             self.position = position
             details = {"queue_position": position}
             self.tell(Progress(0.0, None, f"queued, {position - 1} ahead", details))
+
+
+def fresh(error: JobError) -> JobError:
+    """The same error without a traceback: one that is kept would hold the frames of the whole call."""
+    return type(error)(*error.args)

@@ -1,11 +1,40 @@
-"""A job as others see it: an immutable picture of one moment."""
+"""A job: what it is asked to do, and a snapshot of where it stands.
+
+All of them are plain values, which travel between processes as JSON.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
-from acuity.jobs.spec import Progress, Status
+Status: TypeAlias = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """Work for a worker process. `task` is a key of acuity.jobs.tasks.TASKS."""
+
+    task: str
+    payload: dict[str, Any]  # what JSON can hold
+    tool: str  # the tool it was asked through
+    title: str  # one line for people
+    time_limit: float | None = None  # seconds; None is the service's own limit
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is. `total` is None where nobody knows; `message` is for people."""
+
+    done: float
+    total: float | None
+    message: str
+    details: dict[str, Any] = field(default_factory=dict)  # fps, eta_seconds, mean, queue_position
+
+
+ProgressListener: TypeAlias = Callable[[Progress], Awaitable[None]]
+
 
 # Nothing changes any more once a job is in one of these.
 OVER: Final[frozenset[Status]] = frozenset({"completed", "failed", "cancelled", "interrupted"})

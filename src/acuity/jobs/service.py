@@ -11,18 +11,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from acuity.errors import JobCancelled, JobError, JobTimeout
+from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.database import StoreError
 from acuity.jobs.dispatch import Dispatcher
 from acuity.jobs.documents import parse
-from acuity.jobs.entry import Entry
-from acuity.jobs.forwarding import Forwarder
-from acuity.jobs.job import Job, JobOutcome, JobsStats
-from acuity.jobs.spec import JobSpec, ProgressListener, Status
+from acuity.jobs.entry import Entry, fresh
+from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, ProgressListener, Status
+from acuity.jobs.progress import Forwarder
 from acuity.jobs.store import Store
 from acuity.jobs.tasks import TASKS
-from acuity.jobs.wire import Kind, WireError, encode
+from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
 
 __all__ = ["ChangeListener", "Job", "JobOutcome", "Jobs", "JobsConfig", "JobsStats"]
@@ -80,6 +78,7 @@ class Jobs:
     ) -> JobOutcome:
         """Do the work and wait for it; raises JobError. Whoever stops waiting stops the work."""
         limit = spec.time_limit or self._config.time_limit
+        entry: Entry | None = None
         forwarder = None if progress is None else Forwarder(progress)
         try:
             entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
@@ -93,9 +92,11 @@ class Jobs:
                 await forwarder.finish()
         finally:
             if forwarder is not None:
+                if entry is not None:
+                    entry.listeners.discard(forwarder)
                 forwarder.drop()
         if entry.failure is not None:
-            raise entry.failure
+            raise fresh(entry.failure)
         assert entry.text is not None
         return JobOutcome(entry.id, await parse(entry.text))
 
@@ -113,7 +114,13 @@ class Jobs:
     async def get(self, id: str) -> Job | None:
         """The job, or None where nobody remembers it."""
         entry = self._entries.get(id)
-        return entry.picture() if entry is not None else await self._store.get(id)
+        if entry is not None:
+            return entry.picture()
+        job = await self._store.get(id)
+        if job is not None and not job.over:  # another server's, which may be gone
+            await self._store.notice_the_dead()
+            job = await self._store.get(id)
+        return job
 
     async def result(self, id: str) -> dict[str, Any] | None:
         """The document of a completed job."""
@@ -126,12 +133,23 @@ class Jobs:
         return entry.text if entry is not None else await self._store.document(id)
 
     async def list(
-        self, statuses: Collection[Status] = (), limit: int = 100
+        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
     ) -> tuple[builtins.list[Job], bool]:
-        """The newest jobs, newest first, and whether there are more."""
-        found = await self._store.list(statuses, limit + 1)
-        jobs = [self._entries[job.id].picture() if job.id in self._entries else job for job in found]
-        return [job for job in jobs[:limit] if not statuses or job.status in statuses], len(found) > limit
+        """The newest jobs, newest first, of one client or of all, and whether there are more."""
+        found = await self._store.list(statuses, limit + 1, client)
+        if any(not job.over and job.id not in self._entries for job in found):
+            await self._store.notice_the_dead()
+            found = await self._store.list(statuses, limit + 1, client)
+        # The store may lag behind what is known here, or have had no room for it.
+        stored = {job.id: job for job in found}
+        oldest = found[-1].created if len(found) > limit else 0.0
+        here = {entry.id: entry.picture() for entry in self._entries.values() if entry.created >= oldest}
+        jobs = [
+            job
+            for job in sorted((stored | here).values(), key=lambda job: job.created, reverse=True)
+            if (not statuses or job.status in statuses) and client in (None, job.client)
+        ]
+        return jobs[:limit], len(found) > limit or len(jobs) > limit
 
     async def cancel(self, id: str) -> Job | None:
         """Stop a job; the answer comes when it is over. None where nobody remembers it."""
@@ -140,7 +158,7 @@ class Jobs:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
             await entry.over.wait()
             return entry.picture()
-        job = await self._store.get(id)
+        job = await self.get(id)
         if job is not None and not job.over:
             raise JobError(f"job '{id}' is another server's that shares the data folder: cancel it there")
         return job

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Collection
@@ -11,21 +12,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
+from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.database import Database, StoreError
+from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
-from acuity.jobs.job import Job
-from acuity.jobs.spec import Status
+from acuity.jobs.job import Job, Status
 
 logger: Final = logging.getLogger(__name__)
 
 FILE: Final = "jobs.sqlite"
 _INTERRUPTED: Final = "the server ended while this job was waiting or running: submit it again"
 
+_LEAST_ROOM: Final = 1 << 20  # bytes, below which a disk counts as full
 _ANOTHER: Final = "name another folder with ACUITY_DATA"
 _REMEDIES: Final = {
     "SQLITE_BUSY": "another process holds it; try again",
-    "SQLITE_FULL": f"make room, or {_ANOTHER}",
+    "SQLITE_FULL": f"the disk is full: make room, or {_ANOTHER}",
     "SQLITE_READONLY": f"make it writable, or {_ANOTHER}",
     "SQLITE_CANTOPEN": f"make it readable and writable, or {_ANOTHER}",
 }
@@ -59,7 +61,8 @@ class Store:
         return self._call(lambda: self._open_one.start(id, when))
 
     def finish(self, job: Job, document: str | None) -> Awaitable[None]:
-        return self._call(lambda: self._open_one.finish(job, document, *self._kept))
+        owner = "" if self._instance is None else self._instance.id
+        return self._call(lambda: self._open_one.finish(job, document, *self._kept, owner))
 
     def get(self, id: str) -> Awaitable[Job | None]:
         return self._call(lambda: self._open_one.get(id))
@@ -67,8 +70,10 @@ class Store:
     def document(self, id: str) -> Awaitable[str | None]:
         return self._call(lambda: self._open_one.document(id))
 
-    def list(self, statuses: Collection[Status], limit: int) -> Awaitable[list[Job]]:
-        return self._call(lambda: self._open_one.list(statuses, limit))
+    def list(
+        self, statuses: Collection[Status], limit: int, client: str | None = None
+    ) -> Awaitable[list[Job]]:
+        return self._call(lambda: self._open_one.list(statuses, limit, client))
 
     def notice_the_dead(self) -> Awaitable[None]:
         """Mark the unfinished jobs of servers that are gone as interrupted."""
@@ -102,7 +107,10 @@ class Store:
             return f"'{file}' {error}"
         if isinstance(error, OSError):
             return f"'{self._folder}' can't hold the memory of jobs ({error.strerror}): {_ANOTHER}"
-        remedy = _REMEDIES.get(getattr(error, "sqlite_errorname", ""), f"move it away, or {_ANOTHER}")
+        code = getattr(error, "sqlite_errorname", "")
+        if code not in _REMEDIES and _is_full(self._folder):
+            code = "SQLITE_FULL"  # which SQLite meets in many ways
+        remedy = _REMEDIES.get(code, f"move it away, or {_ANOTHER}")
         return f"'{file}' can't be used as the memory of jobs ({error}): {remedy}"
 
     # What follows runs on the thread.
@@ -142,3 +150,10 @@ class Store:
         if self._instance is not None:
             self._instance.close()
             self._instance = None
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LEAST_ROOM
+    except OSError:
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, Final
 
 import mcp_types as types
@@ -11,11 +12,13 @@ from mcp.server.extension import Extension, MethodBinding, RequestHandler, compo
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.calls import perform
+from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
 from acuity.mcp.results import failure
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
+_MOST_NAMES: Final = 20  # tools that the error for an unknown one names
+_LONGEST_NAME: Final = 128  # characters of an unknown one that are repeated
 
 
 def build_server(
@@ -46,7 +49,7 @@ def build_server(
     if catalog.extensions:
         wrapped = compose_tool_call_handler(catalog.extensions, offer.call_tool)
         server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
-    server.middleware.extend(middleware)
+    server.middleware.extend([*middleware, NamesBadParams()])
     return server
 
 
@@ -71,8 +74,16 @@ class _Offer:
     ) -> types.CallToolResult | types.InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            return failure(f"unknown tool: {params.name}")
+            return failure(self._unknown(params.name))
         return await perform(tool, tool.run, context, params)
+
+    def _unknown(self, name: str) -> str:
+        """The sentence for a tool that isn't there: what was asked for, and the names nearest to it."""
+        near = get_close_matches(name[:_LONGEST_NAME], self._tools, _MOST_NAMES)
+        others = (other for other in self._tools if other not in near)
+        names = [*near, *others]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return f"unknown tool: {name[:_LONGEST_NAME]}; there are {', '.join(names[:_MOST_NAMES])}{more}"
 
     async def list_prompts(self, _: Context, __: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[prompt.describe() for prompt in self._catalog.prompts])

@@ -1,19 +1,159 @@
-"""One call of a tool: its arguments are checked first, and what goes wrong becomes an answer."""
+"""One call of a tool: parameters and arguments are checked, and an error becomes a failed result.
+
+A request that can't be taken gets one sentence, which says what is wrong with which parameter.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
+from functools import cache
+from typing import Any, Final, TypeVar
 
 import mcp_types as types
+from jsonschema import Draft202012Validator
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from acuity.errors import AcuityError
-from acuity.mcp.arguments import ArgumentError, check
 from acuity.mcp.catalog import Call, Context, Tool
-from acuity.mcp.clients import client_of
+from acuity.mcp.limits import client_of
 from acuity.mcp.results import answer, failure
+
+# What pydantic calls the problems that clients really have; others are invalid.
+_PROBLEMS: Final = {
+    "missing": "is missing",
+    "string_type": "should be a string",
+    "dict_type": "should be an object",
+    "model_type": "should be an object",
+    "list_type": "should be an array",
+    "int_type": "should be an integer",
+    "bool_type": "should be true or false",
+}
+_SHOWN_PARAMS: Final = 100  # characters of a parameter's place
+
+
+class NamesBadParams(ServerMiddleware[Any]):
+    """Middleware for SDK servers, whose own answer is "Invalid request parameters" and nothing else.
+
+    Only the place and the kind of the problem are told: what pydantic says repeats the client's input.
+    """
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        except ValidationError as error:
+            sentence = f"invalid request parameters of {ctx.method}: {_problem(error)}"
+            raise MCPError(types.INVALID_PARAMS, sentence) from error
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if place != "params" and not place.startswith("params."):
+        place = f"params.{place}" if place else "params"
+    return f"'{place[:_SHOWN_PARAMS]}' {_PROBLEMS.get(first['type'], 'is invalid')}"
+
+
+MAX_DEPTH: Final = 50
+_SHOWN: Final = 80  # characters of a bad value that are repeated
+
+
+class ArgumentError(ValueError):
+    """Arguments that a tool can't be called with."""
+
+
+def check(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments with defaults filled in; ArgumentError says what is wrong with them."""
+    arguments = dict(given or {})
+    if deeper_than(arguments, MAX_DEPTH):
+        raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
+    error = next(iter(_validator(tool).iter_errors(arguments)), None)
+    if error is not None:
+        raise ArgumentError(_sentence(tool, error))
+    for name, schema in tool.input_schema.get("properties", {}).items():
+        if name not in arguments and isinstance(schema, dict) and "default" in schema:
+            arguments[name] = deepcopy(schema["default"])
+    return arguments
+
+
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether lists and objects are nested deeper than that; never recurses deeper than that itself."""
+    if isinstance(value, Mapping):
+        return limit == 0 or any(deeper_than(item, limit - 1) for item in value.values())
+    if isinstance(value, list):
+        return limit == 0 or any(deeper_than(item, limit - 1) for item in value)
+    return False
+
+
+def _validator(tool: Tool) -> Draft202012Validator:
+    """Made once for each tool: making one takes longer than most calls."""
+    return _made(_Identity(tool.input_schema))
+
+
+class _Identity:
+    """A schema as a key: a dict has no hash."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.schema is self.schema
+
+
+@cache
+def _made(identity: _Identity) -> Draft202012Validator:
+    return Draft202012Validator(identity.schema)
+
+
+def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError; its stubs leave nothing certain
+    path = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return f"tool '{tool.name}' missing required argument: '{missing}'"
+    if error.validator == "additionalProperties" and not path:
+        known = error.schema.get("properties", {})
+        extra = next(name for name in error.instance if name not in known)
+        names = ", ".join(known) or "none"
+        return f"tool '{tool.name}' has no argument {shown(extra)}; it takes: {names}"
+    explain = _REASONS.get(error.validator)
+    reason = explain(error) if explain is not None else error.message
+    return f"invalid {path or 'arguments'} {shown(error.instance)}: {reason}"
+
+
+def shown(value: Any) -> str:
+    """A value of the client's as JSON spells it, shortened; text is quoted as everywhere in our sentences."""
+    if isinstance(value, str):
+        text = f"'{value[: _SHOWN + 1]}'"
+    elif isinstance(value, float) and math.isinf(value):
+        return "(a number too large for a double)"
+    else:
+        text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _types(wanted: str | list[str]) -> str:
+    return wanted if isinstance(wanted, str) else " or ".join(wanted)
+
+
+_REASONS: Final[dict[str, Callable[[Any], str]]] = {
+    "type": lambda error: f"should be of type {_types(error.validator_value)}",
+    "enum": lambda error: f"use one of {', '.join(shown(value) for value in error.validator_value)}",
+    "minimum": lambda error: f"should be {error.validator_value} or more",
+    "maximum": lambda error: f"should be {error.validator_value} or less",
+    "minLength": lambda error: "should not be empty",
+    "maxLength": lambda error: f"should be at most {error.validator_value} characters",
+    "maxItems": lambda error: f"should have at most {error.validator_value} entries",
+    "minItems": lambda error: f"should have at least {error.validator_value} entries",
+}
+
 
 logger: Final = logging.getLogger(__name__)
 

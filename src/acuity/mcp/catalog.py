@@ -13,7 +13,7 @@ from mcp.server.extension import Extension
 from mcp_types.methods import CacheableMethod
 from pydantic import BaseModel
 
-from acuity.jobs.spec import JobSpec
+from acuity.jobs.job import JobSpec
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 # A plain document becomes structured content and its JSON text; the others are sent as they are.

@@ -1,16 +1,113 @@
-"""How many requests may be in flight: of one client, and of all. The SDK itself would start every one."""
+"""Limits on requests in flight: of one client, from one origin, and of all; and who a client is.
+
+Over HTTP a client is its token where the server asks for one, else its session, else its address. A header
+that merely claims something, such as a session id that doesn't exist, never makes a name.
+
+The SDK itself would start every request. Requests that end only when their client leaves are counted apart:
+they take no place from those that are answered.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final
+from contextvars import ContextVar
+from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from starlette.types import Scope
 
-from acuity.mcp.clients import client_of
 from acuity.mcp.settings import Settings
+
+Full: TypeAlias = Literal["each", "all"]
+
+
+class Quota:
+    """Counts the places that each holder has."""
+
+    def __init__(self, places: int, each: int) -> None:
+        self.places = places
+        self.each = each
+        self._taken: Counter[str] = Counter()
+        self._total = 0
+
+    @property
+    def taken(self) -> int:
+        return self._total
+
+    def full(self, holder: str) -> Full | None:
+        """Return which of the two limits leaves no place for this holder."""
+        if self._taken[holder] >= self.each:
+            return "each"
+        return "all" if self._total >= self.places else None
+
+    def take(self, holder: str) -> None:
+        self._taken[holder] += 1
+        self._total += 1
+
+    def give_back(self, holder: str) -> None:
+        self._total -= 1
+        self._taken[holder] -= 1
+        if not self._taken[holder]:
+            del self._taken[holder]  # holders come and go
+
+
+# Set by transports with one connection per client before they serve it.
+CONNECTION: Final[ContextVar[str | None]] = ContextVar("acuity_connection", default=None)
+# Set for each HTTP request that was let in: the principal of its token, or else the address it comes from.
+ORIGIN: Final[ContextVar[str | None]] = ContextVar("acuity_origin", default=None)
+
+_TOKEN: Final = "token:"
+_SESSION: Final = "acuity.session"  # in an ASGI scope
+
+
+def token_origin(principal: str) -> str:
+    return f"{_TOKEN}{principal}"
+
+
+def address_origin(scope: Scope) -> str:
+    peer = scope.get("client")
+    return f"address:{peer[0] if peer else 'unknown'}"
+
+
+def note_session(scope: Scope, session_id: str) -> None:
+    """Note that a request is of a session which exists."""
+    scope[_SESSION] = session_id
+
+
+def owner() -> str | None:
+    """Return whose jobs the present request may see: its token's, or None for everybody's."""
+    origin = ORIGIN.get()
+    return origin if origin is not None and origin.startswith(_TOKEN) else None
+
+
+def may_see(client: str) -> bool:
+    """Whether the present request may see and stop what that client has asked for."""
+    return owner() in (None, client)
+
+
+def client_of(context: ServerRequestContext[Any, Any]) -> str:
+    """Return the token, connection, session or address that a request came through."""
+    if (token := owner()) is not None:
+        return token
+    if (connection := CONNECTION.get()) is not None:
+        return connection
+    request = context.request
+    if request is None:
+        return "local"
+    session: str | None = request.scope.get(_SESSION)
+    return f"session:{session}" if session is not None else origin_of(context)
+
+
+def origin_of(context: ServerRequestContext[Any, Any]) -> str:
+    """Return where a request came from, whichever session it belongs to: clients may have many of those."""
+    if (origin := ORIGIN.get()) is not None:
+        return origin
+    if (connection := CONNECTION.get()) is not None:
+        return connection
+    return "local" if context.request is None else address_origin(context.request.scope)
+
 
 # Of the band of error codes that a server may define itself.
 BUSY: Final = -32010
@@ -24,16 +121,21 @@ class CallLimits(ServerMiddleware[Any]):
     """Counts requests while they run, and refuses those over the limits. Notifications always pass."""
 
     def __init__(self, settings: Settings) -> None:
-        self._each = settings.calls_each
-        self._all = settings.calls
-        self._by_client: Counter[str] = Counter()
-        self._waited_for = 0  # of those, the ones that end by themselves
+        # A client may open sessions at will, so an origin has a limit too: nobody takes every place.
+        self._clients = Quota(settings.calls, settings.calls_each)
+        self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
+        self._streams = Quota(settings.streams, settings.streams_each)
         self._ended = anyio.Event()
         self._stopping = False
 
     @property
     def in_flight(self) -> int:
-        return self._by_client.total()
+        return self._clients.taken + self._streams.taken
+
+    @property
+    def answering(self) -> bool:
+        """Whether anything is in flight that ends by itself."""
+        return self._clients.taken > 0
 
     def stop(self) -> None:
         """Take no more requests; those in flight go on."""
@@ -41,7 +143,7 @@ class CallLimits(ServerMiddleware[Any]):
 
     async def idle(self) -> None:
         """Wait until nothing is in flight but what never ends by itself."""
-        while self._waited_for:
+        while self._clients.taken:
             if self._ended.is_set():
                 self._ended = anyio.Event()
             await self._ended.wait()
@@ -49,31 +151,35 @@ class CallLimits(ServerMiddleware[Any]):
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None or ctx.method in _FREE:
             return await call_next(ctx)
-        client = client_of(ctx)
-        self._admit(client)
-        waited_for = ctx.method not in _ENDLESS
-        self._by_client[client] += 1
-        self._waited_for += waited_for
+        if self._stopping:
+            raise MCPError(STOPPING, "the server is stopping: connect again later")
+        client, origin = client_of(ctx), origin_of(ctx)
+        places: list[tuple[Quota, str, str]]
+        if ctx.method in _ENDLESS:
+            places = [(self._streams, origin, "subscriptions from this address or token")]
+        else:
+            places = [
+                (self._clients, client, "requests of this client"),
+                (self._origins, origin, "requests from this address or token"),
+            ]
+        for quota, holder, what in places:
+            _check(quota, holder, what)
+        for quota, holder, _ in places:
+            quota.take(holder)
         try:
             return await call_next(ctx)
         finally:
-            self._waited_for -= waited_for
-            self._leave(client)
+            for quota, holder, _ in places:
+                quota.give_back(holder)
+            self._ended.set()
 
-    def _admit(self, client: str) -> None:
-        if self._stopping:
-            raise MCPError(STOPPING, "the server is stopping: connect again later")
-        if self._by_client[client] >= self._each:
-            raise MCPError(
-                BUSY, f"{self._each} requests of this client are in flight, which is the most: wait for one"
-            )
-        if self.in_flight >= self._all:
-            raise MCPError(
-                BUSY, f"{self._all} requests are in flight, which is the most: try again when some have ended"
-            )
 
-    def _leave(self, client: str) -> None:
-        self._by_client[client] -= 1
-        if not self._by_client[client]:
-            del self._by_client[client]
-        self._ended.set()
+def _check(quota: Quota, holder: str, what: str) -> None:
+    full = quota.full(holder)
+    if full == "each":
+        raise MCPError(BUSY, f"{quota.each} {what} are in flight, which is the most: wait for one")
+    if full == "all":
+        kind = what.split()[0]
+        raise MCPError(
+            BUSY, f"{quota.places} {kind} are in flight, which is the most: try again when some have ended"
+        )

@@ -1,4 +1,8 @@
-"""Results of tools on the wire: a document as structured content and as JSON text, errors as both too."""
+"""Results of tools: a document as structured content and as JSON text; errors as text alone.
+
+Where the figures of every frame would make a message larger than clients take (the official client gives up
+at a mebibyte), they are left out and the result says where to read them.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +14,42 @@ import mcp_types as types
 
 from acuity.text import one_line
 
-_READABLE: Final = 50_000  # characters
+READABLE: Final = 50_000  # characters
+_LINE: Final = 100  # characters of an object or a list that is written on one line, whatever it holds
 
 
 def answer(document: dict[str, Any]) -> types.CallToolResult:
-    """A document as a result."""
+    """A document as a result, with its keys sorted in the text."""
     safe = finite(document)
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=to_text(safe))], structured_content=safe
-    )
+    return types.CallToolResult(content=[_text(to_text(safe))], structured_content=safe)
+
+
+def ordered_answer(document: dict[str, Any]) -> types.CallToolResult:
+    """A document as a result, with its keys in the order they have: what matters most comes first."""
+    safe = finite(document)
+    return types.CallToolResult(content=[_text(to_ordered_text(safe))], structured_content=safe)
 
 
 def failure(message: str) -> types.CallToolResult:
-    """A failed call: `{"error": …}`, marked as an error."""
-    document = {"error": one_line(message)}
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=to_text(document))],
-        structured_content=document,
-        is_error=True,
-    )
+    """A failed call: `{"error": …}` as text, marked as an error.
+
+    There is no structured content: it would have to conform to the tool's output schema, and clients that
+    check it against that schema would report the mismatch instead of the sentence.
+    """
+    return types.CallToolResult(content=[_text(to_text({"error": one_line(message)}))], is_error=True)
 
 
 def to_text(document: Any) -> str:
     """JSON with sorted keys; indented unless it is so long that only programs read it."""
     text = json.dumps(document, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    if len(text) > _READABLE:
+    if len(text) > READABLE:
         return text
     return json.dumps(document, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+
+
+def to_ordered_text(document: Any) -> str:
+    """JSON with keys as they come; lists and objects that hold no others are on one line."""
+    return _written(document, "")
 
 
 def finite(value: Any) -> Any:
@@ -48,3 +61,59 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return value
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
+
+
+def _written(value: Any, margin: str) -> str:
+    line = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value or len(line) <= _LINE:
+        return line
+    members = value.values() if isinstance(value, dict) else value
+    if not any(isinstance(member, dict | list) for member in members):
+        return line
+    inner = f"{margin}  "
+    if isinstance(value, dict):
+        entries = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_written(item, inner)}" for key, item in value.items()
+        ]
+    else:
+        entries = [_written(item, inner) for item in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    between = f",\n{inner}"
+    return f"{opening}\n{inner}{between.join(entries)}\n{margin}{closing}"
+
+
+_MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
+_AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, by its quotes
+_LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
+
+OMITTED_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "Only where `frames` is empty because the figures were left out.",
+    "properties": {"count": {"type": "integer"}, "remedy": {"type": "string"}},
+    "required": ["count", "remedy"],
+}
+
+
+def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
+    """The document as asked for; None: with its frames if they fit."""
+    frames = document.get("frames")
+    if not frames or include_frames or (include_frames is None and fits(len(frames), frames[0])):
+        return document
+    return without_frames(document, len(frames))
+
+
+def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
+    """The document where the figures of so many frames are left out, and how to read them."""
+    report = document.get("report")
+    where = f"read {report}.csv or {report}?frames=0-499" if report else "ask with include_frames: true"
+    remedy = f"the figures of {count} frames are left out: {where}"
+    return {**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}}
+
+
+def fits(count: int, first: Any) -> bool:
+    """Whether so many frames fit into a message; they are all about as long as the first."""
+    return count * (len(json.dumps(first)) * (1 + _AS_STRING) + _LAYOUT) <= _MOST

@@ -22,6 +22,21 @@ def record(
     return schema if description is None else {**schema, "description": description}
 
 
+def outline(
+    required: Mapping[str, str | list[str]], optional: Mapping[str, str | list[str]] | None = None
+) -> dict[str, Any]:
+    """An object with at least these entries, by their types.
+
+    Output schemas say no more: every client puts the whole list of tools before its model.
+    """
+    entries = {**required, **(optional or {})}
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in entries.items()},
+        "required": list(required),
+    }
+
+
 def array(items: Mapping[str, Any], description: str | None = None) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "array", "items": dict(items)}
     return schema if description is None else {**schema, "description": description}

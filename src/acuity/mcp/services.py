@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs
-from acuity.mcp.paths import AllowedPaths
 from acuity.mcp.settings import Settings
 
 

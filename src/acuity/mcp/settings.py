@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acuity.errors import AcuityError
-
-
-class SettingsError(AcuityError, ValueError):
-    """A setting that can't be used."""
+from acuity.errors import SettingsError
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -36,8 +32,11 @@ class Settings:
     grace: float = 5.0  # seconds that work may go on after SIGTERM
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
+    streams: int = 256  # subscriptions that are open, all clients together
+    streams_each: int = 64  # subscriptions of one address or token
     body: int = 4 << 20  # bytes of one message
-    connections: int = 256  # clients of one endpoint
+    connections: int = 256  # clients of one endpoint: connections or sessions
+    connections_each: int = 64  # sessions or event streams of one address or token
     idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     kept: int = 500  # finished jobs that are remembered

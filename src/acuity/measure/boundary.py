@@ -5,7 +5,8 @@ frame is fed while a listener runs, so it may ask for scores, steer, add listene
 feeding. A slow listener slows the feeding, not the workers.
 
 While a measurement is paused the feeding thread waits at the boundary too. Whoever steers it can lend the way
-to wait: something that returns when there may be news, having dealt with them.
+to wait: something that returns when there may be news, having dealt with them. While the feeding thread waits
+for its next pair, whoever steers is asked now and then whether there is something to do.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class BoundarySnapshot:
 
 Listener = Callable[[BoundarySnapshot], None]
 Waiter = Callable[[], None]
+Idler = Callable[[], None]
 Ended = Callable[[BoundarySnapshot], None]
 
 
@@ -35,6 +37,7 @@ class FrameBoundary:
         self._listeners: tuple[Listener, ...] = ()
         self._endings: tuple[Ended, ...] = ()
         self.waiter: Waiter | None = None  # how to wait while paused
+        self._idlers: tuple[Idler, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anybody listens; nobody needs to make a snapshot otherwise."""
@@ -62,6 +65,18 @@ class FrameBoundary:
 
         return remove
 
+    def on_idle(self, callback: Idler) -> Callable[[], None]:
+        """Call back on the feeding thread, some times a second, while the next pair isn't there yet.
+
+        The result undoes it.
+        """
+        self._idlers = (*self._idlers, callback)
+
+        def remove() -> None:
+            self._idlers = tuple(idler for idler in self._idlers if idler is not callback)
+
+        return remove
+
     def on_end(self, callback: Ended) -> Callable[[], None]:
         """Call back once, on the thread that flushes or closes the measurement; the result undoes it."""
         self._endings = (*self._endings, callback)
@@ -74,6 +89,11 @@ class FrameBoundary:
     def notify(self, snapshot: BoundarySnapshot) -> None:
         for listener in self._listeners:
             listener(snapshot)
+
+    def idle(self) -> None:
+        """The next pair isn't there yet."""
+        for idler in self._idlers:
+            idler()
 
     def end(self, snapshot: BoundarySnapshot) -> None:
         """No more frames come."""

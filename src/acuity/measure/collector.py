@@ -43,18 +43,18 @@ class Column:
             return float(self._values[index])
         return None
 
-    def snapshot(self, length: int) -> NDArray[np.float64]:
-        """A copy of the first figures."""
-        out = np.full(length, np.nan)
-        count = min(length, len(self._values))
-        out[:count] = self._values[:count]
+    def snapshot(self, length: int, begin: int = 0) -> NDArray[np.float64]:
+        """A copy of the first figures, of those from `begin` on."""
+        out = np.full(length - begin, np.nan)
+        known = self._values[begin:length]
+        out[: len(known)] = known
         return out
 
-    def written(self, length: int) -> NDArray[np.bool_]:
-        """Which of the first figures are there, as a copy."""
-        out = np.zeros(length, bool)
-        count = min(length, len(self._written))
-        out[:count] = self._written[:count]
+    def written(self, length: int, begin: int = 0) -> NDArray[np.bool_]:
+        """Which of the same figures are there, as a copy."""
+        out = np.zeros(length - begin, bool)
+        known = self._written[begin:length]
+        out[: len(known)] = known
         return out
 
 
@@ -167,15 +167,20 @@ class Collector:
             found: NDArray[np.bool_] = column.written(length) & np.isnan(column.snapshot(length))
             return found
 
-    def table(self, keys: Iterable[str], length: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The first figures of several columns (frames x keys), and in which rows all are there."""
+    def table(
+        self, keys: Iterable[str], length: int, begin: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The first figures of several columns (frames x keys), and in which rows all are there.
+
+        Rows before `begin` are left out.
+        """
         names = list(keys)
-        values = np.empty((length, len(names)))
-        complete = np.ones(length, bool)
+        values = np.empty((length - begin, len(names)))
+        complete = np.ones(length - begin, bool)
         for position, key in enumerate(names):
             with self._lock:  # not for all of them at once: writers wait
-                values[:, position] = self._columns[key].snapshot(length)
-                complete &= self._columns[key].written(length)
+                values[:, position] = self._columns[key].snapshot(length, begin)
+                complete &= self._columns[key].written(length, begin)
         return values, complete
 
     def _advance(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from acuity.errors import NotReady
 from acuity.measure.boundary import BoundarySnapshot
@@ -13,6 +14,10 @@ from acuity.measure.pictures import PictureLike
 # Told after each frame and at the end: pairs done, how many there are in all if known, and the mean score of
 # the frames known so far if there is one.
 ProgressCallback = Callable[[int, int | None, float | None], None]
+# Whether the next pair is there, or none will be; waits for it at most so many seconds.
+ReadyCallback = Callable[[float], bool]
+
+_LOOK: Final = 0.05  # seconds between looks at whether there are commands, while the next pair isn't there
 
 
 def feed(
@@ -24,9 +29,11 @@ def feed(
     running_mean: bool = True,
     every: float = 0.0,
 ) -> None:
-    """Feed every pair, or those until the frame to stop after, then flush.
+    """Feed every pair, or those until the frame to stop after or until stop(), then flush.
 
-    While the measurement is paused nothing is fed.
+    While the measurement is paused nothing is fed. A source that can say whether it is `ready(seconds)`, as a
+    Pairing can, is waited for in short turns: meanwhile commands are carried out, and stop() ends the feeding
+    even if the source stalls. Any other one is asked for its next pair and waited for.
 
     The running mean has each frame predicted by itself, on the feeding thread: about a tenth of a millisecond
     for a model, twenty times that for a bootstrap collection. Without it all frames are predicted at once.
@@ -38,15 +45,26 @@ def feed(
         tell = _Teller(measurement, total, progress, running_mean=running_mean, every=every)
         measurement.boundary.on_frame(tell)
     measurement.wait_while_paused()
-    for ref, dis in pairs:
-        measurement.add(ref, dis)
-        del ref, dis  # large, and this may wait long for the next
-        measurement.wait_while_paused()
-        if measurement.finished:
+    ready: ReadyCallback | None = getattr(pairs, "ready", None)
+    iterator = iter(pairs)
+    while _arrived(measurement, ready) and (pair := next(iterator, None)) is not None:
+        if measurement.add(*pair) is None:
             break
+        del pair  # large, and this may wait long for the next
+        measurement.wait_while_paused()
     measurement.flush()
     if tell is not None:
         tell.now(measurement.snapshot())
+
+
+def _arrived(measurement: Measurement, ready: ReadyCallback | None) -> bool:
+    """Whether to ask for the next pair: it is there, and it is wanted."""
+    while not measurement.finished:
+        if ready is None or ready(_LOOK):
+            return True
+        measurement.boundary.idle()
+        measurement.wait_while_paused()
+    return False
 
 
 class _Teller:

@@ -1,33 +1,142 @@
-"""The gate: whether the next frame may be fed, may not yet, or will not be any more."""
+"""The gate: whether the next frame may be fed, may not yet, or will not be any more.
+
+A pause belongs to whoever asked for it: the host, or a client of a server. There may be several at once, and
+frames go on when none is left. A client's has a lease, so that a client which is never heard of again can't
+hold the measurement for ever.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
-from acuity.errors import ClosedError, InputError
+from acuity.errors import InputError
 from acuity.measure.boundary import FrameBoundary
+
+HOST: Final = "host"
+
+# Told what the feeding thread waits for, again and again while it does; None: it goes on.
+WaitCallback = Callable[[str | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """One pause: whose it is, and when it ends by itself."""
+
+    by: str  # what its owner is called
+    transport: str | None = None  # how a client is connected; None: the host's own
+    until: float | None = None  # seconds of the gate's clock; None: until its owner ends it
+    ends_at: datetime | None = None  # the same as a time of day
+    thread: int | None = None  # whose add() goes on: nobody else would end the pause that it waited for
+    shared: bool = False  # the host's, but any client may end it
+
+    @property
+    def is_clients(self) -> bool:
+        """Whether clients may end it, and it ends when the server does."""
+        return self.transport is not None or self.shared
 
 
 class Gate:
-    """A pause, which any thread may begin and end, and a frame to stop after."""
+    """The pauses of a measurement, which any thread may begin and end, and where it stops."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
         self.last: int | None = None  # the frame to stop after
-        self._open = threading.Event()
-        self._open.set()
+        self.stopped = False  # after whichever frame was fed last
+        self._pauses: dict[Hashable, Pause] = {}  # by owner
+        self._changed = threading.Condition()
+        self._watchers: tuple[WaitCallback, ...] = ()
+
+    # ---- pauses -----------------------------------------------------------------------------
 
     @property
-    def paused(self) -> bool:
-        return not self._open.is_set()
+    def pauses(self) -> tuple[Pause, ...]:
+        """Those that hold now."""
+        if not self._pauses:
+            return ()
+        now = self.clock()
+        return tuple(pause for pause in tuple(self._pauses.values()) if _holds(pause, now))
 
-    def pause(self) -> None:
-        self._open.clear()
+    def hold(self, owner: Hashable, pause: Pause) -> None:
+        """Begin a pause; it takes the place of the one that its owner has already."""
+        with self._changed:
+            self._pauses[owner] = pause
+            self._changed.notify_all()
 
-    def resume(self) -> None:
-        self._open.set()
+    def release(self, *owners: Hashable) -> tuple[Pause, ...]:
+        """End the pauses of these owners; returns those that held."""
+        with self._changed:
+            now = self.clock()
+            ended = [self._pauses.pop(owner) for owner in owners if owner in self._pauses]
+            self._changed.notify_all()
+        return tuple(pause for pause in ended if _holds(pause, now))
+
+    def release_clients(self) -> tuple[Pause, ...]:
+        """End all pauses but the host's own; returns those that held."""
+        owners = [owner for owner, pause in tuple(self._pauses.items()) if pause.is_clients]
+        return self.release(*owners) if owners else ()
+
+    def release_all(self) -> None:
+        """End every pause."""
+        self.release(*tuple(self._pauses))
+
+    def on_wait(self, callback: WaitCallback) -> None:
+        """Call back on the feeding thread while it waits for a pause to end, and when it goes on."""
+        self._watchers = (*self._watchers, callback)
+
+    def wait(self, boundary: FrameBoundary, fed: int, *, adding: bool = False) -> None:
+        """Return when no pause holds, or no more frames are to come after so many.
+
+        `adding`: in add(), which doesn't wait for a pause that its own thread began.
+        """
+        if not self._pauses:
+            return
+        thread = threading.get_ident() if adding else None
+        told = False
+        while (holding := self._holding(thread)) and not self.is_last(fed):
+            told = True
+            self._tell(describe_pauses(holding, self.clock()))
+            if boundary.waiter is not None:
+                boundary.waiter()
+            else:
+                self._sleep(thread, fed)
+        if told:
+            self._tell(None)
+        with self._changed:
+            now = self.clock()
+            self._pauses = {owner: pause for owner, pause in self._pauses.items() if _holds(pause, now)}
+
+    def _holding(self, thread: int | None) -> list[Pause]:
+        return [pause for pause in self.pauses if thread is None or pause.thread != thread]
+
+    def _sleep(self, thread: int | None, fed: int) -> None:
+        """Until a pause begins or ends, or the measurement is stopped."""
+        with self._changed:
+            holding = self._holding(thread)
+            if holding and not self.is_last(fed):
+                ends = [pause.until - self.clock() for pause in holding if pause.until is not None]
+                self._changed.wait(max(min(ends), 0.0) if ends else None)
+
+    def _tell(self, reason: str | None) -> None:
+        for watcher in self._watchers:
+            watcher(reason)
+
+    # ---- stopping ---------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Take no more frames; any thread may call this."""
+        with self._changed:
+            self.stopped = True
+            self._changed.notify_all()
 
     def stop_after(self, frame: int | None, fed: int) -> None:
         """Stop after this frame, where so many were fed; None: don't."""
+        if self.stopped:
+            raise InputError("the measurement was stopped already, so it takes no more frames")
         earliest = max(fed - 1, 0)
         if frame is not None and frame < earliest:
             raise InputError(
@@ -37,16 +146,19 @@ class Gate:
 
     def is_last(self, fed: int) -> bool:
         """Whether no more may be fed, after so many."""
-        return self.last is not None and fed > self.last
+        return self.stopped or (self.last is not None and fed > self.last)
 
-    def check(self, fed: int) -> None:
-        """Refuse one more frame, where it may not be fed."""
-        if self.is_last(fed):
-            raise ClosedError(
-                f"the measurement was to stop after frame {self.last}: flush it, or feed another"
-            )
 
-    def wait(self, boundary: FrameBoundary, fed: int) -> None:
-        """Return when there is no pause, or no more to come after it."""
-        while self.paused and not self.is_last(fed):
-            (boundary.waiter or self._open.wait)()
+def _holds(pause: Pause, now: float) -> bool:
+    return pause.until is None or now < pause.until
+
+
+def describe_pauses(pauses: Sequence[Pause], now: float) -> str:
+    """`paused by inspector (uds), 4:32 left`: who holds it, and for how long at most."""
+    owners = (p.by if p.transport is None else f"{p.by} ({p.transport})" for p in pauses)
+    text = f"paused by {', '.join(owners)}"
+    ends = [pause.until for pause in pauses if pause.until is not None]
+    if len(ends) < len(pauses):
+        return text
+    minutes, seconds = divmod(max(round(max(ends) - now), 0), 60)
+    return f"{text}, {minutes}:{seconds:02} left"

@@ -19,7 +19,7 @@ from acuity.measure.agenda import Agenda
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
 from acuity.measure.collector import Collector
 from acuity.measure.epochs import Epochs
-from acuity.measure.gate import Gate
+from acuity.measure.gate import HOST, Gate, Pause
 from acuity.measure.intake import Intake
 from acuity.measure.pictures import PictureLike
 from acuity.measure.pooling import Method
@@ -35,6 +35,7 @@ from acuity.measure.steering import (
     check_feature_names,
     check_names,
     check_pictures,
+    is_same_model,
     swap_model,
 )
 from acuity.measure.worker import Job, worker_factory
@@ -67,11 +68,11 @@ class Measurement:
         self._devices = tuple(backend)
         self.threads = max(device.workers(check_threads(threads)) for device in self._devices)
         self.boundary = FrameBoundary()
+        self.gate = Gate()
         self._collector = Collector()
         self._candidates = Candidates(self._collector)
         self._agenda = Agenda(steps)
         self._intake = Intake()
-        self._gate = Gate()
         self._feeding = threading.Lock()
         self._process = os.getpid()
         self._scheduler: Scheduler[Job] | None = None
@@ -105,8 +106,11 @@ class Measurement:
 
     # ---- feeding ----------------------------------------------------------------------------
 
-    def add(self, ref: PictureLike, dis: PictureLike, *, bitdepth: int | None = None) -> int:
-        """Feed the next pair and get its frame number; waits while too many frames are under way.
+    def add(self, ref: PictureLike, dis: PictureLike, *, bitdepth: int | None = None) -> int | None:
+        """Feed the next pair and get its frame number, or None if it was not taken, as no more are wanted.
+
+        That is so when the frame to stop after was fed, or after stop(). Waits while too many frames are
+        under way, and while the measurement is paused, but not for a pause that the calling thread began.
 
         Pictures are borrowed until their figures and those of the next two frames are there; arrays (luma, or
         a tuple of planes) are copied. Arrays of uint16 need a bitdepth.
@@ -119,8 +123,12 @@ class Measurement:
         finally:
             self._feeding.release()
 
-    def _add(self, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> int:
-        self._gate.check(self._frames)
+    def _add(self, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> int | None:
+        if self.gate.pauses:
+            self.gate.wait(self.boundary, self._frames, adding=True)
+            self._check_open()  # another thread may have closed it meanwhile
+        if self.finished:
+            return None
         index = self._frames
         pictures = self._intake.take(index, ref, dis, bitdepth)
         scheduler = self._scheduler or self._start()
@@ -176,7 +184,7 @@ class Measurement:
         if begins:
             self._state = state
             self._stopped = time.monotonic()
-        self._gate.resume()
+        self.gate.release_all()
         self._intake.clear()
         if self._scheduler is not None:
             self._scheduler.close()
@@ -214,8 +222,10 @@ class Measurement:
         With `repredict` also for the frames before that have all its features; others keep their score.
         """
         self._check_open()
-        self._agenda.slot(name)
+        holder = self._agenda.slot(name).holders.at(self._frames)
         prediction = self._candidates.get(model, name)
+        if is_same_model(prediction.model, holder.model):
+            prediction = holder  # nothing changes, so no segment begins
         check_names(self._agenda, prediction, besides=name)
         if self._intake.geometry is not None:
             check_pictures(prediction.extractors, self._intake.geometry, self._intake.planes)
@@ -234,34 +244,51 @@ class Measurement:
     def stop_after(self, frame: int | None) -> None:
         """Take no more frames after this one, which may be the last one fed; None: take all that come."""
         self._check_open()
-        self._gate.stop_after(frame, self._frames)
+        self.gate.stop_after(frame, self._frames)
 
-    def pause(self) -> None:
-        """Ask whoever feeds to wait at the next frame boundary; any thread may call this."""
+    def stop(self) -> None:
+        """Take no more frames: those fed so far are the result. Any thread may call this.
+
+        A frame that is being fed is still taken. Whoever feeds flushes as at the end of the videos.
+        """
         self._check_open()
-        self._gate.pause()
+        self.gate.stop()
 
-    def resume(self) -> None:
-        """Go on; any thread may call this."""
-        self._gate.resume()
+    def pause(self, *, shared: bool = False) -> None:
+        """Ask whoever feeds to wait at the next frame boundary; any thread may call this.
+
+        It ends with resume(); clients of a server can end it only if it is `shared`. The thread that calls
+        this waits in wait_while_paused() and in feed(), but not in add(), unless the pause is shared.
+        """
+        self._check_open()
+        thread = None if shared else threading.get_ident()
+        self.gate.hold(HOST, Pause(HOST, thread=thread, shared=shared))
+
+    def resume(self, *, everyone: bool = False) -> None:
+        """End the host's own pause, with `everyone` the clients' too; any thread may call this."""
+        if everyone:
+            self.gate.release_all()
+        else:
+            self.gate.release(HOST)
 
     def wait_while_paused(self) -> None:
         """For whoever feeds, between two frames: returns when it may go on, or need not any more."""
-        self._gate.wait(self.boundary, self._frames)
+        self.gate.wait(self.boundary, self._frames)
 
     @property
     def paused(self) -> bool:
-        return self._gate.paused
+        """Whether anybody's pause holds; gate.pauses says whose."""
+        return bool(self.gate.pauses)
 
     @property
     def last_frame(self) -> int | None:
-        """The frame to stop after, where somebody named one."""
-        return self._gate.last
+        """The frame to stop after, where somebody named one; after stop() the one fed last."""
+        return self._frames - 1 if self.gate.stopped else self.gate.last
 
     @property
     def finished(self) -> bool:
-        """Whether the frame to stop after was fed."""
-        return self._gate.is_last(self._frames)
+        """Whether the frame to stop after was fed, or stop() was called: no more are taken."""
+        return self.gate.is_last(self._frames)
 
     # ---- figures, for any thread ------------------------------------------------------------
 
@@ -350,9 +377,9 @@ class Measurement:
         """A frame's figure by its key; NotReady until it exists."""
         return self._reading().feature_at(index, key)
 
-    def predict_known(self) -> None:
-        """Predict every frame whose features are known at once; score_at() then only looks them up."""
-        self._reading().predict()
+    def predict_known(self, first: int = 0) -> None:
+        """Predict all frames from `first` on whose features are known; score_at() then only looks them up."""
+        self._reading().predict(first)
 
     def _reading(self) -> Reading:
         self._check_process()
@@ -373,11 +400,13 @@ class Measurement:
         """Everything known so far; all of it after flush(). `partial` pools what is there in any case."""
         reading = self._reading()
         if self._scheduler is None or self._intake.geometry is None:
+            if self.gate.stopped:
+                raise NoFramesError("the measurement was stopped before its first frame: it has no results")
             raise NoFramesError("no frame was measured, so there are no results")
         end = time.monotonic() if math.isnan(self._stopped) else self._stopped
         return reading.results(
             self._intake.geometry,
             reading.frames / max(end - self._started, 1e-9),
             partial=partial,
-            stopped_after=self._gate.last if self.finished else None,
+            stopped_after=self.last_frame if self.finished else None,
         )

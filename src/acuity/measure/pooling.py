@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -31,9 +31,18 @@ def _harmonic_mean(values: Array) -> float:
 
 def percentile(values: Array, percent: float) -> float:
     """The value below which `percent` of the frames lie, interpolated linearly between the two nearest."""
+    return percentiles(values, [percent])[0]
+
+
+def percentiles(values: Array, percents: Sequence[float]) -> list[float]:
+    """Several of them, for one sorting."""
+    ordered = np.sort(values)
+    return [_percentile(ordered, percent) for percent in percents]
+
+
+def _percentile(ordered: Array, percent: float) -> float:
     if not 0.0 <= percent <= 100.0:
         raise ValueError(f"percentile {percent:g} must be between 0 and 100")
-    ordered = np.sort(values)
     position = percent * (len(ordered) - 1) / 100.0
     left = math.floor(position)
     right = math.ceil(position)

@@ -51,14 +51,17 @@ class Prediction:
         self._scores.write(index, {name: float(values[0]) for name, values in scores.items()})
         return float(scores[output][0])
 
-    def fill(self, wanted: NDArray[np.bool_]) -> None:
-        """Predict all of these frames that have their features and no score yet, in one go."""
-        length = len(wanted)
-        features, ready = self._features.table(self.inputs, length)
-        _, scored = self._scores.table(self.outputs, length)
+    def fill(self, wanted: NDArray[np.bool_], begin: int = 0) -> None:
+        """Predict all of these frames that have their features and no score yet, in one go.
+
+        The first of `wanted` is about frame `begin`.
+        """
+        length = begin + len(wanted)
+        features, ready = self._features.table(self.inputs, length, begin)
+        _, scored = self._scores.table(self.outputs, length, begin)
         missing = np.flatnonzero(ready & wanted & ~scored)
         if len(missing):
-            self._scores.write_all(missing, self.model.outputs(features[missing]))
+            self._scores.write_all(missing + begin, self.model.outputs(features[missing]))
 
     def check(self, index: int, output: str, score: float) -> None:
         """Raise ScoreError where the score of a frame is not a finite number."""

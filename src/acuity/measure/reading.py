@@ -79,22 +79,23 @@ class Reading:
     def segments(self) -> list[Segment]:
         return [segment for slot in self.agenda.slots for segment in slot.segments(self.frames)]
 
-    def predict(self) -> None:
-        """Predict every frame whose features are known."""
-        if not self.frames:
+    def predict(self, begin: int = 0) -> None:
+        """Predict every frame from `begin` on whose features are known."""
+        if begin >= self.frames:
             return
-        wanted = np.zeros(self.frames, bool)
-        wanted[counted(self.agenda.steps, self.frames)] = True
+        wanted = np.zeros(self.frames - begin, bool)
+        wanted[counted(self.agenda.steps, self.frames, begin) - begin] = True
         for slot in self.agenda.slots:
-            spans = list(slot.holders.spans(0, self.frames))
+            spans = list(slot.holders.spans(begin, self.frames))
             for holder in dict.fromkeys(holder for _, _, holder in spans):
                 own = wanted
                 if len(spans) > 1:
-                    own = np.zeros(self.frames, bool)
+                    own = np.zeros(len(wanted), bool)
                     for first, stop, other in spans:
                         if other is holder:
-                            own[first:stop] = wanted[first:stop]
-                holder.fill(own)
+                            rows = slice(max(first - begin, 0), stop - begin)
+                            own[rows] = wanted[rows]
+                holder.fill(own, begin)
 
     def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
         """All figures known so far; ScoreError where a score isn't a number, unless they are partial."""

@@ -26,11 +26,11 @@ def is_counted(steps: Sampling, index: int) -> bool:
     return index >= 0 and index % steps.at(index) == 0
 
 
-def counted(steps: Sampling, length: int) -> NDArray[np.intp]:
-    """Which of the first frames are counted."""
+def counted(steps: Sampling, length: int, begin: int = 0) -> NDArray[np.intp]:
+    """Which of the first frames are counted, of those from `begin` on."""
     parts = [
-        np.arange(next_multiple(first, step), min(stop, length), step, dtype=np.intp)
-        for first, stop, step in steps.spans(0, length)
+        np.arange(next_multiple(max(first, begin), step), min(stop, length), step, dtype=np.intp)
+        for first, stop, step in steps.spans(begin, length)
     ]
     return np.concatenate(parts) if parts else np.empty(0, np.intp)
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from acuity.errors import FeatureError, NameClashError
 from acuity.features import RESERVED_NAMES
@@ -61,6 +63,21 @@ class Candidates:
         if len(self._made) > _REMEMBERED:
             self._made.popitem(last=False)
         return prediction
+
+
+def is_same_model(one: Any, other: Any) -> bool:
+    """Whether two models, perhaps loaded one after the other, are alike in every part, names included."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(is_same_model(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(is_same_model, one, other))
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other) or getattr(one, "__dict__", None) == {}  # scalings without parameters are alike
 
 
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:

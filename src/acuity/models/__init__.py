@@ -1,10 +1,11 @@
 """Model files: finding, loading and describing them, and predicting scores from features."""
 
 from acuity.models.bootstrap import ModelCollection
+from acuity.models.describe import ModelInfo, list_models
 from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
 from acuity.models.model import Model
-from acuity.models.sources import ModelInfo, find_model, list_models
+from acuity.models.sources import find_model
 from acuity.models.spec import ModelSpec, parse_spec
 
 __all__ = [

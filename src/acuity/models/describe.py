@@ -1,17 +1,18 @@
 """What a model file is, for machines: its inputs, its range, what it is meant for, whether it works here."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import FeatureError, ModelError
+from acuity.errors import FeatureError, ModelError, PathError
 from acuity.models.bootstrap import ModelCollection
 from acuity.models.document import read_document
 from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
 from acuity.models.model import Model
 from acuity.models.scaling import LinearRescale
-from acuity.models.sources import Overrides
+from acuity.models.sources import Overrides, model_files
 from acuity.models.spec import ModelSpec
 
 # What the makers of the models say of them, by name; the first that fits counts.
@@ -106,3 +107,42 @@ def _describe_feature(feature: ModelFeature) -> dict[str, object]:
 
 def _score_range(model: Model) -> list[float] | None:
     return [model.clip.low, model.clip.high] if model.clip is not None else None
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One line of a listing; a file that does not load has a problem instead of features."""
+
+    name: str
+    path: Path
+    source: str  # the package's name, or the user's folder
+    kind: str = ""  # the file's model_type
+    members: int = 0  # bootstrap models beside the base model
+    features: tuple[str, ...] = ()  # long names
+    unknown: tuple[str, ...] = ()  # those that this version cannot measure
+    problem: str | None = None
+
+    @property
+    def usable(self) -> bool:
+        return self.problem is None and not self.unknown
+
+
+def list_models() -> list[ModelInfo]:
+    """Every model that can be named, in order of name, loaded and described."""
+    return [_info(name, path, source) for name, (path, source) in sorted(model_files().items())]
+
+
+def _info(name: str, path: Path, source: str) -> ModelInfo:
+    try:
+        model = load_model(ModelSpec(version=name))
+    except (ModelError, PathError) as error:
+        return ModelInfo(name, path, source, problem=str(error))
+    return ModelInfo(
+        name,
+        path,
+        source,
+        kind=model.kind,
+        members=len(model.members) if isinstance(model, ModelCollection) else 0,
+        features=tuple(feature.name for feature in model.features),
+        unknown=tuple(model.unknown_features()),
+    )

@@ -7,11 +7,10 @@ A model that differs from another one in options alone and has no file of its ow
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import ModelError, PathError
+from acuity.errors import ModelError
 from acuity.text import quoted, shortened
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
@@ -41,27 +40,9 @@ _ELSEWHERE: Final = frozenset(
 _ELSEWHERE_FOLDER: Final = "https://github.com/Netflix/vmaf/tree/master/model"
 
 
-@dataclass(frozen=True)
-class ModelInfo:
-    """One line of a listing; a file that does not load has a problem instead of features."""
-
-    name: str
-    path: Path
-    source: str  # the package's name, or the user's folder
-    kind: str = ""  # the file's model_type
-    members: int = 0  # bootstrap models beside the base model
-    features: tuple[str, ...] = ()  # long names
-    unknown: tuple[str, ...] = ()  # those that this version cannot measure
-    problem: str | None = None
-
-    @property
-    def usable(self) -> bool:
-        return self.problem is None and not self.unknown
-
-
 def find_model(name: str) -> Path:
     """The file of a model known by name; ModelError with near names if there is none."""
-    paths = _model_files()
+    paths = model_files()
     if name in paths:
         return paths[name][0]
     raise ModelError(_unknown_model(name, list(paths)))
@@ -73,12 +54,7 @@ def variant_options(name: str, path: Path) -> Overrides:
     return options if path.stem == base else {}
 
 
-def list_models() -> list[ModelInfo]:
-    """Every model that can be named, in order of name, loaded and described."""
-    return [_describe(name, path, source) for name, (path, source) in sorted(_model_files().items())]
-
-
-def _model_files() -> dict[str, tuple[Path, str]]:
+def model_files() -> dict[str, tuple[Path, str]]:
     """Name to file and source."""
     files: dict[str, tuple[Path, str]] = {}
     for folder, source in model_folders():
@@ -121,24 +97,4 @@ def _unknown_model(name: str, known: list[str]) -> str:
     return (
         f"there is no model named {quoted(name)}{remark}; run 'acuity models' "
         f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}"
-    )
-
-
-def _describe(name: str, path: Path, source: str) -> ModelInfo:
-    from acuity.models.bootstrap import ModelCollection
-    from acuity.models.load import load_model
-    from acuity.models.spec import ModelSpec
-
-    try:
-        model = load_model(ModelSpec(version=name))
-    except (ModelError, PathError) as error:
-        return ModelInfo(name, path, source, problem=str(error))
-    return ModelInfo(
-        name,
-        path,
-        source,
-        kind=model.kind,
-        members=len(model.members) if isinstance(model, ModelCollection) else 0,
-        features=tuple(feature.name for feature in model.features),
-        unknown=tuple(model.unknown_features()),
     )

@@ -20,6 +20,14 @@ from acuity.video.picture import LAYOUTS, PixelFormat
 
 # Names that are raw samples by custom, so that nothing in the file says what they are.
 RAW_SUFFIXES: Final = frozenset((".yuv", ".raw", ".i420", ".yuv420p", ".yuv422p", ".yuv444p"))
+# Of files that say their own size.
+CONTAINER_SUFFIXES: Final = frozenset(
+    (
+        *(".y4m", ".mp4", ".m4v", ".mkv", ".webm", ".mov", ".avi", ".ts", ".m2ts", ".mts", ".mpg", ".mpeg"),
+        *(".vob", ".flv", ".ogv", ".ogg", ".wmv", ".asf", ".3gp", ".mxf", ".nut", ".ivf", ".obu", ".mj2"),
+        *(".264", ".h264", ".avc", ".265", ".h265", ".hevc", ".266", ".vvc", ".av1", ".m2v", ".mpv"),
+    )
+)
 
 _SIZE: Final = re.compile(r"(?<!\d)([1-9]\d{1,4})x([1-9]\d{1,4})(?!\d)")
 _NAMED: Final = re.compile(r"(?:yuv|i)(400|420|422|444)p?(8|10|12|14|16)?(?:le)?(?![a-z0-9])")

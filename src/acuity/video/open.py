@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from acuity.errors import FormatError, InputError, NoFramesError
-from acuity.video.guess import Geometry, guess_geometry, is_raw_name
+from acuity.video.guess import CONTAINER_SUFFIXES, Geometry, guess_geometry, is_raw_name
 from acuity.video.local_file import local_size
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
@@ -120,13 +120,32 @@ def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOption
     return reader
 
 
+def says_its_size(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is no raw video, going by its first bytes or by the ending of its name.
+
+    Pipes and devices can't be looked at without losing bytes, and other names say nothing.
+    """
+    name = os.fspath(path)
+    if name == STDIN or local_size(name) is None or (kind := _kind(path)) == "raw":
+        return False
+    if kind == "y4m" or os.path.splitext(name)[1].lower() in CONTAINER_SUFFIXES:
+        return True
+    with open_source(name) as source:
+        return _signature(source.peek(_TASTE)) is not None
+
+
+def _signature(start: bytes) -> str | None:
+    """The name of what begins with these bytes."""
+    return next((what for at, magic, what in _SIGNATURES if start[at : at + len(magic)] == magic), None)
+
+
 def _check_raw(name: str, kind: str) -> None:
     """Refuse what can't be raw video, before its bytes are taken for samples."""
     with open_source(name) as source:
         if source.size == 0:
             raise NoFramesError(f"'{name}' is empty: there is no frame to score")
         start = source.peek(_TASTE)
-    known = next((what for at, magic, what in _SIGNATURES if start[at : at + len(magic)] == magic), None)
+    known = _signature(start)
     # Raw samples may look like anything, so where the name says raw only Y4M's long signature counts.
     if known is not None and kind != "raw":
         raise FormatError(f"'{name}' is {known}, which says its own size: leave out the geometry")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from acuity.errors import PairingError
 from acuity.video.guess import is_raw_name
-from acuity.video.open import OpenOptions, RawGeometry, open_as
+from acuity.video.open import OpenOptions, RawGeometry, open_as, says_its_size
 from acuity.video.reader import VideoReader
 from acuity.video.source import STDIN
 
@@ -21,20 +21,25 @@ def open_pair(
 ) -> tuple[VideoReader, VideoReader]:
     """Open both, or neither; readers that were handed in are passed on.
 
-    Geometry means raw video, as in libvmaf, except for the one file of a pair whose name isn't a raw video's
-    when the other's is: a raw reference and an encoded file.
+    Geometry means raw video, as in libvmaf, except for the one file of a pair that says its own size: a raw
+    reference and an encoded file. Where the geometry isn't complete, names decide which is raw.
     """
     if ref == dis == STDIN:  # before one of them takes the other's bytes
         raise PairingError("both videos are to come from standard input: pass a file for one of them")
     videos = (ref, dis)
-    raw_named = [isinstance(video, str | os.PathLike) and is_raw_name(video) for video in videos]
+    raw = [isinstance(video, str | os.PathLike) and _is_raw(video, said) for video in videos]
     with contextlib.ExitStack() as stack:
         readers: list[VideoReader] = []
-        for video, raw in zip(videos, raw_named, strict=True):
+        for video, is_raw in zip(videos, raw, strict=True):
             if isinstance(video, str | os.PathLike):
-                meant = said if raw or not any(raw_named) else RawGeometry()
+                meant = said if is_raw or not any(raw) else RawGeometry()
                 video = open_as(video, meant, options)
                 stack.callback(video.close)
             readers.append(video)
         stack.pop_all()  # the caller's from now on
     return readers[0], readers[1]
+
+
+def _is_raw(path: str | os.PathLike[str], said: RawGeometry) -> bool:
+    """Whether the geometry is about this file."""
+    return is_raw_name(path) if said.missing else not says_its_size(path)

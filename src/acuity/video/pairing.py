@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
@@ -116,7 +117,7 @@ class Pairing:
         if self._started:
             raise InputError("a pairing can be iterated only once: pair the videos again")
         self._started = True
-        left, right = self._start()
+        left, right = self._reading()
         clock = Clock(self._plan)
         try:
             while not self.options.frame_count or self._pairs < self.options.frame_count:
@@ -137,6 +138,13 @@ class Pairing:
         if self._pairs == 0:
             raise NoFramesError(self._nothing())
 
+    def ready(self, seconds: float) -> bool:
+        """Whether the next pair, or the end, can be had without waiting; waits at most so many seconds."""
+        if self.options.frame_count and self._pairs >= self.options.frame_count:
+            return True
+        end = time.monotonic() + seconds
+        return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
+
     def close(self) -> None:
         """Stop reading and close both videos. Does nothing the second time."""
         self._closer()
@@ -147,7 +155,10 @@ class Pairing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _start(self) -> list[Prefetch]:
+    def _reading(self) -> list[Prefetch]:
+        """The threads that read ahead; started when first asked for."""
+        if self._prefetches:
+            return self._prefetches
         ahead = self.options.ahead
         if ahead is None:
             frame_bytes = self.format.frame_bytes(self.width, self.height)

@@ -39,6 +39,10 @@ class _Shelf:
             self.ended = True
             self.changed.notify_all()
 
+    def has_news(self) -> bool:
+        """Whether there is a picture, or nothing to wait for."""
+        return bool(self.pictures) or self.ended or self.stopped
+
     def _has_room(self) -> bool:
         with self.changed:
             self.changed.wait_for(lambda: self.stopped or len(self.pictures) < self.ahead)
@@ -55,11 +59,17 @@ class Prefetch:
         )
         self._thread.start()
 
+    def ready(self, seconds: float) -> bool:
+        """Whether take() need not wait; waits for that at most so many seconds."""
+        shelf = self._shelf
+        with shelf.changed:
+            return shelf.changed.wait_for(shelf.has_news, seconds)
+
     def take(self) -> Picture | None:
         """The next picture, None at the end; an error comes after the pictures made before it."""
         shelf = self._shelf
         with shelf.changed:
-            shelf.changed.wait_for(lambda: shelf.pictures or shelf.ended or shelf.stopped)
+            shelf.changed.wait_for(shelf.has_news)
             if shelf.pictures:
                 shelf.changed.notify_all()
                 return shelf.pictures.popleft()

@@ -20,12 +20,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own helpers
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
-from acuity.mcp.extension_tasks import Tasks
-from acuity.mcp.listen import Listen
-from acuity.mcp.serve import Stop, serve
 from acuity.mcp.settings import Settings
-from acuity.mcp.transports.address import LOOPBACK, Address
-from acuity.mcp.transports.endpoints import Http
+from acuity.mcp.standalone.serve import Stop, serve
+from acuity.mcp.tasks.extension import Tasks
+from acuity.mcp.tasks.listen import Listen
+from acuity.mcp.wire.address import LOOPBACK, Address
+from acuity.mcp.wire.endpoints import Http
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts
 from fixture_questions import question_tools

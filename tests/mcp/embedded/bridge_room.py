@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from acuity._native import Bridge
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.clients import Client
 from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.models import ModelLoader
-from acuity.mcp.paths import AllowedPaths
 from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
 from moving_pictures import pair
 
@@ -22,22 +23,35 @@ PATIENCE = 30.0  # seconds; reached only where something is broken
 class Room:
     """A measurement, and a bridge to it that is attached to the running loop."""
 
-    def __init__(self, measurement: Measurement | None = None, *, depth: int = 64, most: int = 4) -> None:
+    def __init__(
+        self,
+        measurement: Measurement | None = None,
+        *,
+        depth: int = 64,
+        most: int = 4,
+        timeout: float = PATIENCE,
+    ) -> None:
         self.measurement = measurement or measuring()
         self.native = Bridge(depth)
         self.luggage = Luggage()
-        self.steer = McpSide(self.native, self.luggage, ModelLoader(AllowedPaths([Path("/nowhere")])))
+        self.steer = McpSide(
+            self.measurement,
+            self.native,
+            self.luggage,
+            ModelLoader(AllowedPaths([Path("/nowhere")])),
+            timeout=timeout,
+        )
         self.side = MeasuringSide(
             self.measurement, self.native, self.luggage, most=most, on_end=self.steer.ended
         )
         self.steer.attach(asyncio.get_running_loop())
 
     async def send(
-        self, command: str, argument: dict[str, Any] | None = None
+        self, command: str, argument: dict[str, Any] | None = None, client: Client | None = None
     ) -> asyncio.Task[dict[str, Any]]:
         """Submit, and return when the command is in the ring."""
         before = self.native.outstanding
-        task = asyncio.create_task(self.steer.submit(command, argument))
+        task = asyncio.create_task(self.steer.submit(command, argument, client))
         async with asyncio.timeout(PATIENCE):
             while self.native.outstanding == before and not task.done():
                 await asyncio.sleep(0)

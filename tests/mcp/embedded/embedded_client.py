@@ -54,6 +54,10 @@ class LineClient:
         os.write(self._write, json.dumps(message).encode() + b"\n")
         return number
 
+    def notify(self, method: str, **params: Any) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        os.write(self._write, json.dumps(message).encode() + b"\n")
+
     def receive(self) -> dict[str, Any] | None:
         """The next message; None at the end."""
         while b"\n" not in self._buffer:
@@ -110,7 +114,7 @@ def feeding(measurement: Measurement) -> Iterator[Callable[[], None]]:
     try:
         yield end
     finally:
-        measurement.resume()
+        measurement.resume(everyone=True)
         end()
 
 

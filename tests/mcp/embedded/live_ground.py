@@ -15,6 +15,7 @@ from mcp import Client
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity._native import Bridge
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.catalog import embedded_catalog
@@ -23,9 +24,9 @@ from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.models import ModelLoader
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.embedded.state import Live
-from acuity.mcp.paths import AllowedPaths
 from acuity.measure import Measurement
 from moving_pictures import pair
+from tool_results import sentence_of
 
 ERAS = ["legacy", "2026-07-28"]
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
@@ -35,12 +36,14 @@ SECONDS = 60.0  # for what should take an instant
 class Ground:
     """Whatever a test needs to look at."""
 
-    def __init__(self, measurement: Measurement, folder: Path, *, depth: int = 8) -> None:
+    def __init__(
+        self, measurement: Measurement, folder: Path, *, depth: int = 8, timeout: float = SECONDS
+    ) -> None:
         self.measurement = measurement
         self.native = Bridge(depth)
         luggage = Luggage()
         paths = AllowedPaths([folder])
-        self.steer = McpSide(self.native, luggage, ModelLoader(paths))
+        self.steer = McpSide(measurement, self.native, luggage, ModelLoader(paths), timeout=timeout)
         self.side = MeasuringSide(measurement, self.native, luggage, most=4, on_end=self.steer.ended)
         self.live = Live(measurement, self.native, self.side)
         self.scores = Scores(self.live)
@@ -92,11 +95,7 @@ class Ground:
         """The sentence that a tool fails with."""
         with anyio.fail_after(SECONDS):
             result = await client.call_tool(tool, arguments)
-        assert result.is_error, result.structured_content
-        sentence: str = result.structured_content["error"]
-        assert list(result.structured_content) == ["error"]
-        assert "\n" not in sentence
-        return sentence
+        return sentence_of(result)
 
     @asynccontextmanager
     async def client(self, era: str, **options: Any) -> AsyncIterator[Client]:
@@ -118,6 +117,7 @@ def play(
     *models: str,
     features: tuple[str, ...] = (),
     depth: int = 8,
+    timeout: float = SECONDS,
     **options: Any,
 ) -> None:
     """Run a scene with a measurement of these models."""
@@ -128,7 +128,7 @@ def play(
             measurement.add_model(model)
         for feature in features:
             measurement.add_feature(feature)
-        ground = Ground(measurement, folder, depth=depth)
+        ground = Ground(measurement, folder, depth=depth, timeout=timeout)
         ground.steer.attach(asyncio.get_running_loop())
         try:
             with anyio.fail_after(2 * SECONDS):

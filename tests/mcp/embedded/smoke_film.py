@@ -38,6 +38,11 @@ class Film:
                 self._write(end, b"FRAME\n" + data[at : at + _SIZE])
             self.written += 1
 
+    def begin(self) -> None:
+        """A frame that lacks its last sample, for both: nothing can follow it."""
+        for end, data in zip(self._ends, self._frames, strict=True):
+            self._write(end, b"FRAME\n" + data[: _SIZE - 1])
+
     def keep(self, folder: Path) -> tuple[Path, Path]:
         """What was written so far, as files."""
         found = []

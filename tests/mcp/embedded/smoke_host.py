@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded import EmbeddedServer
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.transports.framing import FramingName
+from acuity.mcp.wire.framing import FramingName
 from acuity.measure import Measurement
 from embedded_client import feeding
 
@@ -27,10 +27,12 @@ TOOLS = {
     "vmaf.request_model_swap",
     "vmaf.pause",
     "vmaf.resume",
+    "vmaf.stop",
     "vmaf.stop_after",
     "vmaf.set_subsample",
     "vmaf.worst_frames",
     "vmaf.report",
+    "vmaf.watch",
 }
 
 

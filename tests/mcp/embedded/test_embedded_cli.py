@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -18,7 +19,9 @@ from typing import Any
 import pytest
 
 from acuity.cli.embedded import Wanted
+from acuity.cli.main import Parser
 from acuity.cli.main import main as acuity
+from acuity.cli.score_options import configure, embedding
 from acuity.cli.vmaf import main as vmaf
 from acuity.cli.vmaf_options import parse
 from embedded_client import PATIENCE, LineClient, connected
@@ -94,6 +97,60 @@ def test_options_of_vmaf() -> None:
     line = ["-r", "a", "-d", "b", "--enable-mcp-sse=0", "--enable_mcp_uds", "/run/s", "--enable-mcp-stdio"]
     assert parse(line).embedded == Wanted(0, "/run/s", True)
     assert parse(["-r", "a", "-d", "b", "--enable-mcp-sse", "8723"]).embedded
+
+
+def asked(program: str, *options: str) -> Wanted:
+    """What both commands make of the same options."""
+    if program == "vmaf":
+        return parse(["-r", "a", "-d", "b", *options]).embedded
+    parser = Parser()
+    configure(parser)
+    return embedding(parser.parse_args(parser.joined([*options, "a", "b"])))
+
+
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (["--enable-mcp-http"], Wanted(http=0)),
+        (["--enable-mcp-http=8080"], Wanted(http=8080)),
+        (["--enable-mcp-http", "8080"], Wanted(http=8080)),
+        (["--mcp-wait", "--mcp-stay"], Wanted(wait=math.inf, stay=math.inf)),
+        (["--mcp-wait=2.5", "--mcp-stay", "10"], Wanted(wait=2.5, stay=10.0)),
+        (["--mcp-token-file", "t"], Wanted(token_file="t")),
+    ],
+)
+def test_values_that_may_be_left_out(program: str, options: list[str], wanted: Wanted) -> None:
+    assert asked(program, *options) == wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--mcp-wait"], "option --mcp-wait needs a server: add --enable-mcp-sse or --enable-mcp-http"),
+        (["--mcp-stay=5"], "option --mcp-stay needs a server"),
+        (["--mcp-stay=soon", "--enable-mcp-sse=0"], "should be a number of seconds"),
+        (["--enable-mcp-uds", ""], "should be the name of a file"),
+        (["--enable-mcp-http="], "should be a port from 0 to 65535"),
+        (["--enable-mcp-uds", "s", "--mcp-token-file", "t"], "--mcp-token-file is for clients over HTTP"),
+        (["--enable-mcp-sse=0", "--mcp-token-file", "none"], "can't read the token file 'none'"),
+    ],
+)
+@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+def test_options_that_make_no_sense(
+    capsys: pytest.CaptureFixture[str], program: str, options: list[str], sentence: str
+) -> None:
+    line = ["-r", "a", "-d", "b", *options]
+    assert (vmaf(line) if program == "vmaf" else acuity(["score", "a", "b", *options])) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_token_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ACUITY_MCP_TOKEN", "short")
+    assert vmaf(["-r", "a", "-d", "b", "--enable-mcp-sse=0"]) == 1
+    assert "the token in 'ACUITY_MCP_TOKEN' is shorter than 16 characters" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["65536", "-1", "http", ""])

@@ -18,6 +18,11 @@ def test_defaults() -> None:
     assert EmbeddedConfig(user_agent="grader/2").name == "grader/2"
 
 
+def test_zero_is_the_default() -> None:
+    config = EmbeddedConfig(queue_depth=0, max_drain_per_frame=0)
+    assert (config.queue_depth, config.max_drain_per_frame) == (64, 4)
+
+
 @pytest.mark.parametrize("depth", [2, 4, 64, 1024, 65536])
 def test_depths_that_work(depth: int) -> None:
     assert EmbeddedConfig(queue_depth=depth).queue_depth == depth
@@ -26,8 +31,8 @@ def test_depths_that_work(depth: int) -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "reason"),
     [
-        *(("queue_depth", n, "power of two from 2 to 65536") for n in (-64, 0, 1, 3, 63, 65, 131072)),
-        *(("max_drain_per_frame", n, "must be 1 to 64") for n in (-1, 0, 65)),
+        *(("queue_depth", n, "power of two from 2 to 65536") for n in (-64, 1, 3, 63, 65, 131072)),
+        *(("max_drain_per_frame", n, "must be 1 to 64") for n in (-1, 65)),
         *(("line_limit", n, "must be 256 to") for n in (0, 255, 1 << 30)),
         ("queue_depth", 64.0, "no whole number"),
         ("queue_depth", True, "no whole number"),
@@ -37,6 +42,8 @@ def test_depths_that_work(depth: int) -> None:
         ("calls_each", -1, "must be 1 to"),
         ("write_timeout", 0.0, "seconds above 0"),
         ("write_timeout", float("nan"), "seconds above 0"),
+        ("linger", -1.0, "0 or more"),
+        ("linger", float("inf"), "0 or more"),
         ("user_agent", " ", "can be printed"),
         ("user_agent", "two\nlines", "can be printed"),
     ],

@@ -148,6 +148,15 @@ def test_the_file_is_its_owners_alone_and_goes_with_the_server(tmp_path: Path) -
     assert not (tmp_path / "s").exists()
 
 
+def test_an_empty_path() -> None:
+    with (
+        measuring() as measurement,
+        EmbeddedServer(measurement) as server,
+        pytest.raises(EmbeddedError, match="path is empty: name a file, as in"),
+    ):
+        server.start_uds("")
+
+
 def test_a_long_path(tmp_path: Path) -> None:
     with (
         measuring() as measurement,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, ModelError, PathError
 from acuity.mcp.embedded.models import ModelLoader
-from acuity.mcp.paths import AllowedPaths
 from acuity.measure.feed import feed
 from bridge_room import Room, measuring, run
 from moving_pictures import pair
@@ -74,7 +74,7 @@ def test_models_that_can_not_be_had_never_reach_the_ring() -> None:
         await room.feed()
         with pytest.raises(EmbeddedError, match="reported as 'other'"):
             await unknown
-        assert room.luggage.models == {}
+        assert room.luggage.orders == {}
         room.close()
 
     run(main)

@@ -17,8 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from acuity.mcp.embedded.front import Front
-from acuity.mcp.transports.descriptors import ByteStream, Descriptors
-from acuity.mcp.transports.framing import FRAMINGS, Fault, FramingName
+from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
+from acuity.mcp.wire.stream import ByteStream, Descriptors
 from front_bench import STATUS, Measured, fronted, lines_to, run
 
 ERAS = ["legacy", "2026-07-28", "auto"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.quick_posts import QuickPosts
-from acuity.mcp.transports.security import HttpSecurity
+from acuity.mcp.wire.security import HttpSecurity
 from front_bench import Measured, call, fronted, request, run
 from front_http import PATH, at_sse, http_client, post, stream_at
 
@@ -221,7 +221,7 @@ def test_streamable_http_takes_all_ways() -> None:
 
 
 def test_a_connection_is_kept_while_it_is_used_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.transports.http._KEEP_ALIVE", 0.2)
+    monkeypatch.setattr("acuity.mcp.wire.http._KEEP_ALIVE", 0.2)
 
     async def main() -> None:
         async with wired() as (bench, wire):

@@ -10,8 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acuity.errors import SettingsError
 from acuity.mcp.embedded.front_limits import FrontLimits
-from acuity.mcp.settings import SettingsError
 from front_bench import (
     INITIALIZED,
     STATUS,

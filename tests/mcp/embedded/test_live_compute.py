@@ -49,6 +49,7 @@ def test_every_layout_and_depth_off_the_measuring_thread(era: str, tmp_path: Pat
             plain = await ground.ask(client, "compute_vmaf", **raw(tmp_path))
             assert (plain["score"], plain["frames_scored"]) == (expected.pool(), FRAMES)
             assert (plain["model"], plain["pool_method"]) == (MODEL, "mean")
+            assert (plain["model_version"], plain["bitdepth"]) == (MODEL, 8)
             assert plain["pooled_metrics"]["vmaf"]["min"] == expected.pool(method="min")
             assert "frames" not in plain
             for layout in CHROMA:
@@ -66,10 +67,12 @@ def test_every_layout_and_depth_off_the_measuring_thread(era: str, tmp_path: Pat
                         pixel_format=layout,
                         bitdepth=depth,
                     ).score
-                    assert found["score"] == score
+                    assert (found["score"], found["bitdepth"]) == (score, depth)
             full = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model=NEG, include_frames=True)
             assert [row["frameNum"] for row in full["frames"]] == list(range(FRAMES))
             assert full["score"] == measure(FRAMES, NEG).pool()
+            named = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model_version=NEG)
+            assert (named["score"], named["model_version"]) == (full["score"], NEG)
             assert ground.measurement.frames == 0  # nobody asked the measurement
             workers = psutil.Process().children()
             assert len(workers) == 1
@@ -95,6 +98,12 @@ def test_what_cannot_be_scored_is_said_in_a_sentence(tmp_path: Path) -> None:
 
             assert "not under an allowlisted root" in await refused(reference_path=str(outside))
             assert "not under an allowlisted root" in await refused(model=f"path={outside}")
+            name = str(inside / "nope.yuv")
+            for given in ({"reference_path": name}, {"distorted_path": name}, {"model": f"path={name}"}):
+                sentence = await refused(**given)
+                assert sentence.startswith("no such file under the allowed folders: ")
+                assert name in sentence
+            assert "give one of them" in await refused(model=NEG, model_version=MODEL)
             assert "missing required argument: 'distorted_path'" in await refused(distorted_path=None)
             assert "use one of '400', '420'" in await refused(pixel_format="411")
             assert "use one of 8, 10" in await refused(bitdepth=9)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from acuity.errors import ScoreError
 from acuity.mcp.embedded.running import RunningScores
 from acuity.measure import Measurement
 from acuity.measure.pooling import POOLS
 from live_ground import MODEL, NEG
 from moving_pictures import measure, pair
+from small_model import OVERFLOWING, small_document
 
 FRAMES = 90  # more than are looked at one by one
 
@@ -66,3 +70,23 @@ def test_a_score_of_minus_one_pools_as_in_the_report() -> None:
         expected = {name: function(running.column()[1]) for name, function in POOLS.items()}
         assert running.aggregate == expected
         assert math.isclose(expected["harmonic_mean"], -1.0)
+
+
+def test_scores_that_are_no_number_are_not_taken(tmp_path: Path) -> None:
+    """Whoever asks the measurement for one is told; whoever only follows it is not disturbed."""
+    model = tmp_path / "overflowing.json"
+    model.write_text(json.dumps(small_document(svm=OVERFLOWING)))
+    with Measurement(threads=1) as measurement:
+        measurement.add_model(f"path={model}")
+        running = RunningScores(measurement, "vmaf")
+        for index in range(3):
+            measurement.add(*pair(index))
+            running.advance()
+        measurement.flush()
+        running.advance()
+        assert (len(running), running.aggregate) == (0, None)
+        with pytest.raises(ScoreError, match=r"frame 1 by .* is not a number"):
+            measurement.score_at(1)
+        with pytest.raises(ScoreError, match=r"frame 0 by .* is not a number"):
+            measurement.results()
+        assert measurement.feature_at(0, "integer_adm2") > 0

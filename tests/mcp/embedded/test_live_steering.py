@@ -120,12 +120,15 @@ def test_what_cannot_be_swapped_is_said_in_a_sentence(tmp_path: Path) -> None:
 def test_pause_subsample_and_stop(tmp_path: Path) -> None:
     async def scene(ground: Ground) -> None:
         async with ground.client("legacy") as client:
-            assert await ground.steered(client, "vmaf.pause") == {"paused": True, "next_frame": 1}
+            paused = await ground.steered(client, "vmaf.pause")
+            assert (paused["paused"], paused["next_frame"], paused["lease_seconds"]) == (True, 1, 300)
             status = await ground.ask(client, "vmaf.status")
             assert (status["state"], status["paused"]) == ("paused", True)
             # The feeding thread waits as feed() does, and is released by a client.
             waits = asyncio.ensure_future(ground.measuring(ground.measurement.wait_while_paused))
-            assert await ground.ask(client, "vmaf.resume") == {"paused": False, "next_frame": 1}
+            resumed = await ground.ask(client, "vmaf.resume")
+            assert (resumed["paused"], resumed["next_frame"]) == (False, 1)
+            assert resumed["lifted"] == paused["paused_by"]
             with anyio.fail_after(SECONDS):
                 await waits
             done = await ground.steered(client, "vmaf.set_subsample", n=2.0)

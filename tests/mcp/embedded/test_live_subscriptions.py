@@ -18,6 +18,7 @@ from mcp.server.connection import Connection
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
 
 from acuity.mcp.embedded.addresses import REPORT, SCORES, STATUS, TABLE, parse
+from acuity.mcp.embedded.notification_meta import NotificationMeta
 from acuity.mcp.embedded.pulse import Pulse
 from acuity.mcp.embedded.subscriptions import _Followed
 from live_ground import ERAS, MODEL, SECONDS, Ground, play
@@ -72,7 +73,9 @@ def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
                 "frame": 2,
                 "score": ground.measurement.score_at(2),
                 "paused": False,
+                "paused_by": [],
                 "over": True,
+                "scores": told["scores"],
             }
             await client.unsubscribe_resource(SCORES + FAST)
             await client.unsubscribe_resource(SCORES)  # was never there
@@ -115,7 +118,7 @@ def test_nobody_is_told_when_nothing_changes() -> None:
 
         bus = InMemorySubscriptionBus()
         bus.subscribe(hear)
-        pulse = Pulse(bus, lambda resource: versions[resource]())
+        pulse = Pulse(bus, lambda address: versions[address.resource]())
         with pulse.watching([STATUS + FAST, SCORES + FAST]), anyio.fail_after(SECONDS):
             await enough.wait()
         assert set(told) == {ResourceUpdated(uri=STATUS + FAST)}
@@ -154,10 +157,23 @@ def test_what_waits_is_one_word_for_each_address() -> None:
             await self.may.wait()
             self.told.append((uri, meta))
 
+    class Numbers:
+        """Counts what is told."""
+
+        def __init__(self) -> None:
+            self._changes = itertools.count()
+
+        def begin(self, uri: str) -> None: ...
+
+        def end(self, uri: str) -> None: ...
+
+        async def make(self, uri: str) -> dict[str, Any]:
+            return {"number": next(self._changes)}
+
     async def main() -> None:
-        bus, stuck, changes = InMemorySubscriptionBus(), Stuck(), iter(range(1000))
+        bus, stuck, numbers = InMemorySubscriptionBus(), Stuck(), Numbers()
         pulse = Pulse(bus, lambda _: 0)
-        followed = _Followed(cast(Connection, stuck), bus, pulse, lambda: {"number": next(changes)})
+        followed = _Followed(cast(Connection, stuck), bus, pulse, cast(NotificationMeta, numbers))
         for uri in (STATUS, SCORES):
             followed.add(uri)
         await bus.publish(ResourceUpdated(uri=SCORES))

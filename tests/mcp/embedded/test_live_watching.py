@@ -13,6 +13,7 @@ from mcp import Client
 
 from acuity.mcp.embedded import reporting
 from acuity.mcp.embedded.reporting import Excerpt
+from acuity.mcp.results import to_text
 from acuity.measure.pooling import POOLS, pool
 from acuity.report import render_report
 from live_ground import ERAS, MODEL, NEG, Ground, play
@@ -74,6 +75,25 @@ def test_scores_have_the_digits_of_the_report(threads: int, tmp_path: Path) -> N
                 assert (one["frame"], one["score"]) == (index, whole.columns["vmaf"][index])
 
     play(scene, tmp_path, MODEL, threads=threads)
+
+
+def test_the_newest_score_is_the_newest_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is asked for, and with the aggregate of the same frames."""
+    monkeypatch.setattr("acuity.mcp.embedded.state._FRESH", 1000.0)
+    whole = measure(40, MODEL)
+
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            for fed in (8, 16, 40):
+                await ground.feed(fed - ground.measurement.frames)
+                for arguments in ({}, {"percentiles": [50]}):
+                    found = await ground.ask(client, "vmaf.score", **arguments)
+                    assert found["frame"] == found["aggregate"]["last"] == fed - 2  # the last needs the next
+                    assert found["score"] == whole.columns["vmaf"][fed - 2]
+                    assert found["aggregate"]["mean"] == whole.pool(last=fed - 2)
+                assert ground.scores.newest()["frame"] == fed - 2  # what quick answers are made of
+
+    play(scene, tmp_path, MODEL)
 
 
 def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
@@ -247,7 +267,44 @@ def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.Mon
             assert sentence == "5 frames are too many for one answer, 3 are the most: name first and last"
             part = await ground.ask(client, "vmaf.report", include_frames=True, last=2)
             assert len(part["frames"]) == 3
-            assert written == [0, 3]
+            assert written == [0, 0, 3]  # the second answer: the report without frames, then those
+
+    play(scene, tmp_path, MODEL)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_long_report_is_written_in_slices(
+    era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each it is asked whether the client may go on; the text is as if written at once."""
+    monkeypatch.setattr(reporting, "_SLICE", 7)
+    monkeypatch.setattr(reporting, "READABLE", 1000)
+    monkeypatch.setattr("acuity.mcp.results.READABLE", 1000)
+
+    async def scene(ground: Ground) -> None:
+        async def turn() -> None:
+            nonlocal turns
+            turns += 1
+
+        monkeypatch.setattr(ground.live.budget, "turn", turn)
+        await ground.feed(60)
+        await ground.flush()
+        async with ground.client(era) as client:
+            for precision in ("legacy", "max"):
+                turns = 0
+                result = await client.call_tool(
+                    "vmaf.report", {"include_frames": True, "precision": precision}
+                )
+                assert turns >= 2 * 60 // 7
+                written = json.loads("".join(render_report(ground.measurement.results(), "json", precision)))
+                assert result.structured_content["frames"] == written["frames"]
+                assert result.content[0].text == to_text(result.structured_content)
+            turns = 0
+            (table,) = (await client.read_resource("acuity://measurement/report.csv")).contents
+            assert turns >= 60 // 7
+            assert table.text == "".join(render_report(ground.measurement.results(), "csv"))
+            (report,) = (await client.read_resource("acuity://measurement/report?frames=3-50")).contents
+            assert [row["frameNum"] for row in json.loads(report.text)["frames"]] == list(range(3, 51))
 
     play(scene, tmp_path, MODEL)
 
@@ -266,8 +323,8 @@ def test_what_there_is_to_measure_with(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path) -> None:
-    steering = {"request_model_swap", "pause", "resume", "stop_after", "set_subsample"}
-    reading = {"status", "features", "score", "worst_frames", "report"}
+    steering = {"request_model_swap", "pause", "resume", "stop", "stop_after", "set_subsample"}
+    reading = {"status", "features", "score", "worst_frames", "report", "watch"}
 
     async def scene(ground: Ground) -> None:
         client: Client

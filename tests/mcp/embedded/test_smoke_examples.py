@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -44,8 +43,6 @@ def example(name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.parametrize("transport", ["sse", "uds"])
 def test_an_agent_follows_a_host_and_swaps_its_model(transport: str, tmp_path: Path) -> None:
-    if transport == "uds" and shutil.which("socat") is None:
-        pytest.skip("socat is not installed here")
     film = Film(tmp_path, 24)
     film.more(5)
     where = ["--port", "0"] if transport == "sse" else ["--socket", str(tmp_path / "s")]
@@ -59,9 +56,6 @@ def test_an_agent_follows_a_host_and_swaps_its_model(transport: str, tmp_path: P
             film.close()
             rest, err = agent.communicate(timeout=PATIENCE)
             assert agent.returncode == 0, err
-        assert host.stdin is not None
-        host.stdin.close()
-        host.stdin = None
         said, err = host.communicate(timeout=PATIENCE)
         assert host.returncode == 0, err
     first = int(lines[0].split()[-2])

@@ -4,6 +4,7 @@
     acuity://measurement/scores?frames=0-499
     acuity://measurement/report?frames=0-499
     acuity://measurement/report.csv
+    acuity://measurement/watch?below=70&name=vmaf
 
 With ?rate=N an address that is subscribed to is told of at most N times a second; reading it is the same
 with and without.
@@ -11,6 +12,7 @@ with and without.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,11 +29,12 @@ STATUS: Final = f"{MEASUREMENT}/status"
 SCORES: Final = f"{MEASUREMENT}/scores"
 REPORT: Final = f"{MEASUREMENT}/report"
 TABLE: Final = f"{REPORT}.csv"
+WATCH: Final = f"{MEASUREMENT}/watch"
 
 SLOWEST: Final = 0.1
 FASTEST: Final = 100.0
 # Times a second, unless the client says otherwise. A report is long, and nobody reads it as it changes.
-RATES: Final[Mapping[str, float]] = {STATUS: 5.0, SCORES: 5.0, REPORT: 1.0, TABLE: 1.0}
+RATES: Final[Mapping[str, float]] = {STATUS: 5.0, SCORES: 5.0, WATCH: 5.0, REPORT: 1.0, TABLE: 1.0}
 
 _LONGEST: Final = 256  # characters
 _RANGE: Final = re.compile(r"(\d{1,12})-(\d{1,12})")
@@ -45,6 +48,8 @@ class Address:
     resource: str  # one of RATES
     rate: float  # times a second
     frames: range | None = None  # by number; None: whatever it shows by itself
+    below: float | None = None  # what is watched for: frames below this figure
+    name: str | None = None  # whose figure; None: the first model's score
 
 
 def parse(uri: str) -> Address | None:
@@ -54,15 +59,21 @@ def parse(uri: str) -> Address | None:
         return None
     if len(uri) > _LONGEST:
         raise _refused(resource, f"the address has {len(uri)} characters, {_LONGEST} are the most")
-    rate, frames = RATES[resource], None
+    rate, frames, below, name = RATES[resource], None, None, None
     for key, value in parse_qsl(query, keep_blank_values=True):
         if key == "rate":
             rate = _rate(uri, value)
         elif key == "frames" and resource in _FRAMED:
             frames = _frames(uri, value)
+        elif key == "below" and resource == WATCH:
+            below = _below(uri, value)
+        elif key == "name" and resource == WATCH:
+            name = value
         else:
             raise _refused(uri, f"'{key}' is not understood in '{uri}': write ?rate=5 or ?frames=0-499")
-    return Address(resource, rate, frames)
+    if resource == WATCH and below is None:
+        raise _refused(uri, f"'{uri}' doesn't say what to watch for: write {WATCH}?below=70")
+    return Address(resource, rate, frames, below, name)
 
 
 def _rate(uri: str, value: str) -> float:
@@ -73,6 +84,16 @@ def _rate(uri: str, value: str) -> float:
     if not SLOWEST <= rate <= FASTEST:
         raise _refused(uri, f"rate '{value}' must be a number of times a second, {SLOWEST:g} to {FASTEST:g}")
     return rate
+
+
+def _below(uri: str, value: str) -> float:
+    try:
+        below = float(value)
+    except ValueError:
+        below = math.nan
+    if not math.isfinite(below):
+        raise _refused(uri, f"below '{value}' must be a number, as in ?below=70")
+    return below
 
 
 def _frames(uri: str, value: str) -> range:

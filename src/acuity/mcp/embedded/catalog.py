@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mcp.server.caching import CacheHint
 
 from acuity.mcp.catalog import Catalog
-from acuity.mcp.embedded.addresses import STATUS
+from acuity.mcp.embedded.addresses import STATUS, Address
 from acuity.mcp.embedded.fast import Document
+from acuity.mcp.embedded.notification_meta import NotificationMeta
+from acuity.mcp.embedded.presence import Ending
 from acuity.mcp.embedded.pulse import Pulse
 from acuity.mcp.embedded.resources import MeasurementResources
 from acuity.mcp.embedded.scores import Scores
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS: Final = """\
 A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
-vmaf.worst_frames and vmaf.report; steer it with vmaf.request_model_swap, vmaf.pause, vmaf.resume, \
-vmaf.set_subsample and vmaf.stop_after, which are carried out between two frames. Neither changes a \
-figure: every frame has the score that its model gives it. To follow along, subscribe to \
-acuity://measurement/scores (?rate=10: told at most ten times a second) or acuity://measurement/status. \
-compute_vmaf scores another pair of files in a process of its own."""
+vmaf.worst_frames and vmaf.report, or have vmaf.watch wait for frames below a score; steer it with \
+vmaf.request_model_swap, vmaf.pause, vmaf.resume, vmaf.set_subsample, vmaf.stop_after and vmaf.stop, which \
+are carried out between two frames. Neither changes a figure: every frame has the score of its model. \
+A pause ends when you leave, or when its lease runs out. To follow along, subscribe to \
+acuity://measurement/scores (?rate=10: told at most ten times a second), acuity://measurement/status or \
+acuity://measurement/watch?below=70. Who reads more than a small share of the time allows waits for its \
+answers while frames are measured. compute_vmaf scores another pair of files in a process of its own."""
 
 # What a server offers is fixed while it runs; what its resources show is not.
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
@@ -37,11 +41,18 @@ _LISTS: Final = ("tools/list", "resources/list", "resources/templates/list")
 
 
 def embedded_catalog(
-    live: Live, steer: McpSide, bus: SubscriptionBus, compute: Compute, scores: Scores | None = None
+    live: Live,
+    steer: McpSide,
+    bus: SubscriptionBus,
+    compute: Compute,
+    scores: Scores | None = None,
+    ending: Ending | None = None,
 ) -> Catalog:
-    """Everything the server offers; `scores` where somebody shares them."""
-    scores = scores or Scores(live)
-    watched = Subscriptions(bus, Pulse(bus, _versions(live)), _headline(live))
+    """Everything the server offers; `scores` where somebody shares them, `ending` where the end is told."""
+    scores, ending = scores or Scores(live), ending or Ending()
+    pulse = Pulse(bus, _versions(live, scores), ending.over)
+    watched = Subscriptions(bus, pulse, lambda: NotificationMeta(live, scores))
+    ending.on_close(watched.close)
     return Catalog(
         tools=[
             *watching.tools(live, scores),
@@ -62,34 +73,22 @@ def quick_documents(live: Live, scores: Scores) -> Mapping[str, Document]:
     return {watching.STATUS: live.parted_status, watching.SCORE: scores.newest}
 
 
-def _versions(live: Live) -> Callable[[str], Hashable]:
+def _versions(live: Live, scores: Scores) -> Callable[[Address], Hashable]:
     measurement = live.measurement
 
-    def version(resource: str) -> Hashable:
+    def version(address: Address) -> Hashable:
+        if address.below is not None:
+            return (
+                scores.count_below(address.name, address.below),
+                measurement.repredictions,
+                measurement.over,
+            )
         at = measurement.snapshot()
         figures = at.frames_done, measurement.repredictions, measurement.over
-        if resource != STATUS:
+        if address.resource != STATUS:
             return figures
         models = tuple(model.label for model in measurement.models)
-        steered = measurement.paused, measurement.subsample, measurement.last_frame, measurement.finished
-        return *figures, at.frames_fed, models, *steered
+        steered = measurement.subsample, measurement.last_frame, measurement.finished
+        return *figures, at.frames_fed, models, *steered, measurement.gate.pauses, live.state
 
     return version
-
-
-def _headline(live: Live) -> Callable[[], dict[str, Any]]:
-    measurement = live.measurement
-
-    def headline() -> dict[str, Any]:
-        at = measurement.snapshot()
-        latest = live.latest()
-        return {
-            "frames_read": at.frames_fed,
-            "frames_scored": at.frames_done,
-            "frame": latest[0] if latest else None,
-            "score": latest[1] if latest else None,
-            "paused": measurement.paused,
-            "over": measurement.over,
-        }
-
-    return headline

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from acuity.errors import JobFailed
-from acuity.jobs.score_task import ScorePayload
-from acuity.jobs.spec import JobSpec, ProgressListener
+from acuity.access.path_text import shown
+from acuity.errors import InputError, JobFailed, PathError
+from acuity.jobs.job import JobSpec, ProgressListener
+from acuity.jobs.tasks.score import ScorePayload
+from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
 from acuity.models.sources import model_folders
 from acuity.models.spec import DEFAULT_NAME, parse_spec
 
 if TYPE_CHECKING:
+    from acuity.access.paths import AllowedPaths
     from acuity.jobs.service import Jobs
-    from acuity.mcp.paths import AllowedPaths
+
+_Checked = TypeVar("_Checked")
 
 TOOL: Final = "compute_vmaf"
 AUTO: Final = "auto"
@@ -78,11 +82,11 @@ class Compute:
                 given[name] = int(value)
         if "width" in given or "height" in given:
             given = {**_RAW, **given}
-        model = given["model"]
+        model = _model(given)
         return ScorePayload(
-            reference=str(self.paths.check(given["reference_path"])),
-            distorted=str(self.paths.check(given["distorted_path"])),
-            model=model if model == AUTO else self.paths.check_model(model),
+            reference=str(self._file(given["reference_path"], self.paths.check)),
+            distorted=str(self._file(given["distorted_path"], self.paths.check)),
+            model=model if model == AUTO else self._file(model, self.paths.check_model),
             width=given.get("width"),
             height=given.get("height"),
             pixfmt=given.get("pixel_format"),
@@ -90,6 +94,16 @@ class Compute:
             precision="max",
             threads=self._threads,
         )
+
+    @staticmethod
+    def _file(text: str, check: Callable[[str], _Checked]) -> _Checked:
+        """What a check makes of a client's text; a file that isn't there is said so in a sentence."""
+        try:
+            return check(text)
+        except PathError as error:
+            if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+                raise PathError(f"no such file under the allowed folders: {shown(text)}") from error
+            raise
 
     def _roots(self) -> tuple[str, ...]:
         """Where the worker may open files: models known by name are our choice, not a client's."""
@@ -116,6 +130,16 @@ class Compute:
             return self._jobs
 
 
+def _model(given: Mapping[str, Any]) -> str:
+    """The model that was asked for, by either of its names."""
+    model, version = str(given["model"]), given.get("model_version")
+    if version is None:
+        return model
+    if model != DEFAULT_MODEL:
+        raise InputError(f"'model' is '{model}' and 'model_version' is '{version}': give one of them")
+    return str(version)
+
+
 def _answer(payload: ScorePayload, report: dict[str, Any]) -> dict[str, Any]:
     name = DEFAULT_NAME if payload.model == AUTO else parse_spec(payload.model).name
     about = report["acuity"]
@@ -123,7 +147,9 @@ def _answer(payload: ScorePayload, report: dict[str, Any]) -> dict[str, Any]:
         "score": report["pooled_metrics"][name]["mean"],
         "pool_method": "mean",
         "frames_scored": about["frames"],
+        "bitdepth": about["bitdepth"],
         "model": about["model"],
+        "model_version": about["model"],
         "width": about["width"],
         "height": about["height"],
         **{key: value for key, value in report.items() if key not in ("backend_requested", "backend_used")},

@@ -12,7 +12,7 @@ import os
 import select
 from typing import Any, Final
 
-from acuity.mcp.transports.descriptors import CHUNK
+from acuity.mcp.wire.stream import CHUNK
 
 _HIGH: Final = 65536  # bytes waiting to be written from which on the other side is told to stop
 _LOW: Final = _HIGH // 4

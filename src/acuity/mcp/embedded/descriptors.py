@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Literal
 
 from acuity.errors import EmbeddedError
-
-if TYPE_CHECKING:
-    from acuity.mcp.embedded.front import Front
-    from acuity.mcp.transports.framing import FramingName
 
 FIRST: Final = 3  # those below are stdin, stdout and stderr
 
@@ -36,13 +32,14 @@ def check_descriptor(
         raise EmbeddedError(f"descriptor {number} can't be {verb}: use the other end of the pipe")
 
 
-@asynccontextmanager
-async def serve_copies(front: Front, fd_in: int, fd_out: int, framing: FramingName) -> AsyncIterator[None]:
-    """Serve a client at copies of descriptors, so that whoever owns them may close them at any time."""
+@contextmanager
+def copied(fd_in: int, fd_out: int) -> Iterator[tuple[int, int]]:
+    """Copies of descriptors, so that whoever owns them may close them at any time."""
     read, write = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, FIRST) for number in (fd_in, fd_out))
+    owner = os.getpid()
     try:
-        async with front.pair(read, write, framing, lambda: None):
-            yield
+        yield read, write
     finally:
-        os.close(read)
-        os.close(write)
+        if os.getpid() == owner:  # a forked child has let go of them already
+            os.close(read)
+            os.close(write)

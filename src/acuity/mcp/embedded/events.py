@@ -12,8 +12,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse
 from starlette.types import Send
 
-from acuity.mcp.transports.in_flight import InFlight
-from acuity.mcp.transports.messages import encode
+from acuity.mcp.wire.connection import InFlight
+from acuity.mcp.wire.messages import encode
 
 HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),

@@ -26,7 +26,7 @@ from mcp_types import (
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from acuity.mcp.embedded.mixed import checked_envelopes, has_envelope
-from acuity.mcp.transports.messages import progress_params
+from acuity.mcp.wire.messages import progress_params
 
 # Takes what is told before the answer.
 Tell: TypeAlias = Callable[[JSONRPCNotification], Awaitable[None]]

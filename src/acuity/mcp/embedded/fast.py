@@ -17,6 +17,7 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, RequestId
 from mcp_types import methods as protocol
 
 from acuity.mcp.embedded.agreed import Agreed
+from acuity.mcp.embedded.budget import Budget
 from acuity.mcp.embedded.parted import Parted
 from acuity.mcp.embedded.questions import Question
 from acuity.mcp.embedded.shapes import METHOD, Shape
@@ -35,8 +36,12 @@ _QUESTIONS: Final = 4  # that are kept of one client
 class FastAnswers:
     """Answers calls of some tools that come without arguments."""
 
-    def __init__(self, server: Server[Any], documents: Mapping[str, Document]) -> None:
+    def __init__(
+        self, server: Server[Any], documents: Mapping[str, Document], budget: Budget | None = None
+    ) -> None:
+        """A client that owes the budget too much is not answered here: the long way has it wait."""
         self._server = server
+        self._budget = budget
         self._documents = dict(documents)
         self._names = tuple(f'"{name}"'.encode() for name in documents)
         self._shapes: dict[str, Shape] = {}  # by protocol version
@@ -53,7 +58,7 @@ class FastAnswers:
         `busy` are the ids of requests that are being answered on the same connection; `said` is what was
         said beside the message, which has to agree with it.
         """
-        if agreed.shaking:
+        if agreed.shaking or (self._budget is not None and not self._budget.admits(agreed.client)):
             return None
         try:
             for question in agreed.questions:

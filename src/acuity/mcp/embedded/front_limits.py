@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.budget import Budget
 
 LINE_LIMIT: Final = 65536
 
@@ -20,3 +23,4 @@ class FrontLimits:
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
     idle_timeout: float = 1800.0  # seconds until a session of Streamable HTTP that nobody uses is forgotten
+    budget: Budget | None = None  # of CPU time, while frames are measured

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.cors import LoopbackPages
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.presence import Presence
 from acuity.mcp.embedded.quick_posts import Answer, QuickPosts, QuickRoute, quick_protocol
 from acuity.mcp.embedded.sse import SseFront, StreamSession, session_of
 from acuity.mcp.embedded.streamable_front import PATH, StreamableFront
-from acuity.mcp.transports.address import LOOPBACK, Address
-from acuity.mcp.transports.http import HttpEndpoint, serve_http
-from acuity.mcp.transports.http_app import HttpApp
-from acuity.mcp.transports.security import Guarded, HttpSecurity
+from acuity.mcp.wire.address import LOOPBACK, Address
+from acuity.mcp.wire.http import HttpEndpoint, serve_http
+from acuity.mcp.wire.http_app import HttpApp, Methods
+from acuity.mcp.wire.security import Guarded, HttpSecurity
+from acuity.mcp.wire.tokens import Tokens
 
 _SHORT: Final = 4096  # bytes; a call without arguments has no more
-_SECURITY: Final = HttpSecurity()  # this machine's own names and addresses
+_WRONG_HOST: Final = f"use its address, {LOOPBACK}"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is served at a port, and to whom."""
+
+    server: Server[Any]
+    fast: FastAnswers | None
+    limits: FrontLimits
+    lifespan_state: Any
+    presence: Presence
+    tokens: Tokens
+    measurement: Callable[[], dict[str, Any]]
+
+    def health(self, path: str) -> ASGIApp:
+        """Answers at `/` that the server is there, and where to speak to it."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            about = {"status": "ok", "server": self.server.server_info_stamp, "endpoint": path}
+            found = JSONResponse({**about, "measurement": self.measurement()})
+            await found(scope, receive, send)
+
+        return Methods(answer, ("GET", "HEAD"))
 
 
 class HttpFront:
@@ -36,20 +64,15 @@ class HttpFront:
 
 @asynccontextmanager
 async def sse_endpoint(
-    server: Server[Any],
-    fast: FastAnswers | None,
-    limits: FrontLimits,
-    lifespan_state: Any,
-    *,
-    port: int,
-    path: str,
+    served: Served, *, port: int, path: str, listener: socket.socket | None = None
 ) -> AsyncIterator[HttpFront]:
     """Serve event streams until the block ends. Raises SettingsError."""
-    front = SseFront(server, path, limits, lifespan_state)
+    fast, posting = served.fast, f"{path.rpartition('/')[0]}/request"
+    front = SseFront(served.server, path, posting, served.limits, served.lifespan_state)
 
     def route(target: str, headers: Headers) -> Answer | None:
         place, _, query = target.partition("?")
-        if place != path or fast is None:
+        if place not in (path, posting) or fast is None:
             return None
         named = session_of(query, headers)
         if named is None:
@@ -57,7 +80,8 @@ async def sse_endpoint(
         session = front.session(named)
         return _onto(session, front, fast) if session is not None else None
 
-    async with _port(HttpApp({path: front}), port, path, route, limits) as opened:
+    app = HttpApp({"/": served.health(path), posting: Methods(front, ("POST",)), path: front})
+    async with _port(app, served, port, path, route, listener) as opened:
         yield opened
 
 
@@ -75,25 +99,27 @@ def _onto(session: StreamSession, front: SseFront, fast: FastAnswers) -> Answer:
 
 @asynccontextmanager
 async def http_endpoint(
-    server: Server[Any], fast: FastAnswers | None, limits: FrontLimits, lifespan_state: Any, *, port: int
+    served: Served, *, port: int, listener: socket.socket | None = None
 ) -> AsyncIterator[HttpFront]:
     """Serve Streamable HTTP until the block ends. Raises SettingsError."""
-    front = StreamableFront(server, fast, limits, lifespan_state)
-    app = HttpApp({PATH: front}, front.run)
-    async with _port(app, port, PATH, front.route, limits) as opened:
+    front = StreamableFront(served.server, served.fast, served.limits, served.lifespan_state)
+    app = HttpApp({"/": served.health(PATH), PATH: front}, front.run)
+    async with _port(app, served, port, PATH, front.route, listener) as opened:
         yield opened
 
 
 @asynccontextmanager
 async def _port(
-    app: ASGIApp, port: int, path: str, route: QuickRoute, limits: FrontLimits
+    app: ASGIApp, served: Served, port: int, path: str, route: QuickRoute, listener: socket.socket | None
 ) -> AsyncIterator[HttpFront]:
-    posts = QuickPosts(route, _SECURITY, min(limits.line, _SHORT))
+    limits, security = served.limits, HttpSecurity(served.tokens, wrong_host=_WRONG_HOST)
+    posts = QuickPosts(route, security, min(limits.line, _SHORT))
     async with serve_http(
-        Guarded(LoopbackPages(app), _SECURITY),
+        Guarded(LoopbackPages(app), security),
         LOOPBACK,
         port,
         connections=limits.connections,
-        protocol=quick_protocol(posts, write_timeout=limits.write_timeout, read_timeout=limits.read_timeout),
+        protocol=lambda half_open: quick_protocol(posts, served.presence, half_open, limits),
+        listener=listener,
     ) as endpoint:
         yield HttpFront(endpoint, path)

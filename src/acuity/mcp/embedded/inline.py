@@ -12,12 +12,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from acuity.mcp.clients import CONNECTION
 from acuity.mcp.embedded.events import HEADERS, EventStream
 from acuity.mcp.embedded.exchange import exchange
 from acuity.mcp.embedded.front_limits import FrontLimits
-from acuity.mcp.transports.http_body import checked_message
-from acuity.mcp.transports.messages import encode
+from acuity.mcp.limits import CONNECTION
+from acuity.mcp.wire.http_body import checked_message
+from acuity.mcp.wire.messages import encode
 
 _ENDLESS = "subscriptions/listen"  # has nothing but events for an answer
 

@@ -24,10 +24,11 @@ from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.hanging_up import hung_up
 from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.mixed import serve_mixed
-from acuity.mcp.transports.framing import Fault, Frame, Framing
-from acuity.mcp.transports.in_flight import InFlight
-from acuity.mcp.transports.messages import Refused, encode, error_message, parse
-from acuity.mcp.transports.stream import LINGER
+from acuity.mcp.embedded.presence import Presence
+from acuity.mcp.wire.connection import InFlight
+from acuity.mcp.wire.framing import Fault, Frame, Framing
+from acuity.mcp.wire.messages import Refused, encode, error_message, parse
+from acuity.mcp.wire.stream import LINGER
 
 logger: Final = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ class LineConnection(asyncio.Protocol):
         *,
         name: str,
         lifespan_state: Any,
+        presence: Presence,
         on_end: Callable[[LineConnection], None],
     ) -> None:
         self._server = server
@@ -55,9 +57,10 @@ class LineConnection(asyncio.Protocol):
         self._limits = limits
         self._name = name
         self._lifespan_state = lifespan_state
+        self._presence = presence
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._agreed = Agreed()
+        self._agreed = Agreed(client=name)
         self._in_flight = InFlight()
         self._inbox = Inbox()
         self._backlog: deque[Frame] = deque()  # read already, but the client has enough in flight
@@ -65,7 +68,7 @@ class LineConnection(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._ended = self._gone = self._waiting = self._paused = False
+        self._ended = self._gone = self._served = self._waiting = self._paused = False
         self._read_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
@@ -75,9 +78,12 @@ class LineConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if self._limits.budget is not None:
+            self._limits.budget.enter(self._name)
         self._start(self._serve())
 
     def data_received(self, data: bytes) -> None:
+        self._presence.heard(self)
         frames = self._framing.feed(data)
         calm = not (self._paused or self._ended or self._read_timer)
         if calm and len(frames) == 1 and self._is_answered(frames[0]):  # most often, and all there is to do
@@ -95,10 +101,14 @@ class LineConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone = self._ended = True
+        if self._limits.budget is not None:
+            self._limits.budget.leave(self._name)
         self._backlog.clear()
         self._writable.set()
         self._stop_timers()
         self._serving.cancel()
+        if self._served:
+            self._on_end(self)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -130,12 +140,15 @@ class LineConnection(asyncio.Protocol):
                 "a connection failed", extra={"event": "connection_failed", "client": self._name}
             )
         finally:
-            self._ended = True
+            self._ended = self._served = True
             self._stop_timers()
             self._transport.close()
             for task in self._tasks - {asyncio.current_task()}:
                 task.cancel()
-            self._on_end(self)
+            if self._gone:
+                self._on_end(self)
+            else:  # the last answers may still have to be written
+                self._write_timer = self._loop.call_later(self._limits.write_timeout, self._drop)
 
     def finish(self, linger: float = LINGER) -> None:
         """Read no more; what was asked has that many seconds to be answered."""

@@ -42,10 +42,6 @@ class LoopThread:
         """What a coroutine returns; the calling thread waits for it."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
-    def enter(self, block: AbstractAsyncContextManager[_Value]) -> _Value:
-        """Enter a block, which stays open until stop()."""
-        return self.call(self._enter(block))
-
     def stop(self, patience: float) -> None:
         """Leave all blocks, those that need longer than so many seconds by force, and end the thread."""
         self.call(self._leave(patience))
@@ -77,7 +73,8 @@ class LoopThread:
             self.loop.run_until_complete(self.loop.shutdown_default_executor())
             self.loop.close()
 
-    async def _enter(self, block: AbstractAsyncContextManager[_Value]) -> _Value:
+    async def enter(self, block: AbstractAsyncContextManager[_Value]) -> _Value:
+        """Enter a block on the loop; it stays open until stop()."""
         entered: asyncio.Future[_Value] = self.loop.create_future()
         leave = asyncio.Event()
         task = self.loop.create_task(_keep(block, entered, leave))

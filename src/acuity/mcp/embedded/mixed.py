@@ -22,8 +22,9 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import PROTOCOL_VERSION_META_KEY
 from pydantic import ValidationError
 
-from acuity.mcp.clients import CONNECTION
 from acuity.mcp.embedded.agreed import Agreed
+from acuity.mcp.embedded.clients import CONNECTED
+from acuity.mcp.limits import CONNECTION
 
 _HANDSHAKE = "initialize"
 
@@ -46,6 +47,7 @@ async def serve_mixed(
         inline_methods=frozenset({_HANDSHAKE}),
     )
     connection = Connection.for_loop(dispatcher)
+    CONNECTED.set(connection)
     runner = ServerRunner(server, connection, lifespan_state)
     enveloped = checked_envelopes(modern_on_request(server, lifespan_state))
 

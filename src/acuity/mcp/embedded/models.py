@@ -7,7 +7,7 @@ import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from acuity.mcp.paths import AllowedPaths
+from acuity.access.paths import AllowedPaths
 
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection

@@ -2,14 +2,15 @@
 
 An address that is watched is looked at so many times a second, and if what it shows is no longer the same
 the bus is told, once. Those who watch the same address at the same rate share the looking; with nobody
-watching nothing happens. The measuring thread has no part in it.
+watching nothing happens. The measuring thread has no part in it. The end is told at once, and also to those
+who begin to watch after it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -19,8 +20,8 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.embedded.addresses import Address, parse
 
-# What a resource shows, in short: equal as long as it shows the same.
-Version: TypeAlias = Callable[[str], Hashable]
+# What an address shows, in short: equal as long as it shows the same.
+Version: TypeAlias = Callable[[Address], Hashable]
 
 _MOST: Final = 64  # different addresses at a time
 
@@ -34,9 +35,18 @@ class _Beat:
 class Pulse:
     """Publishes changes of the addresses that are watched. For the server's event loop."""
 
-    def __init__(self, bus: SubscriptionBus, version: Version, *, most: int = _MOST) -> None:
+    def __init__(
+        self,
+        bus: SubscriptionBus,
+        version: Version,
+        over: asyncio.Event | None = None,
+        *,
+        most: int = _MOST,
+    ) -> None:
+        """`over` is set when nothing changes any more."""
         self._bus = bus
         self._version = version
+        self._over = over or asyncio.Event()
         self._most = most
         self._beats: dict[str, _Beat] = {}
 
@@ -66,10 +76,9 @@ class Pulse:
 
     def _begin(self, uri: str, address: Address) -> None:
         beat = self._beats.get(uri)
-        if beat is None:
-            seen = self._version(address.resource)
-            beat = _Beat(asyncio.get_running_loop().create_task(self._beat(uri, address, seen)))
-            self._beats[uri] = beat
+        if beat is None or beat.task.done():  # after the end everybody who begins is told of it
+            task = asyncio.get_running_loop().create_task(self._beat(uri, address, self._version(address)))
+            beat = self._beats[uri] = _Beat(task, beat.watchers if beat else 0)
         beat.watchers += 1
 
     def _end(self, uri: str) -> None:
@@ -80,9 +89,15 @@ class Pulse:
             del self._beats[uri]
 
     async def _beat(self, uri: str, address: Address, seen: Hashable) -> None:
-        while True:
-            await asyncio.sleep(1.0 / address.rate)
-            now = self._version(address.resource)
+        told: Hashable = None
+        while not self._over.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0 / address.rate):
+                    await self._over.wait()
+            now = self._version(address)
             if now != seen:
-                seen = now
+                seen = told = now
                 await self._bus.publish(ResourceUpdated(uri=uri))
+        # The measurement may have been over before anybody said so, when it was looked at first.
+        if told != self._version(address):
+            await self._bus.publish(ResourceUpdated(uri=uri))

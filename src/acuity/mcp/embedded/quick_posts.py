@@ -16,15 +16,15 @@ from starlette.datastructures import Headers
 
 from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.cors import allowing
-from acuity.mcp.transports.http_protocol import protocol_with
-from acuity.mcp.transports.security import HttpSecurity
+from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.presence import Presence
+from acuity.mcp.wire.http_protocol import HalfOpen, protocol_with
+from acuity.mcp.wire.security import HttpSecurity
 
 _HEADS: Final = 256  # that are remembered
 _LONGEST_HEAD: Final = 8192
 # What makes a request's end, or its answer's, a matter for the parser.
-_UNUSUAL: Final = frozenset(
-    {"transfer-encoding", "expect", "upgrade", "connection", "trailer", "authorization"}
-)
+_UNUSUAL: Final = frozenset({"transfer-encoding", "expect", "upgrade", "connection", "trailer"})
 _USUAL_CONNECTION: Final = "keep-alive"
 _OK: Final = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n%b"
 _ACCEPTED: Final = b"HTTP/1.1 202 Accepted\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n%b\r\nAccepted"
@@ -84,9 +84,14 @@ class QuickPosts:
         length, origin = headers.get("content-length", ""), headers.get("origin")
         if names & _UNUSUAL or not length.isdigit() or not 0 < int(length) <= self._most:
             return None
+        if any(len(headers.getlist(name)) > 1 for name in ("origin", "authorization")):
+            return None
         if not self._security.knows_host(headers.get("host")):
             return None
         if not self._security.knows_origin(origin, headers.get("host")):
+            return None
+        tokens = self._security.tokens
+        if tokens and tokens.principal(headers.get("authorization")) is None:
             return None
         answer = self._route(request.target.decode("latin-1"), headers)
         if answer is None:
@@ -95,17 +100,29 @@ class QuickPosts:
         return Head(len(text), int(length), answer, added)
 
 
-def quick_protocol(posts: QuickPosts, *, write_timeout: float, read_timeout: float) -> type[asyncio.Protocol]:
+def quick_protocol(
+    posts: QuickPosts, presence: Presence, half_open: HalfOpen, limits: FrontLimits
+) -> type[asyncio.Protocol]:
     """The class of connections that look for such POSTs first."""
+    base = protocol_with(half_open, limits.write_timeout, limits.read_timeout)
 
-    class Quick(protocol_with(write_timeout, read_timeout)):  # type: ignore[misc]  # a class made at run time
+    class Quick(base):  # type: ignore[misc, valid-type]  # a class made at run time
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             self._agreed = Agreed()
             self._used = 0.0  # when, by the loop's clock
             self._held = b""  # a known head whose body is still to come
 
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            presence.came(self)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            presence.left(self)
+            super().connection_lost(exc)
+
         def data_received(self, data: bytes) -> None:
+            presence.heard(self)
             if self._held:
                 data, self._held = self._held + data, b""
             elif not self._idle():
@@ -135,6 +152,7 @@ def quick_protocol(posts: QuickPosts, *, write_timeout: float, read_timeout: flo
             return parser.our_state is parser.their_state is h11.IDLE and not parser.trailing_data[0]
 
         def _reply(self, answer: bytes, head: Head) -> None:
+            self.has_head()
             self._request.end()
             self.transport.write_now(
                 _OK % (len(answer), head.headers, answer) if answer else _ACCEPTED % head.headers

@@ -1,17 +1,16 @@
-"""Resources of a running measurement: acuity://measurement/status, …/scores, …/report and …/report.csv."""
+"""Resources of a measurement: acuity://measurement/status, …/scores, …/report, …/report.csv and …/watch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-import anyio.to_thread
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import AcuityError, EmbeddedError
-from acuity.mcp.embedded.addresses import REPORT, SCORES, STATUS, TABLE, Address, parse
-from acuity.mcp.embedded.reporting import MOST_FRAMES, excerpt, report_document
+from acuity.mcp.embedded.addresses import REPORT, SCORES, STATUS, TABLE, WATCH, Address, parse
+from acuity.mcp.embedded.reporting import MOST_FRAMES, excerpt, report_document, report_text, slices
 from acuity.mcp.resources.content import CSV, JSON, document_content, text_content
 from acuity.report import render_report
 from acuity.text import one_line
@@ -40,6 +39,14 @@ _LISTED: Final[Mapping[str, tuple[str, str, str]]] = {
         CSV,
     ),
 }
+# Can't be read without saying what is watched for, so it is no resource of its own.
+_WATCHED: Final = (
+    "Frames below a score",
+    "The frames below a score so far, ?below=70; &name= watches a feature or another model. Subscribe to be "
+    "told of each as it comes.",
+    JSON,
+)
+_QUERIES: Final = {STATUS: "rate", WATCH: "below,name,rate"}
 
 
 class MeasurementResources:
@@ -64,13 +71,13 @@ class MeasurementResources:
     def templates(self) -> Sequence[types.ResourceTemplate]:
         return [
             types.ResourceTemplate(
-                uri_template=f"{uri}{{?frames,rate}}" if uri != STATUS else f"{uri}{{?rate}}",
+                uri_template=f"{uri}{{?{_QUERIES.get(uri, 'frames,rate')}}}",
                 name=uri.rpartition("/")[2],
                 title=title,
                 description=description,
                 mime_type=mime_type,
             )
-            for uri, (title, description, mime_type) in _LISTED.items()
+            for uri, (title, description, mime_type) in {**_LISTED, WATCH: _WATCHED}.items()
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
@@ -82,20 +89,28 @@ class MeasurementResources:
                 return document_content(uri, self._live.status())
             if address.resource == SCORES:
                 return document_content(uri, self._scores.recent(address.frames))
+            if address.resource == WATCH:
+                name = self._scores.check(address.name)
+                return document_content(uri, self._scores.newest_rows(name, 0, address.below)[0])
             make = self._report if address.resource == REPORT else self._table
-            # Thousands of frames take a while to write out, in which others want answers.
-            return await anyio.to_thread.run_sync(make, uri, address)
+            return await make(uri, address)
         except AcuityError as error:
             raise MCPError(types.INVALID_PARAMS, one_line(str(error)), {"uri": uri}) from error
 
-    def _report(self, uri: str, address: Address) -> types.ReadResourceResult:
+    async def _report(self, uri: str, address: Address) -> types.ReadResourceResult:
         include = None if address.frames is None else True
-        return document_content(uri, report_document(self._live, wanted=address.frames, include=include))
+        document = await report_document(self._live, wanted=address.frames, include=include)
+        return text_content(uri, await report_text(document, self._live.budget.turn), JSON)
 
-    def _table(self, uri: str, address: Address) -> types.ReadResourceResult:
+    async def _table(self, uri: str, address: Address) -> types.ReadResourceResult:
         part = excerpt(self._live.results(), address.frames)
         if (count := len(part.frames)) > MOST_FRAMES:
             raise EmbeddedError(
                 f"{count} frames are too many for one answer, {MOST_FRAMES} are the most: add ?frames=0-4999"
             )
-        return text_content(uri, "".join(render_report(part, "csv")), CSV)
+        header = next(iter(render_report(part, "csv")))
+        lines = [header]
+        for rows in slices(part):
+            await self._live.budget.turn()
+            lines += list(render_report(rows, "csv"))[1:]
+        return text_content(uri, "".join(lines), CSV)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left
 from typing import Final
 
 import numpy as np
@@ -16,8 +17,7 @@ from numpy.typing import NDArray
 from acuity.errors import NoFramesError, NotReady, ScoreError
 from acuity.measure.measurement import Measurement
 
-# Predicting many frames at once takes a tenth of the time, and looking at all of them has a price too.
-_MANY: Final = 64
+_MANY: Final = 64  # frames from which on all columns are read at once, rather than one score after the other
 
 
 class RunningScores:
@@ -46,11 +46,19 @@ class RunningScores:
         while True:
             if self._claims != self._measurement.repredictions:
                 self._restart()
-            if self._measurement.snapshot().frames_done - self._next > _MANY:
+            new = self._measurement.snapshot().frames_done - self._next
+            if new > _MANY:
                 self._take_many()
+            elif new > 1:  # at once, which takes a tenth of the time that each by itself would
+                self._measurement.predict_known(self._next)
             self._take_each()
             if self._claims == self._measurement.repredictions:
                 return
+
+    @property
+    def newest(self) -> tuple[int, float] | None:
+        """The last of them: its frame and its score."""
+        return (self._frames[-1], self._scores[-1]) if self._frames else None
 
     @property
     def first(self) -> int | None:
@@ -72,6 +80,11 @@ class RunningScores:
             "mean": self._sum / count,
             "harmonic_mean": count / self._inverse - 1.0 if self._inverse else math.inf,
         }
+
+    def since(self, frame: int) -> tuple[list[int], list[float]]:
+        """The frames from this one on, and their scores."""
+        start = bisect_left(self._frames, frame)
+        return self._frames[start:].tolist(), self._scores[start:].tolist()
 
     def column(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Frames and scores, as copies."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
 from acuity.mcp.embedded.running import RunningScores
-from acuity.measure.pooling import POOLS, percentile
+from acuity.measure.pooling import POOLS, percentiles
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.state import Live, Version
@@ -21,6 +21,9 @@ _MOST_FRAMES: Final = 500  # in one answer
 _MOST_FIGURES: Final = 5000
 _RECENT: Final = 100  # frames that the resource shows by itself
 
+MOST_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
+
+Row = dict[str, Any]  # frame, score
 _Column = tuple[NDArray[np.int64], NDArray[np.float64]]  # frames and their figures, without gaps in either
 
 
@@ -87,18 +90,73 @@ class Scores:
             "frames": [{"frame": frame, "score": value} for frame, value in rows],
         }
 
+    def headline(self) -> tuple[int, float] | None:
+        """The newest frame that has a score of the first model, and that score."""
+        try:
+            self._main()
+        except FeatureError:
+            return None
+        return self._run().newest
+
+    def check(self, name: str | None) -> str:
+        """The column of that name, by default the first model's; raises FeatureError where there is none."""
+        measurement = self._live.measurement
+        known = [*measurement.agenda.outputs(), *measurement.features]
+        if name is not None and name not in known:
+            raise FeatureError(f"nothing named '{name}' is measured: there are {', '.join(known)}")
+        return name or self._main()
+
+    def since(self, name: str, first: int, below: float | None = None) -> tuple[list[Row], int]:
+        """The known frames from `first` on, or those of them below a figure, and where to go on from."""
+        try:
+            if self._is_main(name):
+                frames, values = self._run().since(first)
+            else:
+                column = self._column(name)
+                start = int(np.searchsorted(column[0], first))
+                frames, values = column[0][start:].tolist(), column[1][start:].tolist()
+        except NotReady:
+            return [], first
+        rows = [
+            {"frame": frame, "score": value}
+            for frame, value in zip(frames, values, strict=True)
+            if below is None or value < below
+        ]
+        return rows, frames[-1] + 1 if frames else first
+
+    def count_below(self, name: str | None, below: float) -> int:
+        """How many known frames are below a figure."""
+        try:
+            _, values = self._column(self.check(name))
+        except NotReady:
+            return 0
+        return int(np.count_nonzero(values < below))
+
+    def newest_rows(self, name: str, first: int, below: float | None = None) -> tuple[dict[str, Any], int]:
+        """The same as a document that is never too long: the newest rows, and how many were left out."""
+        rows, following = self.since(name, first, below)
+        shown = rows[-MOST_ROWS:]
+        document = {
+            "name": name,
+            "first": shown[0]["frame"] if shown else None,
+            "last": shown[-1]["frame"] if shown else None,
+            "frames": shown,
+            "omitted": len(rows) - len(shown),
+        }
+        return (document if below is None else {**document, "below": below}), following
+
     # ---- the three kinds of question --------------------------------------------------------
 
     def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
-        if self._is_main(name):
-            latest = self._live.latest()
-            if latest is None:
+        if self._is_main(name) and not percents:
+            running = self._run()
+            if running.newest is None:
                 raise _nothing_yet(name)
-            frame, value = latest
-        else:
-            frames, values = self._column(name)
-            frame, value = int(frames[-1]), float(values[-1])
-        return self._document(name, frame, value, self._aggregate(name, percents))
+            frame, value = running.newest
+            return self._document(name, frame, value, _running_pools(running))
+        frames, values = self._column(name)
+        pools = _pooled(frames, values, percents)
+        return self._document(name, int(frames[-1]), float(values[-1]), pools)
 
     def _one(self, name: str, index: int, percents: Sequence[float]) -> dict[str, Any]:
         measurement = self._live.measurement
@@ -149,17 +207,22 @@ class Scores:
         columns = {name: results.columns[name] for name in self._names(features)}
         numbers = np.asarray(results.frames)
 
-        def figures(frame: int) -> dict[str, float]:
-            row = int(np.searchsorted(numbers, frame))
-            if row >= len(numbers) or numbers[row] != frame:
-                return {}
-            found = {name: float(values[row]) for name, values in columns.items()}
-            return {name: value for name, value in found.items() if value == value}
+        def figures(frames: list[int]) -> list[dict[str, float]]:
+            """Those that each of these frames has; one that isn't counted has none."""
+            rows = np.minimum(np.searchsorted(numbers, frames), len(numbers) - 1)
+            table = np.column_stack([values[rows] for values in columns.values()]).tolist()
+            return [
+                {name: value for name, value in zip(columns, row, strict=True) if value == value}
+                if there
+                else {}
+                for row, there in zip(table, numbers[rows] == frames, strict=True)
+            ]
 
         if "frames" in document:
-            rows = [{**row, "features": figures(row["frame"])} for row in document["frames"]]
-            return {**document, "frames": rows}
-        return {**document, "features": figures(document["frame"])}
+            found = figures([row["frame"] for row in document["frames"]])
+            pairs = zip(document["frames"], found, strict=True)
+            return {**document, "frames": [{**row, "features": some} for row, some in pairs]}
+        return {**document, "features": figures([document["frame"]])[0]}
 
     def _names(self, features: Sequence[str]) -> list[str]:
         """Columns of the report; raises FeatureError for one that isn't there."""
@@ -176,10 +239,9 @@ class Scores:
         running = self._run() if self._is_main(name) else None
         if running is None or percents:
             return _pooled(*self._column(name), percents)
-        found = running.aggregate
-        if found is None:
+        if not len(running):
             raise _nothing_yet(name)
-        return {"first": running.first, "last": running.last, "frames": len(running), **found}
+        return _running_pools(running)
 
     def _column(self, name: str) -> _Column:
         """What is known of a column; raises NotReady where that is nothing."""
@@ -243,8 +305,14 @@ def _pooled(
     found: dict[str, Any] = {"first": int(frames[0]), "last": int(frames[-1]), "frames": len(frames)}
     found |= {method: function(values) for method, function in POOLS.items()}
     if percents:
-        found["percentiles"] = {f"p{percent:g}": percentile(values, percent) for percent in percents}
+        values_at = percentiles(values, percents)
+        found["percentiles"] = {f"p{p:g}": value for p, value in zip(percents, values_at, strict=True)}
     return found
+
+
+def _running_pools(running: RunningScores) -> dict[str, Any]:
+    pools = running.aggregate or {}
+    return {"first": running.first, "last": running.last, "frames": len(running), **pools}
 
 
 def _nothing_yet(name: str) -> NotReady:

@@ -6,8 +6,9 @@
         print(server.start_sse().url)
         feed(measurement, pairs)
 
-One thread serves every client of a server. The thread that feeds the measurement looks in at each frame
-boundary, takes a few commands if there are any, and never waits.
+One thread serves every client of a server; what it needs for that is loaded when the first one connects. The
+thread that feeds the measurement looks in at each frame boundary, takes a few commands if there are any, and
+never waits.
 """
 
 from __future__ import annotations
@@ -17,24 +18,28 @@ import os
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from acuity._native import Bridge
-from acuity.errors import EmbeddedError
+from acuity.access.paths import AllowedPaths
+from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.embedded import life
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.descriptors import check_descriptor, serve_copies
+from acuity.mcp.embedded.descriptors import check_descriptor, copied
 from acuity.mcp.embedded.loop_thread import LoopThread
 from acuity.mcp.embedded.models import ModelLoader
+from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
+from acuity.mcp.embedded.presence import Ending, Presence
 from acuity.mcp.embedded.state import Live
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.settings import Settings, SettingsError
-from acuity.mcp.transports.framing import FRAMINGS, FramingName
+from acuity.mcp.settings import Settings
+from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
+from acuity.mcp.wire.framing import FRAMINGS, FramingName
+from acuity.mcp.wire.unix_socket import listening
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.front import Front
@@ -43,8 +48,10 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger(__name__)
 
 Transport = Literal["sse", "uds", "stdio", "http"]
-_Value = TypeVar("_Value")
+# Binds an address until the stack is closed; returns what serves it, and what to call the place.
+_Binding = Callable[[ExitStack], tuple[Endpoint, str]]
 
+_HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
 
 
@@ -89,10 +96,11 @@ class EmbeddedServer:
         self._luggage = Luggage()
         self._given_paths = paths
         self._total = total
-        self._thread: LoopThread | None = None
+        self._demand: OnDemand | None = None
         self._side: MeasuringSide | None = None
         self._steer: McpSide | None = None
-        self._front: Front | None = None
+        self._presence = Presence()
+        self._bound = ExitStack()  # addresses, until the server stops
         self._started: dict[Transport, str] = {}  # with where
         self._stopped = False
 
@@ -108,19 +116,24 @@ class EmbeddedServer:
             or set(path) & set(" ?#{}")
         ):
             raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
-        found = self._start("sse", lambda front: front.sse(port, path), lambda found: found.url)
-        return ServerAddress(found.address.host, found.address.port, found.url)
+        return self._start_port("sse", port, path, lambda front, listener: front.sse(port, path, listener))
 
     def start_http(self, port: int = 0) -> ServerAddress:
         """Serve Streamable HTTP at /mcp on 127.0.0.1; port 0 is any that is free."""
         _check_port(port)
-        found = self._start("http", lambda front: front.http(port), lambda found: found.url)
-        return ServerAddress(found.address.host, found.address.port, found.url)
+        return self._start_port("http", port, _HTTP_PATH, lambda front, listener: front.http(port, listener))
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
         """Serve a Unix socket, a message a line, whose file is for this user alone."""
+        if not os.fspath(path):
+            raise EmbeddedError("the socket's path is empty: name a file, as in ./vmaf.sock")
         place = Path(path).absolute()
-        self._start("uds", lambda front: front.uds(place), lambda _: str(place))
+
+        def binding(stack: ExitStack) -> tuple[Endpoint, str]:
+            listener = stack.enter_context(listening(place))
+            return Endpoint(listener.fileno(), lambda front: front.uds(place, listener)), str(place)
+
+        self._start("uds", binding)
 
     def start_stdio(self, fd_in: int, fd_out: int, framing: FramingName = "lines") -> None:
         """Serve a client at two descriptors, which stay the caller's; never stdin, stdout or stderr.
@@ -131,38 +144,77 @@ class EmbeddedServer:
             raise EmbeddedError(f"the framing '{framing}' is unknown: use {' or '.join(FRAMINGS)}")
         check_descriptor(fd_in, "in")
         check_descriptor(fd_out, "out")
-        self._start(
-            "stdio",
-            lambda front: serve_copies(front, fd_in, fd_out, framing),
-            lambda _: f"descriptors {fd_in} and {fd_out}",
-        )
+
+        def binding(stack: ExitStack) -> tuple[Endpoint, str]:
+            read, write = stack.enter_context(copied(fd_in, fd_out))
+            endpoint = Endpoint(
+                read, lambda front: front.pair(read, write, framing, self._pair_left), listens=False
+            )
+            return endpoint, f"descriptors {fd_in} and {fd_out}"
+
+        self._start("stdio", binding)
 
     @staticmethod
     def transport_available(name: str) -> bool:
         """Whether a server here can be reached in this way: 'sse', 'uds', 'stdio' or 'http'."""
         return transport_available(name)
 
+    # ---- waiting for clients ----------------------------------------------------------------
+
+    def wait_for_client(self, timeout: float | None = None) -> bool:
+        """Wait until a client has asked for something, so many seconds at most; whether one has.
+
+        Called before the first frame, so that the whole measurement can be followed: a client that subscribes
+        first misses nothing. To shake hands is not enough.
+        """
+        demand = self._serving()
+        demand.thread.loop.call_soon_threadsafe(demand.begin)  # there is nothing better to do meanwhile
+        return self._presence.wait_for_client(timeout)
+
+    def stay(self, seconds: float | None = None) -> None:
+        """Go on serving for so many seconds; None: until the last client has left.
+
+        Where nobody is connected that is the next one who comes and leaves.
+        """
+        demand = self._serving()
+        demand.thread.call(demand.stay(seconds))
+
     # ---- the end ----------------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """Answer what was asked, disconnect everybody and let the measurement alone; may be called again."""
+    def stop(self, linger: float | None = None) -> None:
+        """Tell the end, answer what was asked, disconnect everybody and let the measurement alone.
+
+        When the measurement is over and clients are connected, they get `linger` seconds at most to hear of
+        it and to read the report (None: as configured), or until they have left or fallen silent. May be
+        called again.
+        """
         with self._lock:
             if self._stopped:
                 return
             self._stopped = True
-            if self._side is not None:
-                self._side.detach()
-            if self._thread is not None:
-                if self._steer is not None:  # whoever waits for a frame boundary need not any more
-                    self._thread.loop.call_soon_threadsafe(self._steer.detach)
-                self._thread.stop(_PATIENCE)
-                self._thread = None
-            self._native.close()
-            life.end(self)
+            try:
+                if self._demand is not None:
+                    most = self.config.linger if linger is None else linger
+                    self._demand.thread.call(self._demand.finish(most if self.measurement.over else 0.0))
+            finally:  # whatever interrupts the waiting
+                self._tear_down()
 
-    def close(self) -> None:
+    def _tear_down(self) -> None:
+        if self._side is not None:
+            self._side.detach()
+        if self._demand is not None:
+            thread = self._demand.thread
+            if self._steer is not None:  # whoever waits for a frame boundary need not any more
+                thread.loop.call_soon_threadsafe(self._steer.detach)
+            thread.stop(_PATIENCE)
+            self._demand = None
+        self._bound.close()
+        self._native.close()
+        life.end(self)
+
+    def close(self, linger: float | None = None) -> None:
         """The same as stop(), for those who expect it to be there."""
-        self.stop()
+        self.stop(linger)
 
     def forget(self) -> None:
         """In a forked child: the server is the parent's."""
@@ -170,15 +222,15 @@ class EmbeddedServer:
         self._stopped = True
         if self._side is not None:
             self._side.detach()
-        if self._thread is not None:
-            self._thread.forget()
+        if self._demand is not None:
+            self._demand.thread.forget()
         self._native.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(None if kind is None else 0.0)  # what failed has no end to tell
 
     @property
     def started(self) -> dict[Transport, str]:
@@ -187,12 +239,27 @@ class EmbeddedServer:
 
     # ---- starting ---------------------------------------------------------------------------
 
-    def _start(
+    def _start_port(
         self,
         name: Transport,
-        opening: Callable[[Front], AbstractAsyncContextManager[_Value]],
-        where: Callable[[_Value], str],
-    ) -> _Value:
+        port: int,
+        path: str,
+        opening: Callable[[Front, socket.socket], AbstractAsyncContextManager[Any]],
+    ) -> ServerAddress:
+        found: list[ServerAddress] = []
+
+        def binding(stack: ExitStack) -> tuple[Endpoint, str]:
+            listener = bind(Address(LOOPBACK, port))
+            stack.callback(listener.close)
+            address = bound(listener)
+            found.append(ServerAddress(address.host, address.port, f"http://{address}{path}"))
+            endpoint = Endpoint(listener.fileno(), lambda front: opening(front, listener))
+            return endpoint, found[0].url
+
+        self._start(name, binding)
+        return found[0]
+
+    def _start(self, name: Transport, binding: _Binding) -> None:
         with self._lock:
             if self._stopped:
                 raise EmbeddedError("the server was stopped already: make another one")
@@ -202,48 +269,72 @@ class EmbeddedServer:
                 raise EmbeddedError(f"'{name}' is not available on this system: use another transport")
             self._check_unstarted()
             try:
-                thread, front = self._running()
-                found = thread.enter(opening(front))
+                with ExitStack() as stack:
+                    demand = self._running()
+                    endpoint, place = binding(stack)
+                    demand.thread.call(demand.add(endpoint))
+                    self._bound.push(stack.pop_all())
             except SettingsError as error:
                 raise EmbeddedError(str(error)) from None
-            self._started[name] = where(found)
+            self._started[name] = place
             logger.info(
-                "listening on %s",
-                self._started[name],
-                extra={"event": "listening", "transport": name, "address": self._started[name]},
+                "listening on %s", place, extra={"event": "listening", "transport": name, "address": place}
             )
-            return found
 
-    def _running(self) -> tuple[LoopThread, Front]:
-        """The thread, and what it serves; both made for the first transport."""
-        from acuity.mcp.embedded.serving import serving
-
-        if self._thread is not None and self._front is not None:
-            return self._thread, self._front
+    def _running(self) -> OnDemand:
+        """What waits for clients on a thread of its own, made for the first transport."""
+        if self._demand is not None:
+            return self._demand
         if self.measurement.boundary.waiter is not None:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
-        paths = self._given_paths or AllowedPaths.from_settings(Settings.from_environment())
+        paths = self._given_paths
+        if paths is None:
+            settings = Settings.from_environment()
+            paths = AllowedPaths.configured(settings.data, settings.allow)
+        ending = Ending()
+        steer = McpSide(
+            self.measurement,
+            self._native,
+            self._luggage,
+            ModelLoader(paths),
+            timeout=self.config.command_timeout,
+        )
         thread = LoopThread("acuity-mcp")
-        try:
-            steer = McpSide(self._native, self._luggage, ModelLoader(paths))
-            side = MeasuringSide(
-                self.measurement,
-                self._native,
-                self._luggage,
-                most=self.config.max_drain_per_frame,
-                on_end=steer.ended,
-            )
-            self._side, self._steer = side, steer
-            live = Live(self.measurement, self._native, side, total=self._total)
-            self._front = thread.enter(serving(live, steer, paths, self.config))
-        except BaseException:
-            if self._side is not None:
-                self._side.detach()
-            thread.stop(_PATIENCE)
-            raise
-        self._thread = thread
+
+        def over() -> None:
+            steer.ended()
+            with suppress(RuntimeError):  # where the loop has ended before
+                thread.loop.call_soon_threadsafe(ending.over.set)
+
+        thread.call(_on_loop(steer.attach, thread.loop))
+        side = MeasuringSide(
+            self.measurement,
+            self._native,
+            self._luggage,
+            most=self.config.max_drain_per_frame,
+            on_end=over,
+        )
+        live = Live(self.measurement, self._native, side, total=self._total)
+
+        def load() -> AbstractAsyncContextManager[Front]:
+            from acuity.mcp.embedded.serving import serving
+
+            return serving(live, steer, paths, self.config, self._presence, ending)
+
+        self._side, self._steer = side, steer
+        self._demand = OnDemand(thread, load, self._presence, ending)
         life.begin(self)
-        return thread, self._front
+        return self._demand
+
+    def _serving(self) -> OnDemand:
+        if self._demand is None:
+            raise EmbeddedError("the server listens nowhere: start it first")
+        return self._demand
+
+    def _pair_left(self) -> None:
+        """The client at the descriptors has gone, and no other can take its place there."""
+        if list(self._started) == ["stdio"]:
+            self._presence.give_up()
 
     def _check_unstarted(self) -> None:
         if self.measurement.over:
@@ -255,3 +346,7 @@ class EmbeddedServer:
 def _check_port(port: int) -> None:
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
         raise EmbeddedError(f"{port!r} is no port: pass 0 to 65535, 0 for any that is free")
+
+
+async def _on_loop(work: Callable[..., None], *arguments: Any) -> None:
+    work(*arguments)

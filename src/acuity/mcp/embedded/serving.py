@@ -2,46 +2,83 @@
 
 from __future__ import annotations
 
-import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
+from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.pacing import Pacing
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.paths import AllowedPaths
-from acuity.mcp.tracing import drop_unused
+from acuity.mcp.operations.tracing import drop_unused
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.presence import Ending, Presence
     from acuity.mcp.embedded.state import Live
+
+_GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
 
 
 @asynccontextmanager
 async def serving(
-    live: Live, steer: McpSide, paths: AllowedPaths, config: EmbeddedConfig
+    live: Live,
+    steer: McpSide,
+    paths: AllowedPaths,
+    config: EmbeddedConfig,
+    presence: Presence,
+    ending: Ending,
 ) -> AsyncIterator[Front]:
     """What every transport serves, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
-    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores)
+    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
     limits = CallLimits(config.settings())
-    server = build_server(catalog, name=config.name, version=__version__, middleware=[limits])
+    ending.answering = lambda: limits.answering
+    pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    middleware = [limits, _Noted(presence), pacing]
+    server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
-    fast = FastAnswers(server, quick_documents(live, scores))
-    steer.attach(asyncio.get_running_loop())
+    quick = {name: presence.noting(document) for name, document in quick_documents(live, scores).items()}
+    fast = FastAnswers(server, quick, live.budget)
     try:
-        async with Front(server, fast, config.front_limits()) as front:
+        async with Front(
+            server,
+            fast,
+            dataclasses.replace(config.front_limits(), budget=live.budget),
+            presence=presence,
+            tokens=config.tokens,
+            measurement=lambda: _in_short(live),
+        ) as front:
             yield front
     finally:
-        steer.detach()
         await compute.close()
+
+
+class _Noted(ServerMiddleware[Any]):
+    """Says when a client asks for something; to shake hands is to ask for nothing yet."""
+
+    def __init__(self, presence: Presence) -> None:
+        self._presence = presence
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.request_id is not None and ctx.method not in _GREETINGS:
+            self._presence.asked()
+        return await call_next(ctx)
+
+
+def _in_short(live: Live) -> dict[str, Any]:
+    """Where the measurement stands, for those who only look whether the server is there."""
+    status = live.status()
+    return {key: status[key] for key in ("state", "frames_read", "frames_scored", "frames_total")}

@@ -17,7 +17,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from acuity.mcp.embedded.parted import Parted
 from acuity.mcp.results import answer, finite, to_text
-from acuity.mcp.transports.messages import encode
+from acuity.mcp.wire.messages import encode
 
 METHOD: Final = "tools/call"
 _MARK: Final = {"mark": 0}

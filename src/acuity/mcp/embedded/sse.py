@@ -1,7 +1,8 @@
 """Event streams and POSTs at one path, for agents, browsers and curl.
 
 GET opens a stream: `ready` first, then `endpoint`, the address for its messages, then `message` after
-`message`. What is posted to that address is answered on the stream; what is posted to the bare path is
+`message`. What is posted to that address is answered on the stream, and so is what is posted to the path
+beside it that ends in `request`, with the session in X-MCP-Session; what is posted without a session is
 answered in the reply. There may be any number of both.
 """
 
@@ -28,9 +29,9 @@ from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.inline import InlineReplies
 from acuity.mcp.embedded.mixed import serve_mixed
 from acuity.mcp.limits import BUSY
-from acuity.mcp.transports.http_body import CheckedBody, checked_message, refusal
-from acuity.mcp.transports.in_flight import InFlight
-from acuity.mcp.transports.messages import Refused
+from acuity.mcp.wire.connection import InFlight
+from acuity.mcp.wire.http_body import CheckedBody, checked_message, refusal
+from acuity.mcp.wire.messages import Refused
 
 logger: Final = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class StreamSession:
     def __init__(self, name: str, room: int) -> None:
         self.id = uuid4().hex
         self.name = name
-        self.agreed = Agreed()
+        self.agreed = Agreed(client=name)
         self.in_flight = InFlight()
         self.inbox = Inbox()
         self.stream = EventStream(room)
@@ -54,9 +55,13 @@ class StreamSession:
 class SseFront:
     """The application at that path."""
 
-    def __init__(self, server: Server[Any], path: str, limits: FrontLimits, lifespan_state: Any) -> None:
+    def __init__(
+        self, server: Server[Any], path: str, posting: str, limits: FrontLimits, lifespan_state: Any
+    ) -> None:
+        """`posting` is another path that takes messages, for clients that name their stream in a header."""
         self._server = server
         self._path = path
+        self._posting = posting
         self._limits = limits
         self._lifespan_state = lifespan_state
         self._numbers = itertools.count(1)
@@ -87,6 +92,8 @@ class SseFront:
             return
         session = StreamSession(f"sse:{next(self._numbers)}", self._limits.events)
         self._open[session.id] = session
+        if self._limits.budget is not None:
+            self._limits.budget.enter(session.name)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             hello = self._hello(session)
@@ -107,7 +114,8 @@ class SseFront:
         scope.cancel()
 
     def _forget(self, session: StreamSession) -> None:
-        self._open.pop(session.id, None)
+        if self._open.pop(session.id, None) is not None and self._limits.budget is not None:
+            self._limits.budget.leave(session.name)
         session.stream.end()
 
     def _hello(self, session: StreamSession) -> bytes:
@@ -116,6 +124,8 @@ class SseFront:
             "server": self._server.server_info_stamp,
             "protocolVersions": [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS],
             "endpoint": address,
+            "session": session.id,  # for the header X-MCP-Session
+            "request": self._posting,
         }
         first = event(pydantic_core.to_json(ready), b"ready")
         return b"retry: %d\n%b%b" % (RETRY, first, event(address.encode(), b"endpoint"))

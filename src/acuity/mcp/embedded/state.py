@@ -7,19 +7,25 @@ asks for them, on the asking thread, and kept: the report at the end has that mu
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from acuity.errors import NotReady, ScoreError
+from acuity.mcp.embedded.budget import Budget
+from acuity.mcp.embedded.clients import pause_documents, timestamp
 from acuity.mcp.embedded.parted import Parted
 from acuity.measure.plan import ExtractorSet
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from acuity._native import Bridge
     from acuity.features.extractor import Extractor
     from acuity.mcp.embedded.bridge import MeasuringSide
-    from acuity.measure import Measurement, Results
+    from acuity.measure import BoundarySnapshot, Measurement, Results
     from acuity.measure.agenda import Agenda
     from acuity.measure.epochs import Epochs
+    from acuity.measure.gate import Pause
 
 Document: TypeAlias = dict[str, Any]
 # Changes whenever there may be something new to read.
@@ -31,9 +37,12 @@ _FRESH: Final = 0.1  # seconds
 
 _LOOK_BACK: Final = 64  # counted frames: more than can be under way on most machines
 
-# What the constant part of a status is made of, beside the agenda: the state, whether it is paused, the frame
-# to stop after, and the queue's numbers.
-_Key: TypeAlias = tuple[str, bool, int | None, tuple[int, int, int]]
+# Seconds after the last frame boundary from which on the next frame is said to be long in coming.
+_STALLED: Final = 1.0
+
+# What the constant part of a status is made of, beside the agenda: the state, the pauses, the frame to stop
+# after, and the queue's numbers.
+_Key: TypeAlias = "tuple[str, tuple[Pause, ...], int | None, tuple[int, int, int]]"
 
 
 class _Constant(NamedTuple):
@@ -47,13 +56,21 @@ class Live:
     """Read-only views of a measurement. For the server's thread."""
 
     def __init__(
-        self, measurement: Measurement, native: Bridge, side: MeasuringSide, *, total: int | None = None
+        self,
+        measurement: Measurement,
+        native: Bridge,
+        side: MeasuringSide,
+        *,
+        total: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`total` is how many frames there will be, where the host knows."""
         self.measurement: Final = measurement
         self.total: Final = total
+        self.budget: Final = Budget(lambda: self.moving)
         self._native = native
         self._side = side
+        self._clock = clock
         self._latest: tuple[Version, tuple[int, float] | None] | None = None
         self._looked = 0.0  # when, for the latest score
         self._constant: _Constant | None = None
@@ -71,6 +88,33 @@ class Live:
         """Whether no more frames come."""
         return self.measurement.over
 
+    @property
+    def moving(self) -> bool:
+        """Whether frames are measured now."""
+        return self.state in ("measuring", "finishing")
+
+    @property
+    def state(self) -> str:
+        """What the measurement does, in a word."""
+        return self._state(self.measurement.snapshot(), paused=self.measurement.paused)[0]
+
+    def _state(self, at: BoundarySnapshot, *, paused: bool) -> tuple[str, float | None]:
+        """The state, and how many seconds it has waited for its next frame if it does."""
+        measurement = self.measurement
+        if measurement.over:
+            return "over", None
+        if paused:
+            return "paused", None
+        if measurement.finished:
+            return "finishing", None
+        if at.frames_fed == at.frames_done:  # nothing that it could be working on
+            waited = self._clock() - (self._native.status()[1] or self._side.attached)
+            if not at.frames_fed:
+                return "waiting", round(max(waited, 0.0), 1)
+            if waited >= _STALLED:
+                return "waiting_for_input", round(waited, 1)
+        return "measuring" if at.frames_fed else "waiting", None
+
     def status(self) -> Document:
         """Where the measurement stands."""
         return self.parted_status().whole()
@@ -81,10 +125,11 @@ class Live:
         at, over = measurement.snapshot(), measurement.over
         fed, done = at.frames_fed, at.frames_done
         agenda = measurement.agenda  # never changes: after a command it is another one
-        paused, last_frame = measurement.paused, measurement.last_frame
-        latest = self._latest_at((fed, done, agenda.claims, over), moving=not (paused or over))
+        pauses, last_frame = measurement.gate.pauses, measurement.last_frame
+        state, waited = self._state(at, paused=bool(pauses))
+        latest = self._latest_at((fed, done, agenda.claims, over), moving=state == "measuring")
         queue = native.waiting, native.outstanding, native.refused
-        key = (_state(fed, last_frame, paused=paused, over=over), paused, last_frame, queue)
+        key = (state, pauses, last_frame, queue)
         known = self._constant
         if known is None or known.agenda is not agenda or known.key != key or fed >= known.stop:
             known = self._constant = _Constant(agenda, key, _changes(agenda, fed), self._describe(key))
@@ -95,12 +140,14 @@ class Live:
             "fps": self._fps(),
             "last_frame": latest[0] if latest else None,
             "last_score": latest[1] if latest else None,
+            "waiting_seconds": waited,
+            "pause_seconds_left": self._seconds_left(pauses),
         }
         return Parted(known.document, varying)
 
     def _describe(self, key: _Key) -> Document:
         measurement = self.measurement
-        state, paused, last_frame, (waiting, outstanding, refused) = key
+        state, pauses, last_frame, (waiting, outstanding, refused) = key
         models = measurement.models
         return {
             "state": state,
@@ -114,7 +161,11 @@ class Live:
             "fps": 0.0,
             "last_frame": None,
             "last_score": None,
-            "paused": paused,
+            "waiting_seconds": None,
+            "paused": bool(pauses),
+            "paused_by": pause_documents(pauses),
+            "paused_until": timestamp(_last_end(pauses)),
+            "pause_seconds_left": None,
             "subsample": measurement.subsample,
             "stop_after": last_frame,
             "queue": {
@@ -180,6 +231,13 @@ class Live:
         seconds = at - self._side.began - self._side.paused_for
         return round(done / seconds, 3) if seconds > 0 else 0.0
 
+    def _seconds_left(self, pauses: tuple[Pause, ...]) -> float | None:
+        """Until all pauses have ended by themselves; None if there is none, or one doesn't."""
+        ends = [pause.until for pause in pauses if pause.until is not None]
+        if not pauses or len(ends) < len(pauses):
+            return None
+        return round(max(max(ends) - self.measurement.gate.clock(), 0.0), 1)
+
     def _find_latest(self, done: int) -> tuple[int, float] | None:
         measurement = self.measurement
         if not measurement.models:
@@ -203,11 +261,7 @@ def _changes(agenda: Agenda, fed: int) -> int:
     return min(stop for each in epochs for _, stop, _ in each.spans(fed, fed + 1))
 
 
-def _state(fed: int, last_frame: int | None, *, paused: bool, over: bool) -> str:
-    if over:
-        return "over"
-    if paused:
-        return "paused"
-    if last_frame is not None and fed > last_frame:
-        return "finishing"
-    return "measuring" if fed else "waiting"
+def _last_end(pauses: tuple[Pause, ...]) -> datetime | None:
+    """When all have ended by themselves; None if there is none, or one doesn't."""
+    ends = [pause.ends_at for pause in pauses if pause.ends_at is not None]
+    return max(ends) if ends and len(ends) == len(pauses) else None

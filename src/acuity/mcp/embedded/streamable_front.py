@@ -26,9 +26,9 @@ from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.inline import InlineReplies
 from acuity.mcp.embedded.quick_posts import Answer
 from acuity.mcp.embedded.shapes import METHOD
-from acuity.mcp.transports.http_body import CheckedBody, checked_message
-from acuity.mcp.transports.sessions import Sessions
-from acuity.mcp.transports.streamable import PATH
+from acuity.mcp.wire.http_app import PATH
+from acuity.mcp.wire.http_body import CheckedBody, checked_message
+from acuity.mcp.wire.sessions import Sessions
 
 __all__ = ["PATH", "StreamableFront"]
 
@@ -79,7 +79,7 @@ class StreamableFront:
         return lambda body, agreed: fast.answer(body, agreed, said=(name, version))
 
     def _in_session(self, number: str, version: str) -> Answer:
-        fast, agreed = self._fast, Agreed(version)
+        fast, agreed = self._fast, Agreed(version, client=f"session:{number}")
         assert fast is not None
 
         def answer(body: bytes, _: Agreed) -> bytes | None:

@@ -3,7 +3,8 @@
 After a handshake a client names one address at a time, with resources/subscribe, and is told over its
 connection; who sends an envelope names several at once, with subscriptions/listen, and is told in the answer
 to that. Either way what waits to be sent is at most one word for each address, however slowly it is read.
-Each word carries where the measurement stands, so that scores can be followed without a question for each.
+Each word carries where the measurement stands and the scores that are new, so that these can be followed
+without a question for each.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.catalog import Context, Method
 from acuity.mcp.embedded.addresses import RATES, parse
+from acuity.mcp.embedded.notification_meta import NotificationMeta
 from acuity.mcp.embedded.pulse import Pulse
-from acuity.mcp.listen import Listen
+from acuity.mcp.tasks.listen import Listen
 from acuity.text import one_line
 
-# Where the measurement stands, in few words.
-Headline: TypeAlias = Callable[[], dict[str, Any]]
+# Makes what one subscriber is told along with a change.
+NewMeta: TypeAlias = Callable[[], NotificationMeta]
 
-META_KEY: Final = "acuity/measurement"
 _STATE: Final = "acuity.subscriptions"
 _MOST_EACH: Final = 16  # addresses of one connection
 _MOST_STREAMS: Final = 64
@@ -36,11 +37,11 @@ _MOST_STREAMS: Final = 64
 class Subscriptions:
     """The handlers of all methods that have to do with subscriptions."""
 
-    def __init__(self, bus: SubscriptionBus, pulse: Pulse, headline: Headline) -> None:
+    def __init__(self, bus: SubscriptionBus, pulse: Pulse, new_meta: NewMeta) -> None:
         self._bus = bus
         self._pulse = pulse
-        self._along: Headline = lambda: {META_KEY: headline()}
-        self._listen = Listen(bus, most_streams=_MOST_STREAMS, most_names=_MOST_EACH, along=self._along)
+        self._new_meta = new_meta
+        self._listen = Listen(bus, most_streams=_MOST_STREAMS, most_names=_MOST_EACH)
 
     def methods(self) -> list[Method]:
         return [
@@ -52,8 +53,20 @@ class Subscriptions:
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """One stream, until the client leaves."""
-        with self._pulse.watching(params.notifications.resource_subscriptions or ()):
-            return await self._listen(context, params)
+        uris = params.notifications.resource_subscriptions or ()
+        meta = self._new_meta()
+        for uri in uris:
+            meta.begin(uri)
+
+        async def along(event: ServerEvent) -> dict[str, Any]:
+            return await meta.make(event.uri) if isinstance(event, ResourceUpdated) else {}
+
+        with self._pulse.watching(uris):
+            return await self._listen(context, params, along)
+
+    def close(self) -> None:
+        """The server closes: streams end once what they have waiting is sent."""
+        self._listen.close()
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         uri = str(params.uri)
@@ -73,7 +86,9 @@ class Subscriptions:
             )
         followed = connection.state.get(_STATE)
         if followed is None:
-            followed = connection.state[_STATE] = _Followed(connection, self._bus, self._pulse, self._along)
+            followed = connection.state[_STATE] = _Followed(
+                connection, self._bus, self._pulse, self._new_meta()
+            )
             connection.exit_stack.callback(followed.close)
         followed.add(uri)
         return types.EmptyResult()
@@ -90,10 +105,12 @@ class Subscriptions:
 class _Followed:
     """What one connection is told of, and the task that tells it."""
 
-    def __init__(self, connection: Connection, bus: SubscriptionBus, pulse: Pulse, along: Headline) -> None:
+    def __init__(
+        self, connection: Connection, bus: SubscriptionBus, pulse: Pulse, meta: NotificationMeta
+    ) -> None:
         self._connection = connection
         self._pulse = pulse
-        self._along = along
+        self._meta = meta
         self._undo: dict[str, ExitStack] = {}  # by address
         self._waiting: dict[str, None] = {}
         self._woken = asyncio.Event()
@@ -107,6 +124,7 @@ class _Followed:
             raise MCPError(
                 types.INVALID_PARAMS, f"{_MOST_EACH} subscriptions are the most for one client: end one first"
             )
+        self._meta.begin(uri)
         undo = ExitStack()
         undo.enter_context(self._pulse.watching([uri]))
         self._undo[uri] = undo
@@ -114,6 +132,7 @@ class _Followed:
     def remove(self, uri: str) -> None:
         undo = self._undo.pop(uri, None)
         self._waiting.pop(uri, None)
+        self._meta.end(uri)
         if undo is not None:
             undo.close()
 
@@ -135,7 +154,9 @@ class _Followed:
             while self._waiting:
                 uri = next(iter(self._waiting))
                 del self._waiting[uri]
-                await self._connection.send_resource_updated(uri, meta=self._along())
+                meta = await self._meta.make(uri)
+                if uri in self._undo:
+                    await self._connection.send_resource_updated(uri, meta=meta)
             await self._woken.wait()
 
 

@@ -16,9 +16,9 @@ If the frame counts differ, find out why before you go on."""
 
 _DIFFERENCES: Final = """\
 1. Difference of the means, of the harmonic means and of the 5th percentiles (B minus A).
-2. From the two reports, frame by frame: B minus A. How many frames are more than 3 points better, how many \
-more than 3 worse? The largest difference either way, and where: a tie in the mean can be a clear win in \
-dark scenes and a clear loss in fast ones.
+2. With `get_frames` of both jobs, frame by frame: B minus A. How many frames are more than 3 points better, \
+how many more than 3 worse? The largest difference either way, and where: a tie in the mean can be a clear \
+win in dark scenes and a clear loss in fast ones.
 3. The sizes: bytes of both files, and bitrate = bytes * 8 / seconds. Take the seconds from frames and frame \
 rate. A better score at a higher bitrate decides nothing by itself; say what a point costs. If the bitrates \
 differ by more than a tenth, tell the user that a fair verdict needs encodes of equal bitrate, or two more \

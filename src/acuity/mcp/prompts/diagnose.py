@@ -41,9 +41,10 @@ Find out how good this encode is, where it is worst and why.
 
 ## 3. Find the bad parts
 
-Read `pooled_metrics` (mean, harmonic_mean, min) first. Then take the frames' scores from the report, find \
-the lowest twenty, and join those that lie within half a second of each other into stretches: stretches \
-are what viewers notice.
+Read `models` (mean, harmonic_mean, min, percentiles) and `worst` first. Then read the frames' scores with \
+`get_frames`, find those under the 5th percentile, and join frames that lie within half a second of each \
+other into stretches: stretches are what viewers notice. For each of the worst stretches, and for a good one \
+beside it, call `get_frames` with its `first` and `last` and the `features` named here:
 
 {FEATURES}
 

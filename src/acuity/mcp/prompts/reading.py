@@ -8,7 +8,7 @@ VALID: Final = """\
 Before you believe a number, check that the comparison is sound:
 - `mismatched_model_warning`: the model was made for another picture size. Score again with the model it \
 names if it names one; otherwise say so beside every figure, and compare only scores of that size.
-- `acuity.notes` and `acuity.input`: scaling, conversions of format or range, frames that were left out, a \
+- `notes` and `acuity.input`: scaling, conversions of format or range, frames that were left out, a \
 time offset. Tell the user each one that changes what was compared; a note of level `warning` may be the \
 whole explanation of a bad score.
 - `acuity.frames`, against the length of the clip.
@@ -25,9 +25,9 @@ fair, under 40 is poor. Scores of different models are different scales: never c
 - About 6 points are one just noticeable difference: half of the viewers would see it. Under 2 points \
 hardly anybody does; don't call that a winner.
 - The mean hides short bad stretches. The harmonic mean weighs low frames more: one or two points below the \
-mean says that some frames are much worse than the rest. The 5th percentile (sort the frames' scores, take \
-the value that 5 % lie under) and the minimum say how bad the bad part is; a single low frame at a cut is no \
-reason for alarm, half a second of them is.
+mean says that some frames are much worse than the rest. The 5th percentile (`percentiles.p5` in `models`) \
+and the minimum say how bad the bad part is; a single low frame at a cut is no reason for alarm, half a \
+second of them is.
 - The NEG model (vmaf_v0.6.1neg) doesn't reward sharpening and contrast enhancement. VMAF well above NEG \
 means that part of the score is enhancement, not fidelity; use NEG to compare encoders or pre-filters that \
 may enhance."""

@@ -93,11 +93,11 @@ def _fitting(hint: str | None, reference: str) -> str:
 
 
 _WAIT: Final = """\
-Then call `get_job` with the job_id and `"include_frames": false` every few seconds until `status` is \
-`completed`; `progress` tells how far it is. (For clips of a few seconds you may call the tool itself \
-instead, with the same arguments.) The figures of every frame are in the resource that `report` names; \
-the same name with `.csv` is a table. If you can't read resources, call `get_job` once more with the \
-frames."""
+Then call `get_job` with the job_id every few seconds until `status` is `completed`; `progress` tells how \
+far it is. Of several jobs `list_jobs` tells that in one call. (For clips of a few seconds you may call the \
+tool itself instead, with the same arguments.) `result` begins with the `score`; `models` has mean, harmonic \
+mean, minimum and percentiles, `worst` the lowest frames. For other frames call `get_frames` with the \
+job_id: it brings their scores, and with `features` other figures of the few that you want to explain."""
 
 _REFUSED: Final = """\
 If a call is refused, the sentence names the cause and the remedy. Don't force a pair through that was \

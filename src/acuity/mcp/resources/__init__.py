@@ -10,8 +10,8 @@ from acuity.mcp.resources.reports import ReportResources
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Resources
-    from acuity.mcp.model_list import ModelList
     from acuity.mcp.services import Services
+    from acuity.mcp.tools.model_list import ModelList
 
 
 def resources(services: Services, models: ModelList) -> list[Resources]:

@@ -9,8 +9,8 @@ from typing import Final
 import mcp_types as types
 
 from acuity.errors import ModelError
-from acuity.mcp.model_list import ModelList, describe_file
 from acuity.mcp.resources.content import JSON, address, document_content, is_family, missing, name_in
+from acuity.mcp.tools.model_list import ModelList, describe_file
 from acuity.models.describe import intended_use
 
 FAMILY: Final = "acuity://models"

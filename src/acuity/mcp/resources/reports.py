@@ -1,6 +1,6 @@
 """Reports of finished scores: acuity://reports, acuity://reports/{id} and acuity://reports/{id}.csv.
 
-Either form takes ?frames=FIRST-LAST: long reports are larger than the messages that clients take.
+Either form takes ?frames=FIRST-LAST or ?frames=NUMBER: long reports are larger than a message may be.
 """
 
 from __future__ import annotations
@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import mcp_types as types
 
-from acuity.jobs.spec import Status
-from acuity.mcp.job_documents import (
-    REPORTS,
-    has_report,
-    report_uri,
-    result_document,
-    timestamp,
-)
+from acuity.errors import NoReport
+from acuity.jobs.job import Status
+from acuity.mcp.limits import owner
 from acuity.mcp.resources.content import (
     CSV,
     JSON,
@@ -31,6 +26,10 @@ from acuity.mcp.resources.content import (
     text_content,
 )
 from acuity.mcp.resources.report_csv import report_csv
+from acuity.mcp.results import finite, to_ordered_text
+from acuity.mcp.score_answers import in_order
+from acuity.mcp.tasks.documents import REPORTS, has_report, report_uri, timestamp
+from acuity.mcp.tasks.stored_reports import stored_report
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 50  # reports in a list of resources: clients put the whole list before a person or a model
 _SEARCHED: Final = 500  # finished jobs looked at to find them; other tools leave jobs too
 _SUFFIX: Final = ".csv"
-_FRAMES: Final = re.compile(r"frames=(\d{1,12})-(\d{1,12})")
+_FRAMES: Final = re.compile(r"frames=(\d{1,12})(?:-(\d{1,12}))?")
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
@@ -87,7 +86,7 @@ class ReportResources:
         if name is None:
             return None
         form: Callable[[str, dict[str, Any]], types.ReadResourceResult]
-        form = _as_csv if name.endswith(_SUFFIX) else document_content
+        form = _as_csv if name.endswith(_SUFFIX) else _as_json
         wanted = _range(uri, query)
         document = await self._document(uri, name.removesuffix(_SUFFIX))
         if wanted is not None:
@@ -99,7 +98,7 @@ class ReportResources:
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
         with in_words():
-            jobs, more = await self._jobs.list(_DONE, _SEARCHED)
+            jobs, more = await self._jobs.list(_DONE, _SEARCHED, owner())
         found = [job for job in jobs if has_report(job)]
         return found[:limit], more or len(found) > limit
 
@@ -109,18 +108,10 @@ class ReportResources:
 
     async def _document(self, uri: str, job_id: str) -> dict[str, Any]:
         with in_words():
-            job = await self._jobs.get(job_id)
-            document = await self._jobs.result(job_id) if job is not None and has_report(job) else None
-        if job is None:
-            raise missing(uri, f"there is no report '{job_id}': read {REPORTS} for those that are kept")
-        if not job.over:
-            raise missing(uri, f"job '{job_id}' is {job.status}: its report is here once it has completed")
-        if not has_report(job):
-            why = "isn't a score" if job.status == "completed" else f"ended as {job.status}"
-            raise missing(uri, f"job '{job_id}' has no report: it ran {job.tool} and {why}")
-        if document is None:
-            raise missing(uri, f"the report of job '{job_id}' wasn't kept: score the pair again")
-        return result_document(job, document)
+            try:
+                return in_order(await stored_report(self._jobs, job_id))
+            except NoReport as error:
+                raise missing(uri, str(error)) from error
 
 
 def _range(uri: str, query: str) -> range | None:
@@ -130,7 +121,15 @@ def _range(uri: str, query: str) -> range | None:
     asked = _FRAMES.fullmatch(query)
     if asked is None:
         raise missing(uri, f"'?{query}' is not understood: write ?frames=0-499 for the first 500 frames")
-    return range(int(asked[1]), int(asked[2]) + 1)
+    first = int(asked[1])
+    last = int(asked[2] or first)
+    if last < first:
+        raise missing(uri, f"'?{query}' has no frames: write the lower number first, ?frames={last}-{first}")
+    return range(first, last + 1)
+
+
+def _as_json(uri: str, document: dict[str, Any]) -> types.ReadResourceResult:
+    return text_content(uri, to_ordered_text(finite(document)), JSON)
 
 
 def _as_csv(uri: str, document: dict[str, Any]) -> types.ReadResourceResult:

@@ -8,15 +8,13 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import acuity
 from acuity.devices import BACKENDS, describe_engine, list_backends
 from acuity.errors import AcuityError, BackendError, JobError
-from acuity.jobs.spec import JobSpec
-from acuity.mcp import external
+from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.external_options import backend_options
-from acuity.mcp.schemas import flag, number, or_null, record, text
-from acuity.mcp.tools.engine_schema import ENGINE
+from acuity.mcp.schemas import outline, record, text
+from acuity.mcp.tools import external
+from acuity.mcp.tools.external_options import backend_options
 from acuity.mcp.tools.notices import Notices
 
 if TYPE_CHECKING:
@@ -160,7 +158,7 @@ def _compiled() -> dict[str, bool]:
 def _command() -> str:
     """The vmaf command that was installed with Acuity, or the module it would start."""
     installed = shutil.which("vmaf", path=sysconfig.get_path("scripts"))
-    return installed or str(Path(acuity.__file__).parent / "cli" / "vmaf.py")
+    return installed or str(Path(__file__).parents[2] / "cli" / "vmaf.py")
 
 
 def _unhealthy(error: str, *, compiled: bool = True) -> dict[str, Any]:
@@ -186,52 +184,27 @@ async def _describe(binary: str) -> dict[str, Any]:
     }
 
 
-_OWN: Final = {"type": "object", "description": "Acuity's own engine, where VMAF_BIN is set."}
-_FLAGS: Final = record({name: flag() for name in BACKENDS})
+_SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object"}
+_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), _SOMETIMES)
 
-_LIST_OUTPUT: Final = record(
+_PROBE_OUTPUT: Final = outline(
     {
-        **{name: flag("Whether it is compiled in.") for name in BACKENDS},
-        "external": record(
-            {
-                "path": text(),
-                "backends": _FLAGS,
-                "error": or_null(text("Why the binary can't be asked.")),
-            },
-            description="The binary that VMAF_BIN names; absent where it is unset.",
-        ),
-        "own": _OWN,
+        "backend": "string",
+        "compiled_in": "boolean",
+        "runtime_healthy": "boolean",
+        "latency_ms": ["number", "null"],
+        "score": ["number", "null"],
+        "error": ["string", "null"],
     },
-    optional=("external", "own"),
+    _SOMETIMES,
 )
 
-_HEALTH: Final = {
-    "compiled_in": flag("Whether it was built with the backend."),
-    "runtime_healthy": flag("Whether the probe gave a finite score."),
-    "latency_ms": or_null(number("How long scoring took, once it had started.")),
-    "score": or_null(number("VMAF of the grey pair, near 100.")),
-    "error": or_null(text("Why it is not healthy.")),
-}
-
-_PROBE_OUTPUT: Final = record(
+_VERSION_OUTPUT: Final = outline(
     {
-        "backend": text(),
-        **_HEALTH,
-        "external": record(
-            {"path": text(), **_HEALTH},
-            description="The binary that VMAF_BIN names; absent where it is unset.",
-        ),
-        "own": _OWN,
-    },
-    optional=("external", "own"),
-)
-
-_VERSION_OUTPUT: Final = record(
-    {
-        "binary_path": text("The vmaf command."),
-        "version": or_null(text()),
-        "build_flags": _FLAGS,
-        "error": or_null(text("What is wrong with the binary.")),
-        "engine": ENGINE,
+        "binary_path": "string",
+        "version": ["string", "null"],
+        "build_flags": "object",
+        "error": ["string", "null"],
+        "engine": "object",
     }
 )

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError
-from acuity.jobs.spec import JobSpec
-from acuity.mcp import external
+from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Tool
-from acuity.mcp.external_options import backend_options
-from acuity.mcp.schemas import array, number, or_null, record, text, whole
-from acuity.mcp.tools.engine_schema import ENGINE
+from acuity.mcp.schemas import outline, record
+from acuity.mcp.tools import external
+from acuity.mcp.tools.external_options import backend_options
 from acuity.mcp.tools.long import long_tool
 
 if TYPE_CHECKING:
@@ -30,12 +29,10 @@ FIXTURES: Final = (
 
 _TEXT: Final = """\
 Measure how fast this machine scores: 576x324, 1920x1080 and 3840x2160, made on the spot, on every \
-backend that works, several rounds each. Gives frames per second and wall time as median, fastest and \
-slowest round, and the largest difference of any frame's score to the CPU's: PASS below 0.01, WARN below \
-0.1, FAIL above; BASE is the CPU itself, SKIP a backend that isn't there. `stdout` is a table for people, \
-`rows` the same for programs. It takes no arguments and occupies the machine for up to some minutes: \
-submit it with submit_job where your client does not wait that long, don't score beside it, and use \
-vmaf_score to measure clips of your own."""
+backend that works. `stdout` is a table for people, `rows` the same for programs: frames per second and wall \
+time of several rounds, and the largest difference of a frame's score to the CPU's, PASS below 0.01, WARN \
+below 0.1, FAIL above; BASE is the CPU itself, SKIP a backend that isn't there. It occupies the machine for \
+up to some minutes: submit it with submit_job where your client does not wait that long."""
 
 
 def tools(services: Services) -> list[Tool]:
@@ -85,35 +82,6 @@ async def _external(binary: str) -> dict[str, Any]:
     }
 
 
-_SPREAD: Final = or_null(
-    record({"median": number(), "min": number(), "max": number()}, description="null where it was not run.")
-)
-
-_ROW: Final = record(
-    {
-        "fixture": text("WIDTHxHEIGHT."),
-        "width": whole(),
-        "height": whole(),
-        "frames": whole("Fewer for an external binary at large sizes, as it reads files."),
-        "engine": {**text("Acuity, or the binary that VMAF_BIN names."), "enum": ["acuity", "external"]},
-        "backend": text(),
-        "verdict": {**text(), "enum": ["BASE", "PASS", "WARN", "FAIL", "SKIP"]},
-        "reason": or_null(text("Of a verdict other than BASE and PASS.")),
-        "rounds": whole(),
-        "seconds": _SPREAD,
-        "fps": _SPREAD,
-        "vmaf": or_null(number("Mean of all frames.")),
-        "max_diff": or_null(number("Largest difference of a frame's score to the CPU's.")),
-        "max_diff_frame": or_null(whole()),
-    }
-)
-
-_OUTPUT: Final = record(
-    {
-        "exit_code": whole("0, or 1 where a backend failed."),
-        "stdout": text("The table for people."),
-        "stderr": text("What was skipped, is suspicious or failed, and why."),
-        "rows": array(_ROW),
-        "machine": ENGINE,
-    }
+_OUTPUT: Final = outline(
+    {"exit_code": "integer", "stdout": "string", "stderr": "string", "rows": "array", "machine": "object"}
 )

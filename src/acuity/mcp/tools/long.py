@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
+import mcp_types as types
 
+from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Answer, Call, Planner, Tool
-from acuity.mcp.fitting import fit
-from acuity.mcp.job_documents import links
-from acuity.mcp.results import answer
+from acuity.mcp.results import ordered_answer
+from acuity.mcp.score_answers import ASKED, score_answer
+from acuity.mcp.tasks.documents import links
 from acuity.mcp.tools.notices import Notices
 
 if TYPE_CHECKING:
@@ -33,20 +37,27 @@ def long_tool(
 ) -> Tool:
     """A tool that does what `plan` makes of its arguments in a worker process.
 
-    The plan is kept in the tool, so the same work can be submitted as a job or run as a task. An answer that
-    has a report also says under which address it can be read again.
+    The plan is kept in the tool, so the same work can be submitted as a job or run as a task. What the caller
+    says about frames travels with the work, so every way obeys it. An answer that has a report also says
+    where it can be read again.
     """
 
+    async def keeping(arguments: Mapping[str, Any]) -> JobSpec:
+        spec = await plan(arguments)
+        if ASKED not in arguments:
+            return spec
+        echo = {**spec.payload.get("echo", {}), ASKED: arguments[ASKED]}
+        return replace(spec, payload={**spec.payload, "echo": echo})
+
     async def run(call: Call) -> Answer:
-        spec = await plan(call.arguments)
+        spec = await keeping(call.arguments)
         notices = Notices(call.progress)
         outcome = await services.jobs.run(spec, client=call.client, progress=notices.tell)
         await notices.finish()
         document = {**outcome.document, **links(name, outcome.id)}
-        document = fit(document, call.arguments.get("include_frames"))
         if len(document.get("frames", ())) > _MANY:
-            return await anyio.to_thread.run_sync(answer, document)
-        return document
+            return await anyio.to_thread.run_sync(_answer, document)
+        return _answer(document)
 
     return Tool(
         name=name,
@@ -55,8 +66,12 @@ def long_tool(
         input_schema=input_schema,
         output_schema=output_schema,
         run=run,
-        plan=plan,
+        plan=keeping,
         read_only=read_only,
         idempotent=idempotent,
         meta=meta,
     )
+
+
+def _answer(document: dict[str, Any]) -> types.CallToolResult:
+    return ordered_answer(score_answer(document))

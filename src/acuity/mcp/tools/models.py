@@ -10,12 +10,12 @@ import mcp_types as types
 
 from acuity.errors import ModelError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.model_list import ModelList, describe_file, document, facts, path_argument, stem
-from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
+from acuity.mcp.schemas import outline, record, text
+from acuity.mcp.tools.model_list import ModelList, describe_file, document, facts, path_argument, stem
 from acuity.models.shelf import FORMATS
 
 if TYPE_CHECKING:
-    from acuity.mcp.paths import AllowedPaths
+    from acuity.access.paths import AllowedPaths
 
 _LIST: Final = """\
 The model files of this server, by name, with their path, format and size, and whether this version can \
@@ -97,53 +97,16 @@ def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
     return document(stem(opened.path.name), path, size, path_argument(path), found)
 
 
-_LISTED: Final = record(
-    {
-        "name": text("For model=version=NAME, and for describe_model."),
-        "path": text(),
-        "format": {**text("json is what can be scored with."), "enum": [suffix[1:] for suffix in FORMATS]},
-        "size_bytes": whole(),
-        "usable": flag("Whether this version can score with it."),
-    }
-)
-# Clients of the SDK check every answer against its schema, in Python. Checking the members of a list takes
-# longer than fetching it, so their shape is told, not enforced.
-_LIST_OUTPUT: Final = {
-    "type": "object",
-    "properties": {
-        "models": {"type": "array", "description": "In order of name; $defs/model is one of them."}
-    },
-    "required": ["models"],
-    "$defs": {"model": _LISTED},
-}
+_LIST_OUTPUT: Final = outline({"models": "array"})
 
-_FEATURE: Final = record(
+_DESCRIBE_OUTPUT: Final = outline(
     {
-        "name": text(),
-        "extractor": or_null(text("Which extractor provides it; null if none does in this version.")),
-        "options": {
-            "type": "object",
-            "description": "Options of the extractor that differ from its defaults.",
-        },
-    }
-)
-
-_DESCRIBE_OUTPUT: Final = record(
-    {
-        "name": text(),
-        "path": text(),
-        "format": {**text(), "enum": [suffix[1:] for suffix in FORMATS]},
-        "size_bytes": whole(),
-        "model_type": or_null(text("As the file has it; null for .pkl and .onnx.")),
-        "feature_names": or_null(array(text(), "What it reads; null for .pkl and .onnx.")),
-        "features": or_null(array(_FEATURE, "The same with extractors and options.")),
-        "norm_type": or_null(text("How features are scaled before the SVM sees them.")),
-        "score_range": or_null(array(number(), "Lowest and highest score; null where nothing is clipped.")),
-        "score_transform": or_null(flag("Whether the file maps scores through a curve.")),
-        "bootstrap_models": or_null(whole("Models beside the base model, for a confidence interval.")),
-        "usable": flag("Whether this version can score with it."),
-        "problem": or_null(text("Why not.")),
-        "intended_use": or_null(text("What a well-known model is meant for.")),
-        "model_argument": or_null(text("What to pass as `model` when scoring; null if it isn't usable.")),
+        "name": "string",
+        "path": "string",
+        "usable": "boolean",
+        "problem": ["string", "null"],
+        "model_argument": ["string", "null"],
+        "intended_use": ["string", "null"],
+        "feature_names": ["array", "null"],
     }
 )

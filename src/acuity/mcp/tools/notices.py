@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from acuity.jobs.spec import Progress
+from acuity.jobs.job import Progress
 
 Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 

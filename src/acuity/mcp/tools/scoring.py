@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import BackendError, ModelError
-from acuity.jobs.external_task import ExternalPayload
-from acuity.jobs.score_task import ScorePayload
-from acuity.jobs.spec import JobSpec
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.external import ExternalPayload
+from acuity.jobs.tasks.score import ScorePayload
 from acuity.mcp.catalog import Tool
-from acuity.mcp.external import External, examine
-from acuity.mcp.external_options import option_list
-from acuity.mcp.model_list import ModelList
+from acuity.mcp.tools.external import External, examine
+from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.long import long_tool
+from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
     DEFAULT_MODEL,
     ENCODED_INPUT,
@@ -25,7 +25,7 @@ from acuity.mcp.tools.scoring_schema import (
 )
 from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
-from acuity.presets import PRESETS
+from acuity.scoring.presets import PRESETS
 
 if TYPE_CHECKING:
     from acuity.mcp.services import Services
@@ -38,20 +38,20 @@ _PAIRING_WORDS: Final = ("scale", "convert", "rate", "vfr", "hdr")
 _RAW_TEXT: Final = """\
 Score a distorted raw YUV clip against its reference: how much of what encoding did would a viewer see? \
 Use it for .yuv files, whose width, height, pixfmt and bitdepth you know; for MP4, MKV, Y4M and other files \
-that say these themselves use vmaf_score_encoded. The score is pooled_metrics.vmaf.mean: 100 looks like the \
-reference, above 93 differences are hard to see, a difference of 6 is noticeable. Look also at \
-mismatched_model_warning and at acuity.notes. The answer has every frame; for long clips call it through \
-submit_job, or take fewer frames with frame_cnt."""
+that say these themselves use vmaf_score_encoded. `score` is the mean over all frames: 100 looks like the \
+reference, above 93 differences are hard to see, a difference of 6 is noticeable. `models` has minimum and \
+percentiles, `worst` the lowest frames; heed `notes` and mismatched_model_warning. For long clips call it \
+through submit_job, or take fewer frames with frame_cnt."""
 
 _ENCODED_TEXT: Final = """\
 Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. Size, format, \
 frame rate and times are read from the files; frames are decoded as they are needed and nothing is written \
-to disk. The distorted video is scaled and converted to the reference's size and format where that is safe. \
+to disk. The distorted video is brought to the reference's size and format where that is safe. \
 What could give a wrong number (other frame rates, HDR against SDR, frames missing in between) is refused \
 with the argument that settles it; where one video ends early, the frames that both have are scored, with \
-a note. acuity.input says what was compared and how: sizes, scaling, frame counts, offsets \
-and ranges; read acuity.notes before trusting the number. The score is pooled_metrics.vmaf.mean: 100 looks \
-like the reference, above 93 differences are hard to see. For long videos call it through submit_job."""
+a note. Read `notes` before trusting the number; acuity.input says what was compared and how. `score` is the \
+mean over all frames: 100 looks like the reference, above 93 differences are hard to see. `models` has \
+minimum and percentiles, `worst` the lowest frames. For long videos call it through submit_job."""
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:

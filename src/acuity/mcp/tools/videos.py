@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import PathError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.video_list import VideoProbe, find_videos
+from acuity.mcp.schemas import outline
+from acuity.mcp.tools.video_list import VideoProbe, find_videos
 
 if TYPE_CHECKING:
-    from acuity.mcp.paths import AllowedPaths
+    from acuity.access.paths import AllowedPaths
     from acuity.mcp.services import Services
 
 NAME: Final = "list_videos"
@@ -25,7 +26,13 @@ _INPUT: Final[dict[str, Any]] = {
     "properties": {
         "folder": {"type": "string", "description": "Only this one."},
         "name": {"type": "string", "description": "Only names with this in them."},
-        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 50},
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": _MOST,
+            "default": 50,
+            "description": "At most so many.",
+        },
         "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "next_offset, to go on."},
     },
     "additionalProperties": False,
@@ -41,7 +48,7 @@ def tools(services: Services) -> list[Tool]:
             title="List videos",
             description=_TEXT,
             input_schema=_INPUT,
-            output_schema={"type": "object"},
+            output_schema=outline({"folders": "array", "videos": "array", "count": "integer"}),
             run=family.list_videos,
         )
     ]

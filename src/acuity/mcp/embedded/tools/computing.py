@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.compute import TOOL
 from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, LARGEST, count, name
-from acuity.mcp.fitting import OMITTED_SCHEMA, fit
+from acuity.mcp.results import OMITTED_SCHEMA, fit
 from acuity.mcp.schemas import array, flag, record, text, whole
 from acuity.mcp.tools.notices import Notices
 from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
@@ -68,12 +68,13 @@ _INPUT: Final = record(
             ),
             "default": DEFAULT_MODEL,
         },
+        "model_version": name("The same as 'model', for clients that name a version: vmaf_v0.6.1."),
         "include_frames": {
             **flag("Whether the answer has the figures of every frame, if they fit in one message."),
             "default": False,
         },
     },
-    optional=("width", "height", "pixel_format", "bitdepth", "model", "include_frames"),
+    optional=("width", "height", "pixel_format", "bitdepth", "model", "model_version", "include_frames"),
 )
 
 _OUTPUT: Final[dict[str, Any]] = {
@@ -82,7 +83,9 @@ _OUTPUT: Final[dict[str, Any]] = {
         "score": {**FIGURE, "description": "The pooled score."},
         "pool_method": {**text(), "const": "mean"},
         "frames_scored": whole(),
+        "bitdepth": whole("Bits of a sample, as they were compared."),
         "model": text("Version or path."),
+        "model_version": text("The same, by the name that clients of other servers look for."),
         "width": whole(),
         "height": whole(),
         "frames": array(record({"frameNum": whole(), "metrics": FIGURES})),
@@ -96,5 +99,15 @@ _OUTPUT: Final[dict[str, Any]] = {
         "acuity": {"type": "object", "description": "What was compared and how; read its notes."},
         "mismatched_model_warning": text("Only where the model is made for another resolution."),
     },
-    "required": ["score", "pool_method", "frames_scored", "model", "width", "height", "pooled_metrics"],
+    "required": [
+        "score",
+        "pool_method",
+        "frames_scored",
+        "bitdepth",
+        "model",
+        "model_version",
+        "width",
+        "height",
+        "pooled_metrics",
+    ],
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from acuity.mcp.schemas import number, or_null, record, text, whole
+from acuity.mcp.schemas import array, number, or_null, record, text, whole
 
 LONGEST: Final = 4096  # characters of a name, a model or a path
 LARGEST: Final = 2**31 - 1  # frame numbers; what C's int holds
@@ -40,6 +40,17 @@ AGGREGATE: Final = or_null(
         optional=("percentiles",),
         description="What the frames pool to: all that are known so far, or those of the range.",
     )
+)
+
+PAUSES: Final = array(
+    record(
+        {
+            "by": text("The client's own name for itself, or host."),
+            "transport": or_null(text("How the client is connected; null for the host.")),
+            "until": or_null(text("When it ends by itself, in UTC; null: when the host says so.")),
+        }
+    ),
+    "Whose pauses hold.",
 )
 
 NEXT_FRAME: Final = whole("The next frame to be read, from which on it holds.")

@@ -1,4 +1,4 @@
-"""Steering: each of these is carried out by the measuring thread, between two frames, and answered then."""
+"""Steering: carried out by the measuring thread, between two frames, and answered then; all but vmaf.stop."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import CommandQueueFull, FeatureError, ModelError
-from acuity.jobs.remedies import as_arguments
+from acuity.jobs.tasks.remedies import as_arguments
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, count, frame, name
+from acuity.mcp.embedded.clients import Client, client_of
+from acuity.mcp.embedded.commands import LEASE, LONGEST_LEASE
+from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, PAUSES, count, frame, name
 from acuity.mcp.limits import BUSY
-from acuity.mcp.schemas import array, flag, or_null, record, text, whole
+from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.bridge import McpSide
@@ -22,21 +24,30 @@ ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"
 
 _SWAP_TEXT: Final = f"""\
 Have another model score the frames from the next one on. The answer comes when that is so, with the first \
-frame it holds for. If it needs features that were not measured so far these start at once, and the answer \
-is {ENQUEUED}: until frame `first` the present model holds, and vmaf.status shows the new one when its \
-turn has come. No figure depends on the change: each frame has the score that the model holding there \
-gives it. The report says which model holds where. repredict: also give the new model the frames before, \
-as far as their features are known."""
+frame it holds for. Features that were not measured so far start at once; if some are exact only a few \
+frames later (`waits_for`) the answer is {ENQUEUED}: until frame `first` the present model holds, and \
+vmaf.status shows the new one when its turn has come. No figure depends on the change: each frame has the \
+score that the model holding there gives it. The report says which model holds where. repredict: also give \
+the new model the frames before, as far as their features are known."""
 
 _PAUSE_TEXT: Final = """\
 Stop reading frames after the next one; those under way are scored. Nothing is lost, and everything else \
-can be asked and done meanwhile. vmaf.resume goes on."""
+can be asked and done meanwhile. The pause is yours: it ends when you disconnect, when its lease runs out \
+(ask again to renew it), or when anybody calls vmaf.resume. Others may pause too: frames go on when no pause \
+is left."""
 
-_RESUME_TEXT: Final = "Go on after vmaf.pause; does nothing where the measurement isn't paused."
+_RESUME_TEXT: Final = """\
+End the pauses of all clients, whoever asked for them: `lifted` says whose. A pause of the program that \
+measures stays, if it isn't meant to be ended by clients, and then `paused` is still true."""
 
 _STOP_TEXT: Final = """\
 End the measurement after this frame, as if the videos ended there: the report is written as usual. null \
 takes it back as long as that frame was not read."""
+
+_STOP_NOW_TEXT: Final = """\
+End the measurement now, as if the videos ended here: the frames read so far are the result, and the report \
+is written as usual. Works also while the measurement waits for its input. A frame that is just being read \
+still counts. It can't be taken back."""
 
 _SUBSAMPLE_TEXT: Final = """\
 From the next frame on measure only those whose number can be divided by n: faster, and short flaws may be \
@@ -60,9 +71,9 @@ def tools(steer: McpSide) -> list[Tool]:
             name="vmaf.pause",
             title="Pause",
             description=_PAUSE_TEXT,
-            input_schema=record({}),
+            input_schema=_PAUSE_INPUT,
             output_schema=_PAUSED,
-            run=family.plain("pause"),
+            run=family.pause,
             read_only=False,
         ),
         Tool(
@@ -70,7 +81,7 @@ def tools(steer: McpSide) -> list[Tool]:
             title="Resume",
             description=_RESUME_TEXT,
             input_schema=record({}),
-            output_schema=_PAUSED,
+            output_schema=_RESUMED,
             run=family.plain("resume"),
             read_only=False,
         ),
@@ -81,6 +92,16 @@ def tools(steer: McpSide) -> list[Tool]:
             input_schema=record({"frame": or_null(frame("The last frame to read, 0 is the first."))}),
             output_schema=_STOPPED,
             run=family.plain("stop_after"),
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            name="vmaf.stop",
+            title="Stop now",
+            description=_STOP_NOW_TEXT,
+            input_schema=record({}),
+            output_schema=_STOPPED_NOW,
+            run=family.stop,
             read_only=False,
             destructive=True,
         ),
@@ -108,6 +129,12 @@ class _Steering:
 
         return run
 
+    async def pause(self, call: Call) -> dict[str, Any]:
+        return await self._submit("pause", call.arguments, client_of(call, self._steer.left))
+
+    async def stop(self, _: Call) -> dict[str, Any]:
+        return self._steer.stop()
+
     async def swap(self, call: Call) -> dict[str, Any]:
         asked = call.arguments
         done = await self._submit(
@@ -125,9 +152,11 @@ class _Steering:
             "starts": done["starts"],
         }
 
-    async def _submit(self, command: str, argument: Mapping[str, Any]) -> dict[str, Any]:
+    async def _submit(
+        self, command: str, argument: Mapping[str, Any], client: Client | None = None
+    ) -> dict[str, Any]:
         try:
-            return await self._steer.submit(command, dict(argument))
+            return await self._steer.submit(command, dict(argument), client)
         except CommandQueueFull as error:
             raise MCPError(BUSY, f"{error.code}: {error}", {"code": error.code}) from error
         except (ModelError, FeatureError) as error:
@@ -174,7 +203,37 @@ _SWAP: Final = record(
         "starts": array(text(), "Features that were not measured so far."),
     }
 )
-_PAUSED: Final = record({"paused": flag(), "next_frame": NEXT_FRAME})
+_PAUSE_INPUT: Final = record(
+    {
+        "lease_seconds": {
+            **number("The pause ends by itself after so many seconds, unless you ask again before."),
+            "minimum": 1,
+            "maximum": LONGEST_LEASE,
+            "default": LEASE,
+        }
+    },
+    optional=("lease_seconds",),
+)
+_PAUSED: Final = record(
+    {
+        "paused": flag(),
+        "next_frame": NEXT_FRAME,
+        "lease_seconds": number(),
+        "paused_until": text("When your pause ends by itself, in UTC."),
+        "paused_by": PAUSES,
+    }
+)
+_RESUMED: Final = record(
+    {
+        "paused": flag("Whether a pause is left that clients can't end."),
+        "next_frame": NEXT_FRAME,
+        "lifted": {**PAUSES, "description": "The pauses that this ended."},
+        "paused_by": PAUSES,
+    }
+)
+_STOPPED_NOW: Final = record(
+    {"stopped": flag(), "frames_read": whole("So far; one more if a frame was just being read.")}
+)
 _STOPPED: Final = record(
     {
         "stop_after": or_null(whole("The last frame to be read; null: all that come.")),

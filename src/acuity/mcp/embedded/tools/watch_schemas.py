@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from acuity.mcp.embedded.reporting import MOST_FRAMES
-from acuity.mcp.embedded.scores import ALL
+from acuity.mcp.embedded.scores import ALL, MOST_ROWS
 from acuity.mcp.embedded.tools.figure_schemas import (
     AGGREGATE,
     FIGURE,
     FIGURES,
+    PAUSES,
     count,
     frame,
     name,
 )
-from acuity.mcp.fitting import OMITTED_SCHEMA
+from acuity.mcp.results import OMITTED_SCHEMA
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
 from acuity.mcp.tools.scoring_schema import PRECISIONS
 
@@ -23,8 +24,11 @@ _MODEL: Final = record({"name": text("The column of its scores."), "label": text
 STATUS: Final = record(
     {
         "state": {
-            **text("waiting: for the first frame; finishing: the frame to stop after was read."),
-            "enum": ["waiting", "measuring", "paused", "finishing", "over"],
+            **text(
+                "waiting: for the first frame; waiting_for_input: every frame that was read is scored, and "
+                "the next one is long in coming; finishing: the frame to stop after was read."
+            ),
+            "enum": ["waiting", "measuring", "waiting_for_input", "paused", "finishing", "over"],
         },
         "model": or_null(text("The first model, which counts, as it holds for the next frame.")),
         "models": array(_MODEL, "All models that hold for the next frame."),
@@ -36,7 +40,11 @@ STATUS: Final = record(
         "fps": number("Frames in a second, pauses not counted."),
         "last_frame": or_null(whole("The newest frame that has a score.")),
         "last_score": or_null(number("Its score.")),
+        "waiting_seconds": or_null(number("How long it has waited for its next frame, where it does.")),
         "paused": flag(),
+        "paused_by": PAUSES,
+        "paused_until": or_null(text("When the last pause ends by itself, in UTC; null: never.")),
+        "pause_seconds_left": or_null(number("The same in seconds from now.")),
         "subsample": whole("One frame in so many is measured from now on."),
         "stop_after": or_null(whole("The frame after which it stops, where one was named.")),
         "queue": record(
@@ -125,6 +133,36 @@ WORST: Final = record(
         "name": text("The column."),
         "frames": array(record({"frame": whole(), "score": FIGURE}), "The worst first."),
         "frames_compared": whole("How many are known so far."),
+    }
+)
+
+LONGEST_WATCH: Final = 300.0  # seconds
+
+WATCH_INPUT: Final = record(
+    {
+        "below": number("Frames whose figure is lower than this are told."),
+        "name": name(_COLUMN),
+        "first": frame("Look at the frames from this one on: next_first of the answer before.")
+        | {"default": 0},
+        "timeout_seconds": {
+            **number("How long to wait for the first such frame."),
+            "minimum": 0,
+            "maximum": LONGEST_WATCH,
+            "default": 30,
+        },
+    },
+    optional=("name", "first", "timeout_seconds"),
+)
+WATCH: Final = record(
+    {
+        "name": text("The column."),
+        "below": number(),
+        "frames": array(
+            record({"frame": whole(), "score": FIGURE}),
+            f"Those below it, oldest first, {MOST_ROWS} at most; none at the end or when time is up.",
+        ),
+        "next_first": whole("`first` of the next call, so that each frame is told once."),
+        "over": flag("No more frames come."),
     }
 )
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
+import time
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio.to_thread
 import mcp_types as types
 
 from acuity.errors import InputError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.reporting import report_document
+from acuity.mcp.embedded.reporting import report_answer, report_document
+from acuity.mcp.embedded.scores import MOST_ROWS
 from acuity.mcp.embedded.tools import watch_schemas as schemas
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST
-from acuity.mcp.results import answer
 from acuity.mcp.schemas import record
 
 if TYPE_CHECKING:
@@ -47,6 +47,14 @@ The report so far, in the shape of the JSON that the command writes at the end: 
 of every frame where they fit. acuity.partial says whether more is to come."""
 
 
+_WATCH_TEXT: Final = """\
+Waits until a frame scores below `below`, and answers with all such frames from `first` on; after \
+`timeout_seconds`, or at the end of the measurement, with none. Call it again with `next_first` to go on. \
+Clients that take notifications subscribe to acuity://measurement/watch?below=70 instead."""
+
+_LOOK: Final = 0.1  # seconds between looks at new scores
+
+
 def tools(live: Live, scores: Scores) -> list[Tool]:
     """Those that read."""
     family = _Watching(live, scores)
@@ -68,6 +76,14 @@ def tools(live: Live, scores: Scores) -> list[Tool]:
             schemas.WORST_INPUT,
             family.worst,
             schemas.WORST,
+        ),
+        Tool(
+            "vmaf.watch",
+            "Wait for frames below a score",
+            _WATCH_TEXT,
+            schemas.WATCH_INPUT,
+            family.watch,
+            schemas.WATCH,
         ),
         Tool(
             "vmaf.report", "Report so far", _REPORT_TEXT, schemas.REPORT_INPUT, family.report, schemas.REPORT
@@ -100,6 +116,28 @@ class _Watching:
     async def worst(self, call: Call) -> dict[str, Any]:
         return self._scores.worst(int(call.arguments["n"]), call.arguments.get("name"))
 
+    async def watch(self, call: Call) -> dict[str, Any]:
+        asked = call.arguments
+        name, below = self._scores.check(asked.get("name")), float(asked["below"])
+        first = int(asked["first"])
+        end = time.monotonic() + float(asked["timeout_seconds"])
+        while True:
+            over, late = self._live.over, time.monotonic() >= end  # before looking: nothing is missed
+            rows, first = self._scores.since(name, first, below)
+            if rows or over or late:
+                break
+            await asyncio.sleep(min(_LOOK, max(end - time.monotonic(), 0.0)))
+            await self._live.budget.turn()
+        if len(rows) > MOST_ROWS:
+            first = rows[MOST_ROWS]["frame"]
+        return {
+            "name": name,
+            "below": below,
+            "frames": rows[:MOST_ROWS],
+            "next_first": first,
+            "over": over and len(rows) <= MOST_ROWS,
+        }
+
     async def report(self, call: Call) -> types.CallToolResult:
         asked = call.arguments
         wanted = None
@@ -108,15 +146,10 @@ class _Watching:
             if first > last:
                 raise InputError(f"first {first} is behind last {last}: swap them")
             wanted = range(first, last + 1)
-        # Thousands of frames take a while to write out, in which others want answers.
-        return await anyio.to_thread.run_sync(partial(self._report, wanted, asked))
-
-    def _report(self, wanted: range | None, asked: dict[str, Any]) -> types.CallToolResult:
-        return answer(
-            report_document(
-                self._live,
-                wanted=wanted,
-                include=asked.get("include_frames"),
-                precision=asked["precision"],
-            )
+        document = await report_document(
+            self._live,
+            wanted=wanted,
+            include=asked.get("include_frames"),
+            precision=asked["precision"],
         )
+        return await report_answer(document, self._live.budget.turn)

@@ -1,0 +1,96 @@
+"""The folders that a server may read from, and those among them that it may write to.
+
+    ./testdata, ./python/test/resource, ./model     where the folder the server was started in has them
+    /workspace/python/test/resource                 where containers mount the reference clips
+    the data folder                                 jobs and reports; files may be written to its outputs/
+    model folders                                   ACUITY_MODEL_PATH and the package that carries models
+    VMAF_MCP_ALLOW                                  what the operator adds; files may be written there
+
+Entries of VMAF_MCP_ALLOW are absolute, or begin with '~' for the home of the user who runs the server. A
+relative one would mean another folder wherever the server is started, so it is refused at the start, and so
+are '/' and the file systems of the kernel, which would open more than anybody means. An entry that isn't
+there yet is fine; empty ones are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from acuity.errors import SettingsError
+from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
+
+_MODELS: Final = "model"
+_IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", _MODELS)
+_IN_A_CONTAINER: Final = "/workspace/python/test/resource"
+OUTPUTS: Final = "outputs"  # in the data folder
+
+# What lies in these is no video, and some of it is secret.
+_KERNEL: Final = ("/proc", "/sys")
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Resolved folders; every one may be read from."""
+
+    readable: tuple[Path, ...]
+    writable: tuple[Path, ...]
+    videos: tuple[Path, ...]  # where videos may be expected
+
+
+def roots_of(data: Path, allow: Iterable[str]) -> Roots:
+    """Defaults, the data folder, and what the operator allows; SettingsError for what opens too much."""
+    folder = resolve_root(data, "the data folder (ACUITY_DATA)")
+    added = [_added(entry) for entry in allow if entry]
+    outputs = folder / OUTPUTS
+    defaults = [*_defaults()]
+    readable = [*defaults, folder, outputs, *_model_folders(), *added]
+    return Roots(
+        readable=tuple(dict.fromkeys(readable)),
+        writable=(outputs, *(root for root in added if root != folder)),
+        videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
+    )
+
+
+def checkout_models() -> tuple[Path, ...]:
+    """The folder of models that is allowed by default, where the folder the server was started in has it."""
+    return (resolve_root(Path(_MODELS), f"the folder '{_MODELS}'"),) if os.path.isdir(_MODELS) else ()
+
+
+def resolve_root(root: Path, label: str) -> Path:
+    """The folder with links followed; SettingsError where it would allow what nobody means to."""
+    resolved = Path(os.path.realpath(root))
+    if resolved == Path("/") or any(resolved.is_relative_to(kernel) for kernel in _KERNEL):
+        raise SettingsError(
+            f"{label} is '{root}', which would open every file of this machine or the kernel's own:"
+            " name the folders that hold videos"
+        )
+    if resolved.exists() and not resolved.is_dir():
+        raise SettingsError(f"{label} is '{root}', which is no folder: name the folder it is in")
+    return resolved
+
+
+def _added(entry: str) -> Path:
+    label = "an entry of VMAF_MCP_ALLOW"
+    path = Path(os.path.expanduser(entry))
+    if not path.is_absolute():
+        raise SettingsError(f"{label} is '{entry}', which is not absolute: write the whole path")
+    return resolve_root(path, label)
+
+
+def _defaults() -> Iterator[Path]:
+    for name in _IN_A_CHECKOUT:
+        if os.path.isdir(name):
+            yield resolve_root(Path(name), f"the folder '{name}'")
+    yield resolve_root(Path(_IN_A_CONTAINER), "a default folder")
+
+
+def _model_folders() -> Iterator[Path]:
+    for folder, source in model_folders():
+        yield resolve_root(folder, f"a model folder ({FOLDERS_VARIABLE})")
+        if source == PACKAGE_SOURCE:
+            # Some installers link the files of a package from a cache, where they have the same neighbours.
+            yield from {Path(os.path.realpath(file)).parent for file in sorted(folder.glob("*.json"))}

@@ -1,0 +1,281 @@
+"""The allowlist: the only place that turns a client's text into a file.
+
+Every string that becomes a path passes here. It is resolved, has to lie strictly under an allowed root, and
+is opened; then the descriptor is asked what it really is, so a link put in place between those steps gains
+nothing. Workers open files again, by the paths that were checked, and check their descriptors in the same
+way: see guard_for().
+
+Two things no check of paths can tell. A hard link is as good a name of a file as the first one: whoever may
+create one under a root may show that file, and Linux lets only those create one who may write to it. And
+what a file holds is up to everybody who may write under a root.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from acuity.access import path_options
+from acuity.access.path_roots import resolve_root, roots_of
+from acuity.access.path_text import shown, to_absolute
+from acuity.errors import PathError
+from acuity.text import one_line
+from acuity.video.local_file import Guard, refuse_special
+
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
+_FOLDER: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+_REASONS: Final = {
+    errno.EACCES: "may not be read by this server: check its permissions",
+    errno.EPERM: "may not be read by this server: check its permissions",
+    errno.ELOOP: "leads through links that go in circles or were changed just now: name the file itself",
+    errno.ENAMETOOLONG: "has a name that is too long for a file",
+    errno.ENXIO: "is a socket or a device, and only plain files are read here: name a file",
+}
+
+
+class OpenedFile:
+    """A descriptor that was checked, and the path it was found to be. Closes itself."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, fd: int, path: Path) -> None:
+        self.fd = fd
+        self.path = path
+
+    def close(self) -> None:
+        """Does nothing the second time."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> OpenedFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class AllowedPaths:
+    """Folders whose files may be read, and those among them where files may be created."""
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        *,
+        writable: Sequence[Path] | None = None,
+        resolved: bool = False,
+        videos: Sequence[Path] | None = None,
+        listed_by: str | None = None,
+    ) -> None:
+        """`writable` are roots too; None: all of them. Roots are resolved once, now.
+
+        With `resolved` they are taken as they are, because another process has resolved them: a link that
+        took the place of one since then must not be followed. `videos` are the roots where videos may be
+        expected; None: all of them. `listed_by` is the tool that shows what is there, for sentences about
+        what is not.
+        """
+        self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
+        self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
+        chosen = roots if writable is None else writable
+        named = {root: root if resolved else resolve_root(root, "a root") for root in (*roots, *chosen)}
+        self.roots: Final = tuple(dict.fromkeys(named.values()))
+        self.video_roots: Final = self.roots if videos is None else tuple(videos)
+        self._writable: Final = frozenset(named[root] for root in chosen)
+        innermost = sorted(self.roots, key=lambda root: len(root.parts), reverse=True)
+        self._prefixes: Final = tuple((f"{root}/", root) for root in innermost)
+
+    @classmethod
+    def configured(
+        cls, data: Path, allow: Iterable[str] = (), *, listed_by: str | None = None
+    ) -> AllowedPaths:
+        """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
+        found = roots_of(data, allow)
+        return cls(found.readable, writable=found.writable, videos=found.videos, listed_by=listed_by)
+
+    def check(self, text: str) -> Path:
+        """The resolved path of a plain file that may be read; raises PathError."""
+        with self.open(text) as file:
+            return file.path
+
+    def open(self, text: str, *, remedy: str | None = None) -> OpenedFile:
+        """The same, and the file itself: what is read from it is what was checked.
+
+        `remedy` ends the sentence about a file that isn't there.
+        """
+        path = self._resolve(text)
+        try:
+            refuse_special(os.lstat(path).st_mode, f"path {shown(text)}")  # opening a device may do things
+            fd = os.open(path, _READ)
+        except OSError as error:
+            raise self._cannot_open(text, path, error, remedy) from error
+        try:
+            return OpenedFile(fd, self.check_opened(fd, text))
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def check_folder(self, text: str) -> Path:
+        """The resolved path of a folder that is a root or lies under one; raises PathError."""
+        inside = to_absolute(f"{text.rstrip('/')}/file")  # a text that names a folder is no file's
+        path = Path(os.path.realpath(os.path.dirname(inside)))
+        if path not in self.roots and self._root_of(path) is None:
+            raise _outside(text)
+        if not path.is_dir():
+            raise PathError(f"path {shown(text)} is no folder: name one")
+        return path
+
+    def check_opened(self, fd: int, text: str) -> Path:
+        """What an open descriptor really is: a plain file under a root, or PathError."""
+        status = os.fstat(fd)
+        refuse_special(status.st_mode, f"path {shown(text)}")
+        path = _path_of(fd)
+        if path is None:  # no /proc
+            path = self._resolve(text)
+            if not _leads_to(path, self._root_of(path), status):
+                raise _outside(text)
+        elif self._root_of(path) is None:
+            raise _outside(text)
+        return path
+
+    def check_output(self, text: str) -> Path:
+        """A path for a file that isn't there yet, in a folder that is; raises PathError.
+
+        Nothing is ever replaced: neither a clip nor the server's own files. Of nested roots the innermost
+        one decides whether files may be written, so a writable parent doesn't open the data folder.
+        """
+        path = self._resolve(text)
+        if self._root_of(path) not in self._writable:
+            raise PathError(f"path {shown(text)} is under a root that is only read: write elsewhere")
+        if not path.parent.is_dir():
+            raise PathError(f"path {shown(text)} is in a folder that does not exist: create it first")
+        for name in (to_absolute(text), path):  # a link that leads nowhere is there too
+            if self._is_there(name, text):
+                raise PathError(f"path {shown(text)} exists already: give a new name")
+        return path
+
+    def create(self, text: str) -> OpenedFile:
+        """check_output(), and the new empty file, opened for writing in the very folder that was checked."""
+        path = self.check_output(text)
+        try:
+            folder = os.open(path.parent, _FOLDER)
+        except OSError as error:
+            raise self._cannot_open(text, path, error) from error
+        try:
+            if not self._is_parent(folder, path):
+                raise _outside(text)
+            return OpenedFile(os.open(path.name, _CREATE, 0o666, dir_fd=folder), path)
+        except OSError as error:
+            raise PathError(f"path {shown(text)} cannot be created: {error.strerror}") from error
+        finally:
+            os.close(folder)
+
+    def check_model(self, spec: str, find: path_options.FindModel | None = None) -> str:
+        """A model string, its path checked and resolved; raises PathError or ModelError.
+
+        `find` knows models by name and file name.
+        """
+        return path_options.check_model(spec, self._check_model_file, find)
+
+    def check_feature(self, spec: str) -> str:
+        """A feature string, paths in its options checked and resolved; raises PathError or FeatureError."""
+        return path_options.check_feature(spec, self.check)
+
+    def _resolve(self, text: str) -> Path:
+        """Resolved and strictly under a root; whether it exists is told only of what is under one."""
+        path = Path(os.path.realpath(to_absolute(text)))
+        if path in self.roots:
+            raise PathError(
+                f"path {shown(text)} is an allowed folder, not a file: name a file in it{self._remedy}"
+            )
+        if self._root_of(path) is None:
+            raise _outside(text)
+        return path
+
+    def _root_of(self, path: Path) -> Path | None:
+        """The innermost root that has it; a root isn't under itself."""
+        if ".." in path.parts:
+            return None
+        text = str(path)
+        return next((root for prefix, root in self._prefixes if text.startswith(prefix)), None)
+
+    def _check_model_file(self, text: str) -> Path:
+        with self.open(text, remedy=self.model_remedy) as file:
+            return file.path
+
+    def _is_there(self, path: str | Path, text: str) -> bool:
+        try:
+            os.lstat(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._cannot_open(text, Path(path), error) from error
+        return True
+
+    def _cannot_open(self, text: str, path: Path, error: OSError, remedy: str | None = None) -> PathError:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            told = self._remedy if remedy is None else remedy
+            return PathError(f"no such file under the allowed folders: {one_line(str(path))}{told}")
+        reason = _REASONS.get(error.errno or 0, f"cannot be opened: {error.strerror}")
+        return PathError(f"path {shown(text)} {reason}")
+
+    def _is_parent(self, folder: int, path: Path) -> bool:
+        actual = _path_of(folder)
+        if actual is not None:
+            return actual == path.parent
+        root = self._root_of(path)
+        if path.parent == root:
+            return True  # opened without following a link, and above it is the operator's
+        return _leads_to(path.parent, root, os.fstat(folder))
+
+
+def guard_for(paths: AllowedPaths) -> Guard:
+    """What acuity.video.local_file.restrict() takes: the engine then reads only what is allowed."""
+
+    def guard(fd: int, name: str) -> None:
+        paths.check_opened(fd, name)
+
+    return guard
+
+
+def _path_of(fd: int) -> Path | None:
+    """What the kernel calls the open file; None where it doesn't tell."""
+    try:
+        return Path(os.readlink(f"/proc/self/fd/{fd}"))
+    except OSError:
+        return None
+
+
+def _leads_to(path: Path, root: Path | None, status: os.stat_result) -> bool:
+    """Whether the path, walked down from its root without following any link, is that very file."""
+    if root is None:
+        return False
+    *folders, name = path.relative_to(root).parts
+    try:
+        here = os.open(root, _FOLDER)
+        try:
+            for folder in folders:
+                inner = os.open(folder, _FOLDER, dir_fd=here)
+                os.close(here)
+                here = inner
+            found = os.stat(name, dir_fd=here, follow_symlinks=False)
+        finally:
+            os.close(here)
+    except OSError:
+        return False
+    return not stat.S_ISLNK(found.st_mode) and os.path.samestat(found, status)
+
+
+def _outside(text: str) -> PathError:
+    return PathError(f"path {shown(text)} not under an allowlisted root; set VMAF_MCP_ALLOW to extend.")

@@ -1,0 +1,339 @@
+"""The task behind run_benchmark: every engine on every fixture size, timed, and compared with the CPU.
+
+`Meter` turns steps of different length into one measure of progress; `Row` is one engine's speed with its
+spread and how far its scores are from the CPU's; `to_text` shows the rows to people.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any, Final, Literal, TypeAlias
+
+from acuity.devices import describe_engine, list_backends
+from acuity.errors import AcuityError, OutputError
+from acuity.jobs.job import Progress
+from acuity.jobs.tasks import benchmark as bench_rows
+from acuity.jobs.tasks.engines import Engine, ExternalEngine, OwnEngine, Run
+from acuity.jobs.tasks.fixtures import Clip
+from acuity.report.plain import plain
+from acuity.report.write import write_document
+
+
+class Meter:
+    """Reports progress in work units (megapixels to be scored, which time is proportional to)."""
+
+    def __init__(
+        self, report: Callable[[Progress], None], total: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._report = report
+        self._total = total
+        self._now = now
+        self._start = now()
+        self._base = 0.0  # work of the steps that are over
+
+    @contextlib.contextmanager
+    def step(self, label: str, work: float, rounds: int, frames: int) -> Iterator[Callable[[int, int], None]]:
+        """A part of the work; gives what to call with the round (from 0) and its frames that are done."""
+        begun: dict[int, float] = {}  # when a round was first heard of
+
+        def tell(number: int, done: int) -> None:
+            passed = self._now() - begun.setdefault(number, self._now())
+            reached = self._base + work * (number + done / frames) / rounds
+            fps = done / passed if done and passed > 0 else None
+            self._tell(f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}", reached, fps)
+
+        try:
+            yield tell
+        finally:
+            self._base += work
+
+    def _tell(self, message: str, reached: float, fps: float | None) -> None:
+        elapsed = self._now() - self._start
+        left = elapsed * (self._total - reached) / reached if reached > 0 else None
+        parts = [message]
+        parts += [f"{fps:.1f} fps"] if fps is not None else []
+        parts += [f"{left:.0f} s left"] if left is not None else []
+        details = {
+            "fps": None if fps is None else round(fps, 1),
+            "eta_seconds": None if left is None else round(left, 1),
+        }
+        self._report(Progress(round(reached, 3), round(self._total, 3), ", ".join(parts), details))
+
+
+Verdict: TypeAlias = Literal["BASE", "PASS", "WARN", "FAIL", "SKIP"]
+
+# The first line whose limit the largest difference stays under; whatever is left has failed.
+_VERDICTS: Final[tuple[tuple[float, Verdict], ...]] = ((0.01, "PASS"), (0.1, "WARN"), (math.inf, "FAIL"))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What several rounds came to."""
+
+    median: float
+    min: float
+    max: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(*(round(f(values), 6) for f in (statistics.median, min, max)))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One engine on one fixture. What wasn't measured is None."""
+
+    fixture: str
+    width: int
+    height: int
+    frames: int
+    engine: str  # 'acuity' or 'external'
+    backend: str
+    verdict: Verdict
+    reason: str | None = None  # why it was skipped, failed or is suspicious
+    rounds: int = 0
+    seconds: Spread | None = None
+    fps: Spread | None = None
+    vmaf: float | None = None  # the mean of all frames
+    max_diff: float | None = None  # largest difference of a frame's score to the CPU's
+    max_diff_frame: int | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.fixture} {self.engine} {self.backend}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def skipped(clip: Clip, engine: Engine, reason: str) -> Row:
+    return _row(clip, engine, "SKIP", reason=reason)
+
+
+def failed(clip: Clip, engine: Engine, reason: str) -> Row:
+    return _row(clip, engine, "FAIL", reason=reason)
+
+
+def measured(clip: Clip, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None) -> Row:
+    """A row from its rounds; `expected` are the CPU's scores, None where these are they."""
+    frames, scores = engine.frames(clip), runs[0].scores
+    for run in runs:
+        if len(run.scores) != frames or not all(map(math.isfinite, run.scores)):
+            missing = frames - sum(map(math.isfinite, run.scores))
+            return failed(clip, engine, f"{missing} of {frames} frames have no score")
+    found = _compare(runs, scores if expected is None else expected)
+    verdict: Verdict = next((word for limit, word in _VERDICTS if found.largest < limit), "FAIL")
+    other = "in another round" if expected is None else "on the CPU"
+    reason = f"frame {found.frame} scores {found.score:.6f}, and {other} {found.expected:.6f}"
+    if expected is None and found.largest == 0.0:
+        verdict = "BASE"
+    return _row(
+        clip,
+        engine,
+        verdict,
+        reason=None if verdict in ("BASE", "PASS") else reason,
+        rounds=len(runs),
+        seconds=Spread.of([run.seconds for run in runs]),
+        fps=Spread.of([frames / run.seconds for run in runs]),
+        vmaf=statistics.fmean(scores),
+        max_diff=None if verdict == "BASE" else found.largest,
+        max_diff_frame=None if verdict == "BASE" else found.frame,
+    )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Difference:
+    largest: float
+    frame: int
+    score: float
+    expected: float
+
+
+def _compare(runs: Sequence[Run], expected: Sequence[float]) -> _Difference:
+    """The largest difference of any frame in any round."""
+    return max(
+        _Difference(abs(score - wanted), frame, score, wanted)
+        for run in runs
+        for frame, (score, wanted) in enumerate(zip(run.scores, expected, strict=True))
+    )
+
+
+def _row(clip: Clip, engine: Engine, verdict: Verdict, **known: Any) -> Row:
+    return Row(
+        clip.name,
+        clip.width,
+        clip.height,
+        engine.frames(clip),
+        engine.maker,
+        engine.backend,
+        verdict,
+        **known,
+    )
+
+
+_HEADINGS: Final = ("engine", "backend", "fps", "seconds", "VMAF", "max diff", "verdict")
+
+
+def to_text(rows: Sequence[Row], engine: Mapping[str, Any]) -> str:
+    """Speeds are medians, with the slowest and the fastest round; differences are to Acuity's CPU backend."""
+    lines = [
+        f"{engine['name']} {engine['version']}, {engine['threads']} threads, {engine['instruction_set']}, "
+        f"{engine['system']}, Python {engine['python']}"
+    ]
+    for fixture, found in groupby(rows, key=lambda row: row.fixture):
+        block = list(found)
+        lines += ["", f"{fixture}, {block[0].frames} frames, 8 bit"]
+        cells = [_HEADINGS, *(_cells(row, block[0].frames) for row in block)]
+        widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS))]
+        for line in cells:
+            padded = (f"{cell:{width}}" for cell, width in zip(line, widths, strict=True))
+            lines.append(f"  {'  '.join(padded)}".rstrip())
+    return "\n".join([*lines, ""])
+
+
+def _cells(row: Row, usual_frames: int) -> tuple[str, ...]:
+    shorter = f", {row.frames} frames" if row.frames != usual_frames and row.seconds is not None else ""
+    return (
+        row.engine,
+        row.backend,
+        _spread(row.fps, 1),
+        _spread(row.seconds, 3),
+        "-" if row.vmaf is None else f"{row.vmaf:.6f}",
+        "-" if row.max_diff is None else f"{row.max_diff:.6f}",
+        f"{row.verdict}{shorter}{f': {row.reason}' if row.reason else ''}",
+    )
+
+
+def _spread(spread: Spread | None, digits: int) -> str:
+    if spread is None:
+        return "-"
+    return f"{spread.median:.{digits}f} ({spread.min:.{digits}f} to {spread.max:.{digits}f})"
+
+
+_BASELINE: Final = "cpu"
+
+# An engine, and why it can't be used if it can't.
+_Candidate: TypeAlias = tuple[Engine, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixture:
+    clip: Clip
+    rounds: int
+
+    @classmethod
+    def from_dict(cls, given: dict[str, int]) -> _Fixture:
+        return cls(Clip(given["width"], given["height"], given["frames"]), given["rounds"])
+
+    def work(self, candidate: _Candidate) -> float:
+        """Megapixels that it will score."""
+        engine, problem = candidate
+        if problem is not None:
+            return 0.0
+        return self.rounds * engine.frames(self.clip) * self.clip.width * self.clip.height / 1e6
+
+
+def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
+    """Measure all `fixtures`; `external` may have the path of a vmaf binary and its backends' options.
+
+    Where `output` names a folder, every row that was measured is written there as a file, too.
+    """
+    candidates = [*_own(), *_external(payload.get("external"))]
+    fixtures = payload["fixtures"]
+    total = sum(_Fixture.from_dict(f).work(candidate) for f in fixtures for candidate in candidates)
+    meter = Meter(report, total)
+    rows: list[Row] = []
+    for given in fixtures:  # each made when its turn comes, and forgotten after it
+        rows += _FixtureBench(_Fixture.from_dict(given), meter).rows(candidates)
+    engine = describe_engine()
+    problems = [f"{row.label}: {row.verdict}: {row.reason}" for row in rows if row.reason]
+    problems += _write_rows(payload.get("output"), rows, engine)
+    return {
+        "exit_code": 1 if any(row.verdict == "FAIL" for row in rows) else 0,
+        "stdout": to_text(rows, engine),
+        "stderr": "".join(f"{problem}\n" for problem in problems),
+        "rows": [row.to_dict() for row in rows],
+        "machine": engine,
+    }
+
+
+def _write_rows(folder: str | None, rows: Sequence[Row], engine: dict[str, Any]) -> list[str]:
+    """A JSON file for each row; what went wrong. Figures that were measured are not lost with a file."""
+    if folder is None:
+        return []
+    if not os.path.isdir(folder):
+        return [f"VMAF_BENCH_OUTDIR is '{folder}', which is no folder: create it; no files were written"]
+    try:
+        for row in rows:
+            if row.verdict != "SKIP":
+                name = f"{row.fixture}_{row.engine}_{row.backend}.json"
+                document = plain({**row.to_dict(), "machine": engine})
+                write_document(os.path.join(folder, name), f"{json.dumps(document, indent=2)}\n")
+    except OutputError as error:
+        return [str(error)]
+    return []
+
+
+def _own() -> list[_Candidate]:
+    return [(OwnEngine(b.name), None if b.usable else b.init_status) for b in list_backends()]
+
+
+def _external(external: dict[str, Any] | None) -> list[_Candidate]:
+    if external is None:
+        return []
+    return [
+        (ExternalEngine(external["path"], b["name"], tuple(b["options"])), b["problem"])
+        for b in external["backends"]
+    ]
+
+
+class _FixtureBench:
+    """All engines on one fixture."""
+
+    def __init__(self, fixture: _Fixture, meter: Meter) -> None:
+        self._fixture = fixture
+        self._clip = fixture.clip
+        self._meter = meter
+        self._baselines: dict[int, list[float]] = {}  # the CPU's scores, by number of frames
+
+    def rows(self, candidates: Sequence[_Candidate]) -> list[Row]:
+        return [self._row(candidate) for candidate in candidates]
+
+    def _row(self, candidate: _Candidate) -> Row:
+        engine, problem = candidate
+        if problem is not None:
+            return bench_rows.skipped(self._clip, engine, problem)
+        try:
+            runs = self._runs(engine, self._fixture.work(candidate))
+            if (engine.maker, engine.backend) == ("acuity", _BASELINE):
+                self._baselines[engine.frames(self._clip)] = runs[0].scores
+                return bench_rows.measured(self._clip, engine, runs, None)
+            return bench_rows.measured(self._clip, engine, runs, self._baseline(engine.frames(self._clip)))
+        except AcuityError as error:
+            return bench_rows.failed(self._clip, engine, str(error))
+
+    def _runs(self, engine: Engine, work: float) -> list[Run]:
+        frames, rounds = engine.frames(self._clip), self._fixture.rounds
+        label = f"{self._clip.name} on {engine.maker} {engine.backend}"
+        with self._meter.step(label, work, rounds, frames) as tell, engine.open(self._clip) as score:
+            found: list[Run] = []
+            for number in range(rounds):
+                tell(number, 0)
+                found.append(score(partial(tell, number)))
+            return found
+
+    def _baseline(self, frames: int) -> list[float]:
+        """The CPU's scores of the first frames: not those of the whole clip, as the last has no next one."""
+        if frames not in self._baselines:
+            with OwnEngine(_BASELINE).open(self._clip, frames) as score:
+                self._baselines[frames] = score(lambda _: None).scores
+        return self._baselines[frames]

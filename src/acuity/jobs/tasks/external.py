@@ -1,0 +1,335 @@
+"""The task that lets another `vmaf` binary score a pair of videos, and reads the report it writes.
+
+Raw files are opened here and handed over as descriptors, so the binary reads what was checked, whatever
+happens to the paths meanwhile. Videos that say their own geometry are decoded and paired here, as for
+Acuity's own engine, and reach the binary as raw samples through pipes. The report comes back through a pipe
+too: there is no file to leave behind. The binary stays in the worker's process group, which is ended as a
+whole on cancellation and at the time limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import IO, Any, Final, Self
+
+from acuity.errors import AcuityError, BackendError, InputError, JobFailed
+from acuity.jobs.job import Progress
+from acuity.jobs.progress import Pace
+from acuity.jobs.tasks.backend_label import label_backend
+from acuity.jobs.tasks.remedies import as_arguments
+from acuity.jobs.tasks.report_summary import summarize
+from acuity.models.choose import AUTO, choose
+from acuity.models.fit import first_mismatch
+from acuity.models.spec import parse_spec
+from acuity.scoring.presets import PRESETS
+from acuity.video.local_file import open_local
+
+Report = Callable[[Progress], None]
+
+_MOST_REPORT: Final = 512 << 20  # bytes
+_MOST_STDERR: Final = 2000  # characters that are repeated, the last ones
+_CHUNK: Final = 1 << 16
+# What C prints for numbers that JSON doesn't have; strings are matched too, to be left alone.
+_NO_NUMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")|-?\b(?:nan|inf(?:inity)?)\b', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalPayload:
+    """What to run, as plain values; `options` are the binary's, besides what has a field of its own."""
+
+    binary: str
+    reference: str
+    distorted: str
+    model: str | None  # as `vmaf --model` takes it, or 'auto'; None: only those of the presets
+    options: list[str]
+    width: int | None = None  # geometry of raw video; None where the videos say it themselves
+    height: int | None = None
+    pixfmt: str | None = None
+    bitdepth: int | None = None
+    features: list[str] = field(default_factory=list)
+    presets: dict[str, str] = field(default_factory=dict)  # family and version of test conditions
+    predict: bool = True
+    pairing: dict[str, Any] = field(default_factory=dict)  # arguments of PairOptions, for videos decoded here
+    allow_damaged: bool = False
+    backend: str = "auto"
+    backend_used: str | None = None  # where it is certain beforehand
+    echo: dict[str, Any] = field(default_factory=dict)  # entries of the document that are known before
+
+    @classmethod
+    def from_dict(cls, payload: dict[str, Any]) -> Self:
+        return cls(**payload)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+
+def run(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Score, and answer with the binary's JSON report and what a caller should know besides."""
+    wanted = ExternalPayload.from_dict(payload)
+    if (width := wanted.width) is not None and (height := wanted.height) is not None:
+        wanted = _with_model(wanted, width, height)
+        return _document(wanted, width, height, _score_files(wanted, report))
+    try:
+        return _score_decoded(wanted, report)
+    except JobFailed:
+        raise
+    except AcuityError as error:
+        raise JobFailed(as_arguments(str(error), geometry=False)) from error
+
+
+def _with_model(wanted: ExternalPayload, width: int, height: int) -> ExternalPayload:
+    """'auto' replaced by the model that it stands for."""
+    if wanted.model != AUTO:
+        return wanted
+    return replace(wanted, model=f"version={choose(width, height, None).model}")
+
+
+def _document(
+    wanted: ExternalPayload, width: int, height: int, scored: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """The binary's report, and what a caller should know besides."""
+    presets = [PRESETS[family][version] for family, version in wanted.presets.items()]
+    models = [*([wanted.model] if wanted.model else []), *(m for preset in presets for m in preset.models)]
+    features = [*wanted.features, *(f for preset in presets for f in preset.features)]
+    used = wanted.backend_used or label_backend(scored, models, features, predict=wanted.predict)
+    specs = [parse_spec(model) for model in models] if wanted.predict else []
+    document = {
+        **summarize(scored, {spec.name: spec.label for spec in specs}),
+        **scored,
+        **more,
+        "backend_requested": wanted.backend,
+        "backend_used": used,
+        **wanted.echo,
+    }
+    warning = first_mismatch(models, width, height) if wanted.predict else None
+    return document if warning is None else {**document, "mismatched_model_warning": warning}
+
+
+def score_opened(
+    binary: str,
+    inputs: tuple[int, int],
+    arguments: Sequence[str],
+    others: Sequence[int] = (),
+    feed: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """The JSON report that a binary makes of two open files, the reference first; raises AcuityError.
+
+    `arguments` are all but input and output; `others` are further open files that they name. Where the inputs
+    are pipes, `feed` writes to them once the binary runs.
+    """
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, "rb", buffering=0) as output:
+        command = [
+            *(binary, "-r", _shared(inputs[0]), "-d", _shared(inputs[1])),
+            *arguments,
+            *("-q", "--json", "-o", _shared(theirs)),
+        ]
+        try:
+            child = _start(command, [*inputs, *others, theirs])
+        finally:
+            os.close(theirs)  # or the pipe would never end
+        return _parsed(_finish(child, output, feed))
+
+
+def _score_files(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
+    """Open both raw files and run the binary on them."""
+    report(Progress(0.0, 1.0, f"{wanted.binary} is scoring; it does not say how far it is"))
+    size = ["--width", str(wanted.width), "--height", str(wanted.height)]
+    with contextlib.ExitStack() as stack:
+        reference, distorted = (
+            stack.enter_context(_opened(path)) for path in (wanted.reference, wanted.distorted)
+        )
+        options, others = _arguments(wanted, stack)
+        pixels = ["-p", str(wanted.pixfmt), "-b", str(wanted.bitdepth)]
+        found = score_opened(wanted.binary, (reference, distorted), [*size, *pixels, *options], others)
+    report(Progress(1.0, 1.0, f"{wanted.binary} has finished"))
+    return found
+
+
+def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
+    """Decode both videos, pair them by the usual rules, and let the binary score the pairs."""
+    from acuity.jobs.tasks.picture_pipes import PicturePipes, raw_options
+    from acuity.video.open import OpenOptions, RawGeometry
+    from acuity.video.open_pair import open_pair
+    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairing import pair_videos
+
+    opening = OpenOptions(guess=True, allow_damaged=wanted.allow_damaged)
+    readers = open_pair(wanted.reference, wanted.distorted, RawGeometry(), opening)
+    with contextlib.ExitStack() as stack:
+        pairing = stack.enter_context(pair_videos(*readers, options=PairOptions(**wanted.pairing)))
+        geometry = raw_options(pairing)
+        wanted = _with_model(wanted, pairing.width, pairing.height)
+        options, others = _arguments(wanted, stack)
+        pipes = stack.enter_context(PicturePipes())
+        pace = Pace()
+
+        def tell(done: int) -> None:
+            report(pace.progress(done, pairing.length, None))
+
+        tell(0)
+        scored = score_opened(
+            wanted.binary,
+            pipes.inputs,
+            [*geometry, *options],
+            others,
+            feed=lambda: pipes.feed(pairing, tell),
+        )
+        tell(pairing.description["pairs"])
+        about = {
+            "width": pairing.width,
+            "height": pairing.height,
+            "bitdepth": pairing.format.depth,
+            "frames": len(scored["frames"]),
+            "input": pairing.description,
+            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in pairing.notes],
+        }
+    return _document(wanted, pairing.width, pairing.height, scored, acuity=about)
+
+
+def _arguments(wanted: ExternalPayload, stack: contextlib.ExitStack) -> tuple[list[str], list[int]]:
+    """Options for all but the geometry, and the open files that they name; the stack closes those."""
+    options, others = list(wanted.options), []
+    for feature in wanted.features:
+        options += ["--feature", feature]
+    for family, version in wanted.presets.items():
+        options += [f"--{family}", version]
+    if wanted.model is not None:
+        spec = parse_spec(wanted.model)
+        if spec.path is not None:
+            others.append(stack.enter_context(_opened(spec.path)))
+            spec = replace(spec, path=_shared(others[0]))
+        options += ["-m", spec.to_text()]
+    return options, others
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[int]:
+    try:
+        descriptor = open_local(path)
+    except AcuityError:
+        raise  # PathError is a ValueError too
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"cannot open '{path}': {reason}") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _shared(descriptor: int) -> str:
+    return f"/dev/fd/{descriptor}"
+
+
+def _start(command: list[str], descriptors: list[int]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=descriptors,
+        )
+    except OSError as error:
+        raise BackendError(
+            f"the vmaf binary {command[0]} can't be run: {error.strerror}; set VMAF_BIN"
+        ) from error
+
+
+def _finish(child: subprocess.Popen[bytes], output: IO[bytes], feed: Callable[[], None] | None) -> bytes:
+    """Feed the binary, and read until it ends, so that it never waits for us."""
+    assert child.stderr is not None
+    with child, _Tail(child.stderr) as complaints, _Whole(output, child) as report:
+        try:
+            if feed is not None:
+                feed()
+        except BaseException:
+            child.kill()
+            raise
+        written = report.wait()
+        code = child.wait()
+    if code != 0:
+        raise JobFailed(f"vmaf exited {code}: {complaints.text or 'it said nothing'}")
+    return written
+
+
+class _Whole:
+    """All that comes through a pipe, read by a thread of its own; whoever writes too much is ended."""
+
+    def __init__(self, stream: IO[bytes], writer: subprocess.Popen[bytes]) -> None:
+        self._stream = stream
+        self._writer = writer
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, name="report", daemon=True)
+
+    def wait(self) -> bytes:
+        """What was written, once the other end is closed; JobFailed where it is too much."""
+        self._thread.join()
+        if len(self._kept) > _MOST_REPORT:
+            raise JobFailed(f"the report is longer than {_MOST_REPORT >> 20} MB: score fewer frames at once")
+        return bytes(self._kept)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _read(self) -> None:
+        while chunk := self._stream.read(_CHUNK):
+            self._kept += chunk
+            if len(self._kept) > _MOST_REPORT:
+                self._writer.kill()
+                break
+
+
+class _Tail:
+    """The last of what comes through a pipe, read by a thread of its own."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, name="stderr", daemon=True)
+
+    @property
+    def text(self) -> str:
+        """On one line: error messages are sentences."""
+        said = self._kept.decode("utf-8", "replace")
+        return " ".join(said.split())[-_MOST_STDERR:]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _read(self) -> None:
+        while chunk := self._stream.read(_CHUNK):
+            self._kept += chunk
+            del self._kept[: -4 * _MOST_STDERR]
+
+
+def _parsed(written: bytes) -> dict[str, Any]:
+    text = written.decode("utf-8", "replace")
+    try:
+        try:
+            document = json.loads(text, parse_constant=lambda _: None)
+        except ValueError:
+            document = json.loads(_NO_NUMBER.sub(lambda found: found[1] or "null", text))
+    except ValueError as error:
+        raise JobFailed(f"vmaf ended well but wrote no JSON report: {error}") from error
+    if not isinstance(document, dict) or not all(
+        isinstance(document.get(key), kind) for key, kind in (("frames", list), ("pooled_metrics", dict))
+    ):
+        raise JobFailed("vmaf ended well but its JSON is no report: set VMAF_BIN to a vmaf binary")
+    return {"version": "unknown", **document}

@@ -1,0 +1,1 @@
+"""Worker processes: the program that runs in them, and how the server starts, feeds and ends them."""

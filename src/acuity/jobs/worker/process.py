@@ -1,0 +1,142 @@
+"""The process of a worker, from the server's side: started, ended with all that it started, reaped.
+
+One thread stays with each process for its whole life. It starts it (so that a slow disk doesn't hold up the
+event loop), waits for it, and reaps it. The thread that starts a process must not end before it: Linux's
+parent-death signal goes by thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Final
+
+logger: Final = logging.getLogger(__name__)
+
+_TAIL: Final = 16 << 10  # bytes kept of what a worker prints
+# -P: a numpy.py in the folder where the server was started is not ours.
+_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.jobs.worker.main")
+_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+
+
+class Process:
+    """A worker process. Methods are for the event loop's thread."""
+
+    def __init__(self, on_exit: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_exit = on_exit
+        self._lock = threading.Lock()  # between killing and reaping: a reaped number may be somebody else's
+        self._child: subprocess.Popen[bytes] | None = None
+        self._doomed = False
+        self._reaped = False
+        self._tail = bytearray()
+        self._output = -1  # our end of its standard output and error
+        self.code: int | None = None  # exit status, negative for signals; known once `gone` is set
+        self.gone = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        return self._child.pid if self._child is not None else None
+
+    @property
+    def tail(self) -> str:
+        """The last of what it has printed."""
+        return self._tail.decode("utf-8", "replace")
+
+    def forget_tail(self) -> None:
+        self._tail.clear()
+
+    def start(self, channel: socket.socket) -> None:
+        """Start it in the background with that end of a socket pair, which is closed here."""
+        self._output, theirs = os.pipe()
+        os.set_blocking(self._output, False)
+        self._loop.add_reader(self._output, self._read_output)
+        keeper = threading.Thread(
+            target=self._keep, args=(channel, theirs), name="worker keeper", daemon=True
+        )
+        keeper.start()
+
+    def kill(self) -> None:
+        """End it and everything it has started, now."""
+        with self._lock:
+            self._doomed = True
+            self._kill_group()
+
+    def _kill_group(self) -> None:
+        if self._child is not None and not self._reaped:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._child.pid, signal.SIGKILL)
+
+    def _keep(self, channel: socket.socket, output: int) -> None:
+        """The thread that stays with it."""
+        code: int | None = None
+        try:
+            child = self._spawn(channel, output)
+        except OSError as error:
+            logger.error("a worker process could not be started: %s", error)
+            self._tail += f"{error}".encode()
+        else:
+            with contextlib.suppress(ChildProcessError):  # where this process reaps by ignoring SIGCHLD
+                os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            with self._lock:
+                self._kill_group()  # its children; the number is still its own
+                code = child.wait()
+                self._reaped = True
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+            self._loop.call_soon_threadsafe(self._exited, code)
+
+    def _spawn(self, channel: socket.socket, output: int) -> subprocess.Popen[bytes]:
+        try:
+            child = subprocess.Popen(
+                [*_COMMAND, str(channel.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[channel.fileno()],
+                start_new_session=True,
+                env={**os.environ, **_ENVIRONMENT},
+            )
+        finally:
+            channel.close()
+            os.close(output)
+        with self._lock:
+            self._child = child
+            if self._doomed:
+                self._kill_group()
+        return child
+
+    def _exited(self, code: int | None) -> None:
+        self._read_output()
+        self._close_output()
+        self.code = code
+        self.gone.set()
+        on_exit, self._on_exit = self._on_exit, _nothing  # or it and its owner would hold each other
+        on_exit()
+
+    def _read_output(self) -> None:
+        if self._output < 0:
+            return
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(self._output, 64 << 10)
+            if not data:
+                self._close_output()
+            self._tail += data
+            del self._tail[:-_TAIL]
+
+    def _close_output(self) -> None:
+        if self._output >= 0:
+            self._loop.remove_reader(self._output)
+            os.close(self._output)
+            self._output = -1
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,84 @@
+"""Clients as owners of what they asked for: a client's pause ends when the client goes.
+
+A client is known by its connection or session. Whoever posts one request at a time without a session can't be
+told from others at its address, and its going can't be noticed: there only the lease of a pause counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.measure.gate import Gate, Pause
+from acuity.text import one_line
+
+if TYPE_CHECKING:
+    from mcp.server.connection import Connection
+
+    from acuity.mcp.catalog import Call
+
+# The connection that stays when a request is answered; set by transports that have one for each client.
+CONNECTED: Final[ContextVar[Connection | None]] = ContextVar("acuity_connected", default=None)
+
+_STATE: Final = "acuity.client"  # where a connection's state has its client
+_LONGEST_NAME: Final = 64
+# The first word of a client's key, where it isn't the transport's own name.
+_TRANSPORTS: Final = {"post": "http", "session": "http", "address": "http", "token": "http"}
+
+
+@dataclass(eq=False, slots=True)
+class Client:
+    """Who asked for something."""
+
+    key: Hashable  # the same for all requests of one client
+    name: str = "a client"  # what it calls itself
+    transport: str = "local"
+    gone: bool = False  # its connection was closed
+
+    def pause(self, gate: Gate, lease: float) -> Pause:
+        """Hold the gate for so many seconds from now; asked again, from then on."""
+        ends_at = datetime.now(UTC) + timedelta(seconds=lease)
+        pause = Pause(self.name, self.transport, gate.clock() + lease, ends_at)
+        gate.hold(self.key, pause)
+        if self.gone:  # while this was carried out; its leaving may have found no pause to end
+            gate.release(self.key)
+        return pause
+
+
+def client_of(call: Call, on_leave: Callable[[Client], None]) -> Client:
+    """The client that made a call; `on_leave` is told when its connection or session is closed."""
+    own: Connection = call.context.session._connection  # the SDK has no other way to it
+    kind, _, rest = call.client.partition(":")
+    info = own.client_params.client_info if own.client_params is not None else None
+    name = one_line(info.name)[:_LONGEST_NAME] if info is not None and info.name else "a client"
+    transport = _TRANSPORTS.get(kind, kind)
+    lasting = CONNECTED.get() or (own if own.has_standalone_channel else None)
+    if lasting is None:
+        host = rest.rpartition(":")[0] if kind == "post" else rest  # each POST may come from another port
+        return Client((kind, host), name, transport)
+    client: Client | None = lasting.state.get(_STATE)
+    if client is None:
+        client = lasting.state[_STATE] = Client(lasting, transport=transport)
+        lasting.exit_stack.callback(_leave, client, on_leave)
+    client.name = name
+    return client
+
+
+def _leave(client: Client, on_leave: Callable[[Client], None]) -> None:
+    client.gone = True
+    on_leave(client)
+
+
+def pause_documents(pauses: Sequence[Pause]) -> list[dict[str, Any]]:
+    """Who paused and until when, as clients are told."""
+    return [
+        {"by": pause.by, "transport": pause.transport, "until": timestamp(pause.ends_at)} for pause in pauses
+    ]
+
+
+def timestamp(moment: datetime | None) -> str | None:
+    """A time of day as clients are told: 2026-01-31T12:00:00Z."""
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")

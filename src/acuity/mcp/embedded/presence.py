@@ -1,0 +1,110 @@
+"""Who is connected, when somebody last said something, and what everybody has to be told: the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+_Document = TypeVar("_Document")
+
+_LOOK: Final = 0.1  # seconds between looks at whether answers are being made
+QUIET: Final = 2.0  # seconds in which a client that was told the end asks for more, if it wants any
+
+
+class Presence:
+    """The connections of all transports. For the server's loop; wait_for_client() is for any other thread."""
+
+    def __init__(self) -> None:
+        self._connected: set[object] = set()
+        self._heard = 0.0  # by time.monotonic()
+        self._asked = False  # whether a client wanted more than to shake hands
+        self._first = threading.Event()  # one did, or none can come
+        self._left = asyncio.Event()
+
+    # ---- from the transports ----------------------------------------------------------------
+
+    def came(self, connection: object) -> None:
+        """It was accepted."""
+        self._connected.add(connection)
+
+    def heard(self, connection: object) -> None:
+        """It sent something."""
+        self._connected.add(connection)
+        self._heard = time.monotonic()
+
+    def asked(self) -> None:
+        """Somebody wants to know or to change something."""
+        if not self._asked:
+            self._asked = True
+            self._first.set()
+
+    def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
+        """The same, and that it was asked for."""
+
+        def noted() -> _Document:
+            self.asked()
+            return document()
+
+        return noted
+
+    def left(self, connection: object) -> None:
+        """It is closed."""
+        self._connected.discard(connection)
+        if not self._connected:
+            self._left.set()
+
+    def give_up(self) -> None:
+        """No client can come any more: nobody has to wait for one."""
+        self._first.set()
+
+    # ---- for those who wait -----------------------------------------------------------------
+
+    def wait_for_client(self, timeout: float | None) -> bool:
+        """Wait until a client has asked for something; whether one has."""
+        self._first.wait(timeout)
+        return self._asked
+
+    async def everybody_left(self) -> None:
+        """Wait until the last client has left; where nobody is connected, for one who comes and leaves."""
+        self._left.clear()
+        await self._left.wait()
+
+    async def settled(self, most: float, answering: Callable[[], bool]) -> None:
+        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds.
+
+        Who waits for an answer isn't silent: `answering` says whether one is being made.
+        """
+        begin = time.monotonic()
+        while self._connected:
+            now = time.monotonic()
+            if answering():
+                self._heard = now
+            rest = min(begin + most, max(begin, self._heard) + QUIET) - now
+            if rest <= 0:
+                return
+            self._left.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(rest, _LOOK)):
+                    await self._left.wait()
+
+
+class Ending:
+    """Says on the server's loop when no more frames come, and when the server closes."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()  # the measurement
+        self.answering: Callable[[], bool] = lambda: False  # whether a client waits for an answer
+        self._on_close: list[Callable[[], None]] = []
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Call back when clients had their time, before they are disconnected."""
+        self._on_close.append(callback)
+
+    def close(self) -> None:
+        """Let what has no end of its own end."""
+        for callback in self._on_close:
+            callback()

@@ -1,0 +1,312 @@
+"""Logs on stderr, one record a line: as JSON for machines or as text for people.
+
+stdout belongs to the protocol, so nothing here writes to it. A line is at most as long as a pipe takes
+in one piece, and is written only if it can be without waiting: a client that starts the server and never
+reads its stderr would otherwise stop it once the pipe is full.
+
+Lines of successful tool calls are written a moment later and together, with the time of their call: written
+between two calls, a line costs them several times as much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import select
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from acuity.errors import SettingsError
+from acuity.text import one_line
+
+LEVELS: Final = ("debug", "info", "warning", "error")
+
+_LONGEST: Final = 4096  # bytes of a line with its end: what a pipe takes whole or not at all
+_PLAIN: Final = 1000  # characters of a line that is surely short enough, in every part
+# Characters of one value and of a traceback, whose end says most; the next pair where that is still too long.
+_SIZES: Final = ((1000, 2400), (100, 1000), (30, 150))
+
+# Others' loggers say a lot that an operator doesn't need, such as session ids; they are heard from WARNING
+# on unless everything is asked for.
+_CHATTY: Final = ("mcp", "uvicorn", "asyncio", "httpx2", "sse_starlette", "opentelemetry")
+_OWN_HANDLERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access")  # uvicorn's would write past ours
+
+_HIDDEN: Final = "[hidden]"
+_SECRET_NAMES: Final = frozenset(
+    {"authorization", "proxy-authorization", "token", "access_token", "cookie", "password", "secret"}
+)
+_SUSPICIOUS: Final = ("bearer", "authorization", "token")
+_PATTERNS: Final = (
+    re.compile(r"(?i)\b(bearer\s+)[^\s\"',;]+"),
+    re.compile(r"(?i)\b(authorization[\"']?\s*[:=]\s*[\"']?)(?!bearer\b)[^\"',;]+"),
+    re.compile(r"(?i)\b(\w*token[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&]+"),
+)
+
+_ENCODE: Final = json.JSONEncoder(default=str).encode  # json.dumps() would make an encoder for each line
+
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",  # uvicorn's message again, with escape sequences
+}
+
+
+def configure_logging(
+    level: str = "info", format: str = "json", *, secrets: Sequence[str] = (), fd: int | None = None
+) -> None:
+    """Send every logger's records to stderr. Values given as secrets never appear in them."""
+    if level not in LEVELS:
+        raise SettingsError(f"'{level}' is no log level: use {', '.join(LEVELS)}")
+    if format not in FORMATS:
+        raise SettingsError(f"'{format}' is no log format: use {' or '.join(FORMATS)}")
+    handler = LineHandler(fd if fd is not None else _stderr(), FORMATS[format](Redactor(secrets)))
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+        old.close()
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _CHATTY:
+        quiet = max(logging.WARNING, root.level) if level != "debug" else logging.NOTSET
+        logging.getLogger(name).setLevel(quiet)
+    for name in _OWN_HANDLERS:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+    logging.captureWarnings(True)
+
+
+def _stderr() -> int | None:
+    """Its descriptor, or None if it was closed before we started: the number may be anything by now."""
+    return sys.__stderr__.fileno() if sys.__stderr__ is not None else None
+
+
+class LineHandler(logging.Handler):
+    """Writes each record as a line, and leaves lines out rather than wait or fail."""
+
+    def __init__(self, fd: int | None, formatter: logging.Formatter) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
+        self.lost = 0  # lines nobody took
+        self._fd = fd
+        self._poll = select.poll()
+        if fd is not None:
+            self._poll.register(fd, select.POLLOUT)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.lost and self._write(_about_lost(self.lost)):
+            self.lost = 0
+        if self.lost or not self._write(record):
+            self.lost += 1
+
+    def _write(self, record: logging.LogRecord) -> bool:
+        if self._fd is None or not self._poll.poll(0):
+            return False
+        try:
+            text = self.format(record)
+        except Exception as error:  # an argument whose str() fails, or too few of them
+            text = self.format(_about_bad(record, error))
+        try:
+            os.write(self._fd, text.encode("utf-8", "backslashreplace") + b"\n")
+        except OSError:  # nobody is there any more
+            return False
+        return True
+
+
+def _about_lost(lines: int) -> logging.LogRecord:
+    return _record(logging.WARNING, f"{lines} log line(s) left out: nobody was reading stderr")
+
+
+def _about_bad(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
+    where = f"{record.name}, line {record.lineno} of {record.filename}"
+    return _record(logging.ERROR, f"a log record of {where} could not be shown: {type(error).__name__}")
+
+
+def _record(level: int, message: str) -> logging.LogRecord:
+    return logging.LogRecord(__name__, level, __file__, 0, message, None, None)
+
+
+class Redactor:
+    """Takes out of text what only the two ends of a connection should know."""
+
+    def __init__(self, secrets: Sequence[str] = ()) -> None:
+        self._secrets = [secret for secret in secrets if secret]
+        written = {form for secret in self._secrets for form in (secret, _ENCODE(secret)[1:-1])}
+        self._suspicious = [*_SUSPICIOUS, *(form.lower() for form in written)]
+
+    def suspects(self, line: str) -> bool:
+        """Whether a line, encoded or not, may hold a secret: a quick look, since patterns are slow."""
+        lower = line.lower()
+        return any(word in lower for word in self._suspicious)
+
+    def text(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, _HIDDEN)
+        for pattern in _PATTERNS:
+            text = pattern.sub(rf"\1{_HIDDEN}", text)
+        return text
+
+
+Clean: TypeAlias = Callable[[str], str]
+
+
+class _Formatter(logging.Formatter):
+    """What both formats share: lines without secrets that are not too long."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = self._line(record, str, str)
+        if len(line) < _PLAIN and not self._redactor.suspects(line):
+            return line  # as nearly all are: short and without anything to hide
+        for longest, trace in _SIZES:
+            line = self._line(record, self._start(longest), self._end(trace))
+            if len(line.encode("utf-8", "backslashreplace")) < _LONGEST:
+                return line
+        message = f"{self._start(100)(record.getMessage())} (and more than fits)"
+        return self._line(_record(record.levelno, message), str, str)
+
+    def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
+        raise NotImplementedError
+
+    def _start(self, longest: int) -> Clean:
+        def clean(text: str) -> str:
+            text = self._redactor.text(text)
+            return text if len(text) <= longest else f"{text[:longest]}…"
+
+        return clean
+
+    def _end(self, longest: int) -> Clean:
+        def clean(text: str) -> str:
+            text = self._redactor.text(text)
+            return text if len(text) <= longest else f"…{text[-longest:]}"
+
+        return clean
+
+    def _exception(self, record: logging.LogRecord) -> str | None:
+        if not record.exc_info or record.exc_info[0] is None:
+            return None
+        return self.formatException(record.exc_info)
+
+
+def _fields(record: logging.LogRecord, text: Clean) -> dict[str, Any]:
+    """What was given as `extra`."""
+    return {name: _plain(name, value, text) for name, value in vars(record).items() if name not in _STANDARD}
+
+
+def _plain(name: str, value: Any, text: Clean) -> Any:
+    """Plain values as they are, everything else as text."""
+    if type(value) is float:
+        return value if value - value == 0 else str(value)  # JSON has no infinities
+    if name.lower() in _SECRET_NAMES:
+        return _HIDDEN
+    return value if value is None or type(value) in (int, bool) else text(str(value))
+
+
+class JsonFormatter(_Formatter):
+    """One JSON object a record, ASCII only: no value can start a line or move a terminal's cursor."""
+
+    def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
+        document = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": text(record.getMessage()),
+            **_fields(record, text),
+        }
+        if (found := self._exception(record)) is not None:
+            document["exception"] = trace(found)
+        return _ENCODE(document).replace("\x7f", "\\u007f")
+
+
+class TextFormatter(_Formatter):
+    """A line for people; of a traceback, each line is marked as belonging to it."""
+
+    def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
+        fields = "".join(f" {name}={one_line(str(value))}" for name, value in _fields(record, text).items())
+        message = one_line(text(record.getMessage()))
+        line = f"{_time(record)} {record.levelname:7} {record.name}: {message}{fields}"
+        found = self._exception(record)
+        if found is None:
+            return line
+        return "\n".join([line, *(f"    | {one_line(part)}" for part in trace(found).splitlines())])
+
+
+FORMATS: Final[dict[str, Callable[[Redactor], logging.Formatter]]] = {
+    "json": JsonFormatter,
+    "text": TextFormatter,
+}
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+
+
+CALLS: Final = logging.getLogger("acuity.mcp.calls")
+
+_DELAY: Final = 0.1  # seconds that a line may wait for others
+
+
+class EndedCall(NamedTuple):
+    level: int
+    tool: str
+    client: str
+    outcome: str
+    seconds: float
+    error: str | None  # the sentence of a call that failed
+    ended: float  # seconds since 1970
+
+
+class CallLines:
+    """The lines of one server."""
+
+    def __init__(self) -> None:
+        self._waiting: list[EndedCall] = []
+        self._timer: asyncio.TimerHandle | None = None
+        weakref.finalize(self, _write, self._waiting)  # those that wait when the process ends
+
+    def add(self, call: EndedCall) -> None:
+        self._waiting.append(call)
+        if call.outcome != "ok":
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_DELAY, self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        _write(self._waiting)
+
+
+def _write(waiting: list[EndedCall]) -> None:
+    for call in waiting:
+        CALLS.handle(_call_record(call))
+    waiting.clear()
+
+
+def _call_record(call: EndedCall) -> logging.LogRecord:
+    fields: dict[str, Any] = {
+        "tool": call.tool,
+        "client": call.client,
+        "outcome": call.outcome,
+        "seconds": round(call.seconds, 6),
+    }
+    if call.error is not None:
+        fields["error"] = call.error
+    words = (call.tool, call.outcome, 1000 * call.seconds)
+    record = CALLS.makeRecord(
+        CALLS.name, call.level, __file__, 0, "%s %s in %.1f ms", words, None, extra=fields
+    )
+    record.created = call.ended
+    return record

@@ -1,0 +1,118 @@
+"""Every request, seen once: a log line, figures and span attributes for tool calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
+from opentelemetry.trace import get_current_span
+from pydantic import ValidationError
+
+from acuity.mcp.limits import client_of
+from acuity.mcp.operations.logs import CALLS, CallLines, EndedCall
+from acuity.mcp.operations.metrics import OUTCOMES, UNKNOWN, Metrics
+from acuity.mcp.operations.tracing import is_traced
+
+_requests: Final = logging.getLogger("acuity.mcp.requests")
+
+# Asked again and again while a job runs: such calls are logged only where something is wrong with them.
+_POLLED: Final = frozenset({"get_job", "list_jobs"})
+_SHOWN: Final = 16  # characters of a client's name: enough to tell clients apart, too few to pose as one
+_PROOFS: Final = ("session:", "sse:")  # names made of what opens a session
+
+
+class Observer(ServerMiddleware[Any]):
+    """Middleware for SDK servers. Add it behind the SDK's own, whose span it completes."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._traced = is_traced()
+        self._lines = CallLines()
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method != "tools/call":
+            if _requests.isEnabledFor(logging.DEBUG):
+                fields = {"method": ctx.method, "client": shown(client_of(ctx))}
+                _requests.debug("%s", ctx.method, extra=fields)
+            return await call_next(ctx)
+        self._metrics.in_flight += 1
+        begin = time.perf_counter()
+        outcome, error = "crashed", None
+        try:
+            result = await call_next(ctx)
+            outcome, error = _of_result(result)
+            return result
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except (MCPError, ValidationError) as problem:
+            outcome, error = "refused", _of_refusal(problem)
+            raise
+        except Exception as problem:
+            error = type(problem).__name__
+            raise
+        finally:
+            self._metrics.in_flight -= 1
+            self._over(ctx, outcome, error, time.perf_counter() - begin)
+
+    def _over(
+        self, ctx: ServerRequestContext[Any, Any], outcome: str, error: str | None, seconds: float
+    ) -> None:
+        asked = ctx.params.get("name") if ctx.params else None
+        tool = self._metrics.tool(asked)
+        self._metrics.called(tool, outcome, seconds)
+        if self._traced:
+            span = get_current_span()
+            span.set_attributes({"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome})
+        level = logging.DEBUG if tool in _POLLED and outcome == "ok" else logging.INFO
+        if CALLS.isEnabledFor(level):
+            name = tool if tool != UNKNOWN else f"unknown: {asked}"
+            self._lines.add(
+                EndedCall(level, name, shown(client_of(ctx)), outcome, seconds, error, time.time())
+            )
+
+    def flush(self) -> None:
+        """Write the lines that still wait."""
+        self._lines.flush()
+
+
+def shown(client: str) -> str:
+    """A client's name for logs. Session ids open doors, so only their beginning is shown."""
+    if client.startswith(_PROOFS) and len(client) > _SHOWN:
+        return f"{client[:_SHOWN]}…"
+    return client
+
+
+def _of_result(result: HandlerResult) -> tuple[str, str | None]:
+    """How a call ended, from what goes out on the wire, and the sentence of one that failed."""
+    if isinstance(result, dict):
+        return _ended(result.get("isError"), result.get("content"), result.get("resultType"))
+    if isinstance(result, CallToolResult):  # from middleware that answers by itself
+        said = [block.model_dump() for block in result.content[:1]]
+        return _ended(result.is_error, said, None)
+    return "ok", None
+
+
+def _ended(failed: object, content: object, kind: object) -> tuple[str, str | None]:
+    if failed:
+        return "error", _sentence(content)
+    return (kind if isinstance(kind, str) and kind in OUTCOMES else "ok"), None
+
+
+def _sentence(content: object) -> str | None:
+    """What the text of a failed result says under `error`; None for one that isn't ours."""
+    try:
+        return str(json.loads(content[0]["text"])["error"])  # type: ignore[index]
+    except (TypeError, LookupError, ValueError):
+        return None
+
+
+def _of_refusal(problem: MCPError | ValidationError) -> str:
+    # What pydantic says repeats the client's input.
+    return problem.error.message if isinstance(problem, MCPError) else "Invalid request parameters"

@@ -1,0 +1,132 @@
+"""The server as a program: settings in, services around the catalog, every endpoint until the end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus
+
+from acuity import __version__
+from acuity.access.paths import AllowedPaths
+from acuity.jobs.service import Jobs, JobsConfig
+from acuity.mcp.app import build_server
+from acuity.mcp.limits import CallLimits
+from acuity.mcp.operations.logs import configure_logging
+from acuity.mcp.operations.metrics import Metrics, metrics_app
+from acuity.mcp.operations.observe import Observer
+from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
+from acuity.mcp.services import Services
+from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.product import product_catalog
+from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
+from acuity.mcp.tasks.listen import publish_changes
+from acuity.mcp.tools import videos
+from acuity.mcp.wire.endpoints import Endpoint, Open, Page
+
+NAME: Final = "acuity"
+
+# Requests leave cycles behind, and a full collection takes tens of milliseconds: rare ones, of what is new.
+_THRESHOLDS: Final = (50_000, 20, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The server object and what belongs to it."""
+
+    server: Server[Any]
+    services: Services
+    limits: CallLimits
+    metrics: Metrics
+
+
+def run(options: ServeOptions) -> int:
+    """Serve until a signal or the end of stdin; raises AcuityError for what can't be started."""
+    configure_logging(options.log_level, options.log_format, secrets=list(options.access.tokens))
+    end_tracing = configure_tracing()
+    try:
+        asyncio.run(_serve(options))
+    finally:
+        end_tracing()
+    return 0
+
+
+@asynccontextmanager
+async def product(settings: Settings) -> AsyncIterator[Product]:
+    """The server with its job service, for as long as the block lasts."""
+    paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
+    config = JobsConfig(
+        workers=settings.workers,
+        queue=settings.queue,
+        time_limit=settings.time_limit,
+        queue_each=max(1, settings.queue * 3 // 4),  # nobody fills it alone
+        kept=settings.kept,
+        data=settings.data,
+        roots=tuple(str(root) for root in paths.roots),
+    )
+    async with AsyncExitStack() as stack:
+        jobs = await stack.enter_async_context(Jobs(config))
+        services = Services(settings, paths, jobs)
+        bus = InMemorySubscriptionBus()
+        catalog = product_catalog(services, bus)
+        metrics = Metrics([tool.name for tool in catalog.tools])
+        observer = Observer(metrics)
+        limits = CallLimits(settings)
+        server = build_server(catalog, name=NAME, version=__version__, middleware=[observer, limits])
+        drop_unused(server)
+        undo = stack.enter_context(ExitStack())
+        for stop in _watchers(jobs, bus, metrics):
+            undo.callback(stop)
+        undo.callback(observer.flush)
+        yield Product(server, services, limits, metrics)
+
+
+def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
+    """Those that are told when a job changes; each with what undoes it."""
+    return [publish_changes(jobs, bus), metrics.watch(jobs), JobTracer().watch(jobs)]
+
+
+async def _serve(options: ServeOptions) -> None:
+    settings = options.settings
+    async with product(settings) as made:
+        ready = _Ready()
+        endpoints: list[Endpoint] = list(options.endpoints)
+        if options.metrics is not None:
+            app = metrics_app(made.metrics.registry, ready)
+            endpoints.append(Page("metrics", options.metrics, app, "/metrics"))
+        gc.freeze()
+        gc.set_threshold(*_THRESHOLDS)
+        await serve(
+            made.server,
+            endpoints,
+            settings,
+            access=options.access,
+            limits=made.limits,
+            on_stop=ready.before(made.services.jobs.stop),
+            on_ready=ready.opened,
+        )
+
+
+class _Ready:
+    """Whether the server takes work: from when every endpoint is open until it is asked to stop."""
+
+    def __init__(self) -> None:
+        self._is = False
+
+    def __call__(self) -> bool:
+        return self._is
+
+    def opened(self, _: Sequence[Open]) -> None:
+        self._is = True
+
+    def before(self, stop: OnStop) -> OnStop:
+        async def stopping(grace: float) -> None:
+            self._is = False
+            await stop(grace)
+
+        return stopping

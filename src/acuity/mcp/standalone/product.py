@@ -1,0 +1,57 @@
+"""What Acuity's own server offers: its tools, resources and prompts as one catalog."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcp.server.caching import CacheHint
+from mcp.server.subscriptions import SubscriptionBus
+
+from acuity.mcp.catalog import Catalog
+from acuity.mcp.prompts import PROMPTS
+from acuity.mcp.prompts.completions import completer
+from acuity.mcp.resources import resources
+from acuity.mcp.services import Services
+from acuity.mcp.tasks.extension import Tasks
+from acuity.mcp.tasks.jobs import JobTasks
+from acuity.mcp.tasks.listen import Listen
+from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring, videos
+from acuity.mcp.tools.model_list import ModelList
+
+INSTRUCTIONS: Final = """\
+Acuity measures how much a viewer sees of what encoding did to a video: VMAF, with libvmaf's own digits.
+
+Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with vmaf_score. 100 looks like the
+reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
+submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
+frames; get_frames reads others. list_models says which models there are.
+Files are read from allowed folders only: list_videos shows those, and what is in them."""
+
+# Tools and prompts are fixed while a server runs. Resources are not: reports come and go.
+_FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
+
+
+def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
+    """Everything the server offers."""
+    known = ModelList()
+    tools = [
+        *scoring.tools(services, known),
+        *videos.tools(services),
+        *models.tools(services, known),
+        *backends.tools(services),
+        *extractors.tools(services),
+        *benchmark.tools(services),
+    ]
+    tools += [*jobs.tools(services, tools), *frames.tools(services)]
+    families = resources(services, known)
+    tasks = JobTasks(services.jobs)
+    return Catalog(
+        tools=tools,
+        prompts=PROMPTS,
+        resources=families,
+        complete=completer(services, known, PROMPTS, families),
+        extensions=[Tasks(tools, tasks)],
+        listen=Listen(bus, tasks),
+        cache={"tools/list": _FIXED, "prompts/list": _FIXED, "resources/templates/list": _FIXED},
+        instructions=INSTRUCTIONS,
+    )

@@ -1,0 +1,169 @@
+"""One server on several endpoints at once, from the first client to the last answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import anyio
+from mcp.server.lowlevel import Server
+
+from acuity.errors import AcuityError
+from acuity.mcp.limits import CallLimits
+from acuity.mcp.settings import Settings
+from acuity.mcp.wire.address import Address
+from acuity.mcp.wire.connection import shared_lifespan
+from acuity.mcp.wire.endpoints import Access, Endpoint, Open, Serving, open_endpoint
+
+logger: Final = logging.getLogger(__name__)
+
+# Ends the work under way within these seconds, one way or another.
+OnStop = Callable[[float], Awaitable[None]]
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_SPARE: Final = 2.0  # seconds beyond the grace time for work to be cleaned up after
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What a command line asks for."""
+
+    settings: Settings
+    endpoints: Sequence[Endpoint]
+    access: Access = field(default_factory=Access)
+    metrics: Address | None = None
+    log_level: str = "info"
+    log_format: str = "json"
+
+
+class Stop:
+    """The wish that a server ends: once for soon, twice for at once."""
+
+    def __init__(self) -> None:
+        self.soon = anyio.Event()
+        self.now = anyio.Event()
+
+    def request(self) -> None:
+        (self.now if self.soon.is_set() else self.soon).set()
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """SIGTERM and SIGINT say it, too. In the main thread only."""
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._signalled, number)
+        try:
+            yield
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def _signalled(self, number: signal.Signals) -> None:
+        logger.info("got %s", number.name, extra={"event": "signal", "signal": number.name})
+        self.request()
+
+
+async def serve(
+    server: Server[Any],
+    endpoints: Sequence[Endpoint],
+    settings: Settings,
+    *,
+    access: Access | None = None,
+    limits: CallLimits | None = None,
+    on_stop: OnStop | None = None,
+    on_ready: Callable[[Sequence[Open]], None] | None = None,
+    stop: Stop | None = None,
+) -> None:
+    """Serve until a signal, or until stdin ends if that is one of the endpoints.
+
+    `limits` is the middleware of the server that counts its calls; one is added if there is none.
+    Without a `stop` of the caller's, signals end it. Raises SettingsError where an endpoint can't be opened.
+    """
+    if limits is None:
+        limits = CallLimits(settings)
+        server.middleware.append(limits)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(_one_sentence())
+        if stop is None:
+            stop = Stop()
+            stack.enter_context(stop.on_signals())
+        state = await stack.enter_async_context(shared_lifespan(server))
+        ended = _Once(stop)
+        serving = Serving(server, settings, access or Access(), state, ended)
+        opened: list[Open] = []
+        for endpoint in endpoints:
+            opened += await stack.enter_async_context(open_endpoint(endpoint, serving))
+        for found in opened:
+            logger.info(
+                "listening on %s",
+                found.where,
+                extra={"event": "listening", "transport": found.transport, "address": found.where},
+            )
+        if on_ready is not None:
+            on_ready(opened)
+        await stop.soon.wait()
+        ended.spend()
+        await _drain(opened, limits, settings.grace, on_stop, stop)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """What went wrong itself, without the groups that it was wrapped in on its way through open endpoints."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        found: BaseException | None = group.subgroup(AcuityError)
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        if found is None:
+            raise
+        raise found from None
+
+
+class _Once:
+    """A callback that asks a server to stop, but is no second wish when it is stopping already."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+        self._spent = False
+
+    def spend(self) -> None:
+        self._spent = True
+
+    def __call__(self) -> None:
+        if not self._spent:
+            self.spend()
+            self._stop.request()
+
+
+async def _drain(
+    opened: Sequence[Open], limits: CallLimits, grace: float, on_stop: OnStop | None, stop: Stop
+) -> None:
+    """Take nothing new, and give what is under way its time."""
+    logger.info("stopping", extra={"event": "stopping", "calls": limits.in_flight, "grace": grace})
+    for endpoint in opened:
+        endpoint.close()
+    limits.stop()
+
+    async def end_work() -> None:
+        if on_stop is not None:
+            await on_stop(grace)
+
+    async with anyio.create_task_group() as waiting:
+        waiting.start_soon(_hurry, stop, waiting.cancel_scope)
+        with anyio.move_on_after(grace + _SPARE):
+            async with anyio.create_task_group() as work:
+                work.start_soon(end_work)
+                with anyio.move_on_after(grace):
+                    await limits.idle()
+        waiting.cancel_scope.cancel()
+
+
+async def _hurry(stop: Stop, waiting: anyio.CancelScope) -> None:
+    await stop.now.wait()
+    waiting.cancel()

@@ -1,0 +1,99 @@
+"""Jobs as documents: what a client is shown of a job, and where the report of a finished score lies."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from acuity.jobs.job import Progress, Status
+from acuity.mcp.schemas import outline
+
+if TYPE_CHECKING:
+    from acuity.jobs.job import Job
+
+STATUSES: Final[tuple[str, ...]] = get_args(Status)
+
+REPORTS: Final = "acuity://reports"
+# The tools whose results are reports of a pair of videos.
+_SCORES: Final = frozenset({"vmaf_score", "vmaf_score_encoded"})
+
+JOB_ID: Final = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "From submit_job, list_jobs or a score's answer.",
+}
+
+_JOB: Final[dict[str, str | list[str]]] = {
+    "job_id": "string",
+    "status": "string",
+    "progress": ["object", "null"],
+    "error": ["string", "null"],
+    "report": ["string", "null"],
+}
+
+
+def job_schema(**more: str | list[str]) -> dict[str, Any]:
+    """The schema of a job's document, with further entries."""
+    return outline({**_JOB, **more})
+
+
+def job_document(job: Job) -> dict[str, Any]:
+    """A job for clients; times are ISO 8601 in UTC."""
+    return {
+        "job_id": job.id,
+        "status": job.status,
+        "queue_position": job.queue_position,
+        "progress": _progress(job.progress) if job.progress is not None else None,
+        "error": job.error,
+        "tool": job.tool,
+        "title": job.title,
+        "created": timestamp(job.created),
+        "started": timestamp(job.started),
+        "finished": timestamp(job.finished),
+        "report": report_uri(job.id) if has_report(job) else None,
+    }
+
+
+def brief_job(job: Job) -> dict[str, Any]:
+    """A job in a list of many: what it is, and only what is worth saying at its status."""
+    document = job_document(job)
+    if job.over:
+        del document["progress"]
+    for name in ("queue_position", "progress", "error"):
+        if document.get(name) is None:
+            document.pop(name, None)
+    return {name: document[name] for name in document if name not in ("started", "finished", "report")}
+
+
+def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:
+    """What the job's tool answers: the work's own document, and where it can be read again."""
+    return {**document, **links(job.tool, job.id)}
+
+
+def links(tool: str, job_id: str) -> dict[str, str]:
+    """What a score's answer has beside the document of its work."""
+    return {"job_id": job_id, "report": report_uri(job_id)} if tool in _SCORES else {}
+
+
+def has_report(job: Job) -> bool:
+    return job.status == "completed" and job.tool in _SCORES
+
+
+def report_uri(job_id: str) -> str:
+    return f"{REPORTS}/{job_id}"
+
+
+def timestamp(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _progress(progress: Progress) -> dict[str, Any]:
+    return {
+        **progress.details,
+        "done": progress.done,
+        "total": progress.total,
+        "message": progress.message,
+    }

@@ -1,0 +1,90 @@
+"""Jobs as tasks: a long tool's call becomes a job, and what is known about the job is the task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import mcp_types as types
+
+from acuity.jobs import job as spec
+from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.limits import may_see
+from acuity.mcp.results import failure, ordered_answer
+from acuity.mcp.score_answers import score_answer
+from acuity.mcp.tasks.documents import result_document
+from acuity.mcp.tasks.task import Listener, Status, Support, Task
+
+if TYPE_CHECKING:
+    from acuity.jobs.service import Job, Jobs
+
+# A failed job is a completed task with a failed result, as the call itself would have had. Only a job that
+# the server lost has none.
+_STATUSES: Final[Mapping[spec.Status, Status]] = {
+    "queued": "working",
+    "running": "working",
+    "completed": "completed",
+    "failed": "completed",
+    "cancelled": "cancelled",
+    "interrupted": "failed",
+}
+
+
+class JobTasks:
+    """A backend of tasks over the job service; a task's id is its job's."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    def support(self, tool: Tool) -> Support:
+        return "never" if tool.plan is None else "possible"
+
+    async def start(self, call: Call) -> Task:
+        assert call.tool.plan is not None
+        job = await self._jobs.submit(await call.tool.plan(call.arguments), client=call.client)
+        return await self._task(job)
+
+    async def get(self, task_id: str) -> Task | None:
+        job = await self._jobs.get(task_id)
+        return await self._task(job) if job is not None and may_see(job.client) else None
+
+    async def update(self, task_id: str, responses: Mapping[str, types.InputResponse]) -> None:
+        """Jobs ask for nothing."""
+
+    async def cancel(self, task_id: str) -> None:
+        await self._jobs.cancel(task_id)
+
+    def on_change(self, listener: Listener) -> Callable[[], None]:
+        return self._jobs.on_change(lambda job: listener(job.id))
+
+    async def _task(self, job: Job) -> Task:
+        return Task(
+            id=job.id,
+            status=_STATUSES[job.status],
+            created=job.created,
+            updated=job.finished or job.started or job.created,
+            message=_message(job),
+            ttl=None,  # finished jobs are forgotten by their number, not by their age
+            result=await self._result(job),
+            error=types.ErrorData(code=types.INTERNAL_ERROR, message=job.error or "interrupted")
+            if job.status == "interrupted"
+            else None,
+        )
+
+    async def _result(self, job: Job) -> types.CallToolResult | None:
+        if job.status == "failed":
+            return failure(job.error or "failed")
+        if job.status != "completed":
+            return None
+        document = await self._jobs.result(job.id)
+        if document is None:
+            return failure(f"the result of job '{job.id}' is no longer remembered: run it again")
+        return ordered_answer(score_answer(result_document(job, document)))
+
+
+def _message(job: Job) -> str | None:
+    if job.queue_position is not None:
+        return f"waiting, number {job.queue_position} in the queue"
+    if job.status == "running" and job.progress is not None:
+        return job.progress.message
+    return job.error

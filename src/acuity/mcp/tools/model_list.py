@@ -1,0 +1,138 @@
+"""The models a server can name: looked at once, and again when a file or folder has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import mcp_types as types
+
+from acuity.access.path_options import FindModel
+from acuity.access.path_roots import checkout_models
+from acuity.mcp.results import answer
+from acuity.models.describe import describe_model, intended_use, undescribed
+from acuity.models.shelf import FORMATS, Kind, ModelFile, Shelf, find_model_file, read_shelf
+from acuity.models.sources import Overrides
+from acuity.models.spec import ModelSpec
+
+# A file is read on a thread beside the event loop, which a parser of one huge list holds up.
+_MOST_BYTES: Final = 8 << 20
+
+_NO_OPTIONS: Final[Overrides] = {}
+
+# Seconds until a file that was written over in place is noticed; what comes and goes is noticed at once.
+_THOROUGH: Final = 0.5
+
+
+class ModelList:
+    """The shelf, and the answer that lists it, made once for each state of the folders."""
+
+    def __init__(self) -> None:
+        self._more = checkout_models()
+        self._state: tuple[Shelf, types.CallToolResult] | None = None
+        self._due = 0.0  # when to look at every file again
+        self._reading = asyncio.Lock()
+
+    async def files(self) -> tuple[ModelFile, ...]:
+        return (await self._current())[0].files
+
+    async def listing(self) -> types.CallToolResult:
+        """The result of list_models, ready to be sent."""
+        return (await self._current())[1]
+
+    async def find(self, name: str) -> ModelFile | None:
+        """The model of that stem, file name or path; ModelError where several have the name."""
+        return find_model_file(await self.files(), name)
+
+    async def finder(self, *, external: bool) -> FindModel:
+        """What the scoring tools know models by; another binary has files of its own for its own names."""
+        files = await self.files()
+
+        def find(name: str) -> ModelSpec | None:
+            file = find_model_file(files, name)
+            if file is None:
+                return None
+            by_name = file.named and (not external or file.kind == Kind.PACKAGE or bool(file.options))
+            return ModelSpec(version=file.name) if by_name else ModelSpec(path=str(file.path))
+
+        return find
+
+    async def _current(self) -> tuple[Shelf, types.CallToolResult]:
+        if (known := self._known()) is not None:
+            return known
+        async with self._reading:
+            if (known := self._known()) is not None:  # somebody else has just looked
+                return known
+            self._state = await asyncio.to_thread(_read, self._more)
+            return self._state
+
+    def _known(self) -> tuple[Shelf, types.CallToolResult] | None:
+        if self._state is None:
+            return None
+        now = time.monotonic()
+        thorough = now >= self._due
+        if not self._state[0].is_current(thorough=thorough):
+            return None
+        if thorough:
+            self._due = now + _THOROUGH
+        return self._state
+
+
+def describe_file(file: ModelFile) -> dict[str, Any]:
+    """Everything worth knowing about a model on the shelf; blocks while it is read."""
+    argument = f"version={file.name}" if file.named else path_argument(str(file.path))
+    return document(file.name, str(file.path), file.size, argument, _facts(file))
+
+
+def document(name: str, path: str, size: int, argument: str, found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "path": path,
+        "format": path.rpartition(".")[2],
+        "size_bytes": size,
+        **found,
+        "intended_use": intended_use(name),
+        "model_argument": argument if found["usable"] else None,
+    }
+
+
+def _facts(file: ModelFile) -> dict[str, Any]:
+    return facts(str(file.path), file.format, file.size, file.options)
+
+
+def facts(path: str, format: str, size: int, options: Overrides = _NO_OPTIONS) -> dict[str, Any]:
+    """What the file itself says; `path` may be a way to an open file."""
+    if format != "json":
+        return undescribed(f"only JSON models can be used here, and this is a .{format} file")
+    if size > _MOST_BYTES:
+        return undescribed(f"the file is larger than {_MOST_BYTES >> 20} MiB, too large to look into here")
+    return describe_model(path, options)
+
+
+def path_argument(path: str) -> str:
+    """How the `model` argument of scoring tools names a file; a colon would end `path=`."""
+    return path if ":" in path else f"path={path}"
+
+
+def stem(file_name: str) -> str:
+    """The name of a model file: 'vmaf_v0.6.1' of 'vmaf_v0.6.1.json'."""
+    return next((file_name.removesuffix(end) for end in FORMATS if file_name.endswith(end)), file_name)
+
+
+def _read(more: Sequence[Path]) -> tuple[Shelf, types.CallToolResult]:
+    shelf = read_shelf(more)
+    return shelf, answer({"models": [_entry(file) for file in shelf.files]})
+
+
+def _entry(file: ModelFile) -> dict[str, Any]:
+    usable = _facts(file)["usable"]
+    return {
+        "name": file.name,
+        "path": str(file.path),
+        "format": file.format,
+        "size_bytes": file.size,
+        "usable": usable,
+    }

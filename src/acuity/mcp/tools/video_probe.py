@@ -1,0 +1,71 @@
+"""Looks at video files for a server: a process of its own, for what is in a file may crash or hang a decoder.
+
+The first line of its input is a JSON list of the folders it may read, every further line the path of a file
+as a JSON string. It says that it is ready, and then answers each path with a line: a JSON object with what
+the file says, or with the `problem`.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from acuity.access.paths import AllowedPaths, guard_for
+from acuity.errors import AcuityError
+from acuity.jobs.tasks.remedies import as_arguments
+from acuity.jobs.worker.main import step_back
+from acuity.video.local_file import restrict
+from acuity.video.open import open_video
+
+_NICE: Final = 10
+_MEMORY: Final = 4 << 30  # bytes of address space
+_CPU_SECONDS: Final = 60  # also ends a process whose server is gone
+_LONGEST: Final = 300  # characters of a problem
+
+
+def describe_video(path: str) -> dict[str, Any]:
+    """What a file says of itself, in the words of the scoring tools' arguments; raw video by its name."""
+    try:
+        with open_video(path, guess=True, threads=1, luma_only=True) as reader:
+            info = reader.info
+    except AcuityError as error:
+        return {"problem": as_arguments(str(error), geometry=False)[:_LONGEST]}
+    except Exception as error:  # a file can hold anything, and the next one is another
+        return {"problem": f"it can't be read: {type(error).__name__}"}
+    rate = float(info.rate) if info.rate else None
+    found = {
+        "kind": info.kind,
+        "codec": info.codec,
+        "width": info.width,
+        "height": info.height,
+        "pixfmt": info.format.layout,
+        "bitdepth": info.format.depth,
+        "fps": None if rate is None else round(rate, 3),
+        "frames": info.frames,
+        "duration": round(info.frames / rate, 3) if rate and info.frames is not None else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def answer_all(lines: Iterable[str]) -> None:
+    """Answer every line until there are no more."""
+    for line in lines:
+        print(json.dumps(describe_video(json.loads(line))), flush=True)
+
+
+def main() -> None:
+    step_back(_NICE, _MEMORY)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, most))
+    roots = [Path(root) for root in json.loads(sys.stdin.readline())]
+    restrict(guard_for(AllowedPaths(roots, resolved=True)))
+    print("ready", flush=True)
+    answer_all(sys.stdin)
+
+
+if __name__ == "__main__":
+    main()

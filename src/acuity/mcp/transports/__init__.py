@@ -1,1 +1,0 @@
-"""One file per transport; each serves the same server object."""

@@ -1,0 +1,1 @@
+"""Transports: framing, connections, HTTP, server-sent events and sessions."""

@@ -1,0 +1,244 @@
+"""Scoring a pair of videos as acuity.score() and both commands do it: open, pair, measure."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from acuity.devices import open_devices
+from acuity.errors import ModelError
+from acuity.features import Extractor, get_extractor, make_extractor
+from acuity.measure.feed import ProgressCallback, feed
+from acuity.measure.measurement import Measurement
+from acuity.models.choose import AUTO, Choice, choose, models_for_viewing
+from acuity.scoring.metrics import Metric, find_metrics, headlines
+from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.video import notes
+from acuity.video.open import OpenOptions, RawGeometry
+from acuity.video.open_pair import Video, open_pair
+from acuity.video.pairing import Pairing, pair_videos
+
+if TYPE_CHECKING:
+    from acuity.measure.results import Results
+    from acuity.video.notes import Note
+    from acuity.video.pair_options import PairOptions
+
+# Codes of notes that nobody should miss who sees the figures.
+STEERED: Final = "steered"
+NOT_A_NUMBER: Final = "not-a-number"
+
+# Told before the first frame: what is going to be compared, the models, and which one 'auto' stands for.
+StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
+# Given the measurement before its first frame, and how many frames there are if known.
+AttachCallback = Callable[[Measurement, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to score, and how."""
+
+    reference: Video
+    distorted: Video
+    models: Sequence[str | AnyModel] = (AUTO,)
+    viewing: str | None = None  # how it is watched, which says what 'auto' stands for; None: it goes by size
+    features: Sequence[str] = ()
+    metrics: Sequence[str] = ()  # by their friendly names; without 'vmaf' among them, 'auto' is not meant
+    predict: bool = True  # False: only extract the models' features
+    geometry: RawGeometry = field(default_factory=RawGeometry)
+    opening: OpenOptions = field(default_factory=OpenOptions)
+    pairing: PairOptions | None = None
+    threads: int | None = None
+    subsample: int = 1
+    instruction_set: str | None = None
+    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
+    backend: str = "auto"
+    excluded_backends: Sequence[str] = ()  # which 'auto' doesn't stand for
+
+
+def run_request(
+    request: Request,
+    *,
+    progress: ProgressCallback | None = None,
+    running_mean: bool = True,
+    every: float = 0.0,
+    started: StartCallback | None = None,
+    attach: AttachCallback | None = None,
+) -> ScoreReport:
+    """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
+
+    `progress` is called after every frame, or at most once in `every` seconds. What `attach` does with the
+    measurement is its own business; it can still be read when this has returned.
+    """
+    try:
+        devices = open_devices(request.backend, request.excluded_backends, request.instruction_set)
+        with Measurement(request.threads, request.subsample, backend=devices) as measurement:
+            return _run(request, measurement, _Telling(progress, running_mean, every, started, attach))
+    finally:
+        for video in (request.reference, request.distorted):
+            if not isinstance(video, str | os.PathLike):
+                video.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Whom to tell about the work, and how often."""
+
+    progress: ProgressCallback | None
+    running_mean: bool
+    every: float
+    started: StartCallback | None
+    attach: AttachCallback | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a request comes to when its metrics are looked up."""
+
+    models: list[str | AnyModel]
+    features: list[str]
+    metrics: list[Metric]
+
+    @property
+    def rated(self) -> list[Metric]:
+        """Those whose extractor has to be told the frame rate, once it is known."""
+        return [metric for metric in self.metrics if metric.rate_option]
+
+    @classmethod
+    def of(cls, request: Request) -> _Wanted:
+        metrics = find_metrics(request.metrics)
+        models = list(request.models)
+        if metrics and request.viewing is None and all(metric.model != AUTO for metric in metrics):
+            models = [model for model in models if model != AUTO]
+        if request.viewing is not None and not models:
+            models = [AUTO]
+        for metric in metrics:
+            if metric.model and not (metric.model == AUTO and models):
+                models.append(metric.model)
+        if request.viewing is not None and AUTO not in models:
+            raise ModelError(
+                f"viewing={request.viewing!r} chooses the model, and one is named already: leave one of them "
+                f"out, or add '{AUTO}' to the models"
+            )
+        known = (metric.feature for metric in metrics if metric.feature and not metric.rate_option)
+        return cls(models, [*request.features, *known], metrics)
+
+
+def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
+    # Before a file is opened: a typing error should cost nothing, and what is measured decides what is read.
+    wanted = _Wanted.of(request)
+    models = [model if model == AUTO else _load(model) for model in wanted.models]
+    automatic = AUTO in models
+    if not automatic:
+        _add_models(measurement, request, models)
+    for feature in wanted.features:
+        measurement.add_feature(feature)
+    later = _later_extractors(request, wanted, models)
+    chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
+    # Whoever steers may swap to a model that wants chroma.
+    opening = replace(request.opening, luma_only=not (chroma or telling.attach))
+    readers = open_pair(request.reference, request.distorted, request.geometry, opening)
+    with pair_videos(*readers, options=request.pairing) as pairing:
+        for metric in wanted.rated:
+            measurement.add_feature(metric.spec(pairing.rate))
+        choice = None
+        if automatic:
+            choice = choose(pairing.width, pairing.height, pairing.rate, request.viewing)
+            chosen = _load(choice.model)
+            _add_models(measurement, request, [chosen if model == AUTO else model for model in models])
+        if telling.started is not None:
+            telling.started(pairing, measurement.models, choice)
+        if telling.attach is not None:
+            telling.attach(measurement, pairing.length)
+        begin = time.monotonic()
+        feed(
+            measurement,
+            pairing,
+            total=pairing.length,
+            progress=telling.progress,
+            running_mean=telling.running_mean,
+            every=telling.every,
+        )
+        results = measurement.results()
+        if request.sequential_first:
+            results = results.in_order(measurement.agenda.measured.sequential_keys())
+        return ScoreReport(
+            results=results,
+            models=measurement.models,
+            choice=choice,
+            headlines=headlines(wanted.metrics, {model.name: model.label for model in measurement.models}),
+            notes=[*pairing.notes, *_remarks(pairing, measurement, choice), *_about_figures(results)],
+            input=pairing.description,
+            bitdepth=pairing.format.depth,
+            timeline=pairing.timeline,
+            threads=measurement.threads,
+            instruction_set=measurement.instruction_set,
+            backend=measurement.backend,
+            computed_by=measurement.computed_by,
+            seconds=time.monotonic() - begin,
+        )
+
+
+def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) -> Iterator[Note]:
+    """What the reader of the figures should know about the models beside the pictures."""
+    from acuity.models.fit import mismatch
+    from acuity.models.spec import ModelSpec
+
+    if choice is not None and choice.by == "viewing":
+        text = mismatch(ModelSpec(version=choice.model), pairing.width, pairing.height)
+        if text is not None:
+            yield notes.warning("model-size", text)
+    if any(extractor.name == "cambi" for extractor in measurement.extractors):
+        depth = pairing.format.depth
+        advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""
+        yield notes.info(
+            "bit-depth-scored",
+            f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
+            "samples, so compare figures of one depth only",
+        )
+
+
+def _about_figures(results: Results) -> Iterator[Note]:
+    """What the reader of the figures should know about how they came about."""
+    if (text := results.steering()) is not None:
+        yield notes.warning(STEERED, f"steered: {text}")
+    for name, which in results.undefined.items():
+        frame = results.frames[int(which.argmax())]
+        count = int(which.sum())
+        more = f" and {count - 1} more" if count > 1 else ""
+        yield notes.warning(
+            NOT_A_NUMBER,
+            f"{name} of frame {frame}{more} is not a number: it has no answer for these pictures",
+        )
+
+
+def _load(model: str | AnyModel) -> AnyModel:
+    from acuity.models import load_model
+
+    return load_model(model) if isinstance(model, str) else model
+
+
+def _later_extractors(request: Request, wanted: _Wanted, models: Sequence[str | AnyModel]) -> list[Extractor]:
+    """What is added when size and rate are known, or may be; FeatureError if it can't be measured.
+
+    Models that go by size are not among them: they are known to work, and read luma only.
+    """
+    known = [model for model in models if not isinstance(model, str)]
+    if request.viewing is not None:
+        known += map(_load, models_for_viewing(request.viewing))
+    needed = [entry for model in known for entry in model.extractors()]
+    return [
+        *(get_extractor(name)(options) for name, options in needed),
+        *(make_extractor(metric.feature) for metric in wanted.rated),
+    ]
+
+
+def _add_models(measurement: Measurement, request: Request, models: Sequence[str | AnyModel]) -> None:
+    for model in map(_load, models):
+        if request.predict:
+            measurement.add_model(model)
+            continue
+        for name, options in model.extractors():
+            measurement.add_feature(name, options)

@@ -1,0 +1,292 @@
+"""Whoever may change files under a root while they are checked gains nothing by it.
+
+Each race is staged: the change happens at the very moment that hurts most, right before or after the
+opening, and once more with threads that try their luck.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acuity.access import paths as paths_module
+from acuity.access.paths import AllowedPaths, OpenedFile, guard_for
+from acuity.errors import AcuityError, PathError
+from acuity.models import load_model
+from acuity.video.container import ContainerReader
+from acuity.video.local_file import open_local, restrict
+from acuity.video.open import open_video
+from canary import open_descriptors
+from path_ground import CLIP, GEOMETRY, SECRET, Ground, make_ground
+
+SPARE = 200  # a descriptor that nothing else uses
+
+Swap = Callable[[Ground], None]
+
+
+def replace(path: Path, target: Path | str) -> None:
+    """Put a link in the place of a file or folder."""
+    path.rename(path.with_name(f"{path.name}.was"))
+    path.symlink_to(target)
+
+
+def link(ground: Ground) -> None:
+    replace(ground.root / "sub/clip.yuv", ground.secret)
+
+
+def relative_link(ground: Ground) -> None:
+    replace(ground.root / "sub/clip.yuv", "../../outside/secret.yuv")
+
+
+def folder(ground: Ground) -> None:
+    replace(ground.root / "sub", ground.outside)
+
+
+def root(ground: Ground) -> None:
+    (ground.outside / "sub").mkdir()
+    (ground.outside / "sub/clip.yuv").write_bytes(SECRET)
+    replace(ground.root, ground.outside)
+
+
+def moved_folder(ground: Ground) -> None:
+    """No link at all: the folder itself is another one."""
+    (ground.root / "sub").rename(ground.base / "sub.was")
+    ground.outside.rename(ground.root / "elsewhere")
+    (ground.root / "sub").symlink_to(ground.base / "allowed_evil")
+    (ground.evil / "clip.yuv").write_bytes(SECRET)
+
+
+def pipe(ground: Ground) -> None:
+    (ground.root / "sub/clip.yuv").unlink()
+    os.mkfifo(ground.root / "sub/clip.yuv")
+
+
+def device(ground: Ground) -> None:
+    replace(ground.root / "sub/clip.yuv", "/dev/zero")
+
+
+def standard_input(ground: Ground) -> None:
+    replace(ground.root / "sub/clip.yuv", "/dev/stdin")
+
+
+def process(ground: Ground) -> None:
+    replace(ground.root / "sub/clip.yuv", "/proc/self/environ")
+
+
+def open_secret(ground: Ground) -> None:
+    """A descriptor that the process has anyway."""
+    fd = os.open(ground.secret, os.O_RDONLY)
+    os.dup2(fd, SPARE)
+    os.close(fd)
+    replace(ground.root / "sub/clip.yuv", f"/proc/self/fd/{SPARE}")
+
+
+def directory(ground: Ground) -> None:
+    (ground.root / "sub/clip.yuv").unlink()
+    (ground.root / "sub/clip.yuv").mkdir()
+
+
+def loop(ground: Ground) -> None:
+    replace(ground.root / "sub/clip.yuv", "clip.yuv")
+
+
+def nothing(ground: Ground) -> None:
+    (ground.root / "sub/clip.yuv").unlink()
+
+
+SWAPS = (
+    *(link, relative_link, folder, root, moved_folder, pipe, device, standard_input, process, open_secret),
+    *(directory, loop, nothing),
+)
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    yield make_ground(tmp_path)
+    restrict(None)
+    with contextlib.suppress(OSError):
+        os.close(SPARE)
+
+
+@pytest.fixture(params=["proc", "no-proc"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
+    if request.param == "no-proc":
+        monkeypatch.setattr(paths_module, "_path_of", lambda fd: None)
+    return request.param
+
+
+def at_the_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], *, after: bool = False) -> None:
+    """Make the first os.open() of a clip happen right after `act`, or right before it."""
+    real, left = os.open, [act]
+
+    def opened(path: object, flags: int, *rest: object, **names: object) -> int:
+        mine = left.pop() if left and str(path).endswith("clip.yuv") else None
+        if mine is not None and not after:
+            mine()
+        fd: int = real(path, flags, *rest, **names)  # type: ignore[call-overload]
+        if mine is not None and after:
+            mine()
+        return fd
+
+    monkeypatch.setattr(os, "open", opened)
+
+
+@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
+def test_between_check_and_open(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str, swap: Swap
+) -> None:
+    at_the_opening(monkeypatch, lambda: swap(ground))
+    before = open_descriptors()
+    with pytest.raises(PathError) as caught:
+        ground.paths.open(str(ground.root / "sub/clip.yuv"))
+    assert open_descriptors() - {str(SPARE)} == before
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("swap", [link, folder, pipe, nothing], ids=lambda swap: swap.__name__)
+def test_after_the_opening_it_is_too_late(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, swap: Swap
+) -> None:
+    """What was opened is what was allowed, whatever has its name by now."""
+    at_the_opening(monkeypatch, lambda: swap(ground), after=True)
+    with ground.paths.open(str(ground.root / "sub/clip.yuv")) as file:
+        assert os.read(file.fd, 1000) == CLIP
+
+
+@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
+def test_between_the_server_and_its_worker(ground: Ground, system: str, swap: Swap) -> None:
+    checked = ground.paths.check(str(ground.root / "sub/clip.yuv"))
+    swap(ground)
+    restrict(guard_for(ground.paths))
+    before = open_descriptors()
+    for attempt in (
+        lambda: open_local(checked),
+        lambda: open_video(checked, **GEOMETRY),  # type: ignore[arg-type]
+        lambda: open_video(checked),
+        lambda: ContainerReader(checked),
+        lambda: load_model(f"path={checked}"),
+    ):
+        # What can't be opened at all has its usual sentence; the guard refuses the rest.
+        with pytest.raises((AcuityError, OSError) if swap in (loop, nothing) else PathError):
+            attempt()
+    assert open_descriptors() == before
+
+
+def test_a_walk_that_changes_under_way(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without /proc the path is walked again. Swapping to and fro between the steps doesn't help either."""
+    monkeypatch.setattr(paths_module, "_path_of", lambda fd: None)
+    real, turns = os.open, []
+
+    def opened(path: object, flags: int, *rest: object, **names: object) -> int:
+        turns.append(path)
+        if len(turns) in (1, 3):  # the file is opened, and the walk gets there, through a link
+            folder(ground)
+        fd: int = real(path, flags, *rest, **names)  # type: ignore[call-overload]
+        if len(turns) == 1:  # but when the path is resolved the folder is itself again
+            (ground.root / "sub").unlink()
+            (ground.root / "sub.was").rename(ground.root / "sub")
+        return fd
+
+    monkeypatch.setattr(os, "open", opened)
+    with pytest.raises(PathError, match="not under"):
+        ground.paths.open(str(ground.root / "sub/clip.yuv"))
+    assert turns == [ground.root / "sub/clip.yuv", ground.root, "sub"]
+
+
+class TestOutputs:
+    def create(
+        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, at: str, act: Callable[[], None]
+    ) -> None:
+        real, left = os.open, [act]
+
+        def opened(path: object, *rest: object, **names: object) -> int:
+            if left and Path(str(path)).name == at:
+                left.pop()()
+            fd: int = real(path, *rest, **names)  # type: ignore[call-overload]
+            return fd
+
+        monkeypatch.setattr(os, "open", opened)
+        with pytest.raises(PathError):
+            ground.paths.create(str(ground.root / "sub/new.json"))
+        assert not left
+        assert not (ground.outside / "new.json").exists()
+        assert not ground.secret.with_suffix(".new").exists()
+
+    def test_the_folder_becomes_a_link(
+        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str
+    ) -> None:
+        self.create(ground, monkeypatch, "sub", lambda: folder(ground))
+
+    def test_a_folder_above_becomes_a_link(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.create(ground, monkeypatch, "sub", lambda: root(ground))
+
+    def test_the_file_is_made_by_somebody_else(
+        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str
+    ) -> None:
+        new = ground.root / "sub/new.json"
+        self.create(ground, monkeypatch, "new.json", lambda: new.write_text("theirs") and None)
+        assert new.read_text() == "theirs"
+
+    def test_a_link_is_planted(self, ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+        new = ground.root / "sub/new.json"
+        self.create(
+            ground, monkeypatch, "new.json", lambda: new.symlink_to(ground.secret.with_suffix(".new"))
+        )
+
+
+@pytest.mark.parametrize("flipped", ["clip.yuv", "sub"])
+def test_a_thread_that_tries_its_luck(ground: Ground, system: str, flipped: str) -> None:
+    """A name flips between what is allowed and what isn't as fast as a thread can; nothing gets through."""
+    target = ground.root / "flip/clip.yuv" if flipped == "sub" else ground.root / "flip.yuv"
+    good, bad = (
+        (ground.root / "sub", ground.outside)
+        if flipped == "sub"
+        else (ground.root / "clip.yuv", ground.secret)
+    )
+    name = target.parent if flipped == "sub" else target
+    stop = threading.Event()
+
+    def flip() -> None:
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            name.with_name("next").symlink_to((good, bad)[turn % 2])
+            os.rename(name.with_name("next"), name)
+
+    name.symlink_to(good)
+    thread = threading.Thread(target=flip)
+    thread.start()
+    restrict(guard_for(ground.paths))
+    read = {"opened": 0, "refused": 0}
+    try:
+        for _ in range(300):
+            for attempt in (
+                lambda: ground.paths.open(str(target)),
+                lambda: OpenedFile(open_local(target), target),
+            ):
+                try:
+                    file = attempt()
+                except PathError:
+                    read["refused"] += 1
+                    continue
+                with file:
+                    assert os.read(file.fd, 1000) == CLIP
+                    read["opened"] += 1
+    finally:
+        stop.set()
+        thread.join()
+    assert sum(read.values()) == 600
+
+
+def test_a_root_that_is_replaced_before_a_worker_starts(ground: Ground) -> None:
+    """Workers get the roots as the server resolved them, and don't resolve them again."""
+    replace(ground.root, ground.outside)
+    restrict(guard_for(AllowedPaths(ground.paths.roots, resolved=True)))
+    for path in (ground.root / "clip.yuv", ground.secret):
+        with pytest.raises(PathError, match="not under"):
+            open_local(path)

@@ -1,0 +1,134 @@
+"""The folders a server may read from by default, and what an operator may add."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from acuity.access.paths import AllowedPaths
+from acuity.errors import PathError, SettingsError
+from acuity.models import list_models
+from acuity.models.sources import FOLDERS_VARIABLE
+from path_ground import Ground, make_ground
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return make_ground(tmp_path_factory.mktemp("paths"))
+
+
+@pytest.fixture(autouse=True)
+def ground(world: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ground:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv(FOLDERS_VARIABLE, raising=False)
+    return world
+
+
+def roots_with(tmp_path: Path, *allow: str) -> tuple[Path, ...]:
+    return AllowedPaths.configured(tmp_path / "data", allow).roots
+
+
+def test_defaults(tmp_path: Path) -> None:
+    roots = roots_with(tmp_path)
+    assert Path("/workspace/python/test/resource") in roots
+    assert tmp_path / "data" in roots
+    assert not any(root.name == "testdata" for root in roots)
+    for name in ("testdata", "model", "python/test/resource"):
+        (tmp_path / name).mkdir(parents=True)
+        assert tmp_path / name in roots_with(tmp_path)
+    assert tmp_path not in roots_with(tmp_path)
+
+
+def test_listed_models_can_be_read_by_their_path(
+    tmp_path: Path, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "my_model.json").write_bytes((ground.root / "model.json").read_bytes())
+    monkeypatch.setenv(FOLDERS_VARIABLE, str(mine))
+    paths = AllowedPaths.configured(tmp_path / "data")
+    models = list_models()
+    assert "my_model" in {model.name for model in models}
+    for model in models:
+        assert paths.check_model(f"path={model.path}") == f"path={os.path.realpath(model.path)}"
+        with pytest.raises(PathError, match="only read"):
+            paths.check_output(str(model.path.with_name("new.json")))
+
+
+def test_packages_whose_files_are_links(
+    tmp_path: Path, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some installers make them, to share a cache."""
+    cache, package = tmp_path / "cache", tmp_path / "lib/ffmpeg_quality_metrics"
+    cache.mkdir()
+    (package / "vmaf_models").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (cache / "m.json").write_bytes((ground.root / "model.json").read_bytes())
+    (package / "vmaf_models/m.json").symlink_to(cache / "m.json")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    paths = AllowedPaths.configured(tmp_path / "data")
+    assert paths.check_model(f"path={package}/vmaf_models/m.json") == f"path={cache}/m.json"
+
+
+def test_what_the_operator_adds(tmp_path: Path, ground: Ground) -> None:
+    (tmp_path / "home/clips").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(ground.root)
+    later = tmp_path / "later"
+    roots = roots_with(tmp_path, str(tmp_path / "link"), "~/clips", "", str(later), f"{later}/")
+    assert {ground.root, tmp_path / "home/clips", later} <= set(roots)
+    assert roots.count(later) == 1
+    paths = AllowedPaths(roots)
+    later.mkdir()
+    (later / "clip.yuv").touch()
+    assert paths.check(str(later / "clip.yuv")) == later / "clip.yuv"
+    (tmp_path / "home/clips").rmdir()
+    (tmp_path / "home/clips").symlink_to(ground.outside)  # not what was allowed
+    with pytest.raises(PathError, match="not under"):
+        paths.check(str(tmp_path / "home/clips/secret.yuv"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("clips", "not absolute: write the whole path"),
+        (" ", "not absolute"),
+        (".", "not absolute"),
+        ("../clips", "not absolute"),
+        ("~nobody_here/clips", "not absolute"),
+        ("/", "every file of this machine"),
+        ("//", "every file of this machine"),
+        ("/..", "every file of this machine"),
+        ("{root}/slash", "every file of this machine"),
+        ("{root}/up/../../../../../../../..", "every file of this machine"),
+        ("/proc", "every file of this machine or the kernel's own"),
+        ("/proc/self/fd", "the kernel's own"),
+        ("/sys/kernel", "the kernel's own"),
+        ("{root}/clip.yuv", "is no folder"),
+    ],
+)
+def test_entries_that_are_refused(tmp_path: Path, ground: Ground, entry: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=why) as caught:
+        roots_with(tmp_path, ground.text(entry))
+    assert "VMAF_MCP_ALLOW" in str(caught.value)
+
+
+def test_a_data_folder_that_opens_everything() -> None:
+    with pytest.raises(SettingsError, match="ACUITY_DATA"):
+        AllowedPaths.configured(Path("/"))
+
+
+def test_where_files_may_be_written(tmp_path: Path) -> None:
+    for name in ("data/outputs", "clips", "testdata"):
+        (tmp_path / name).mkdir(parents=True)
+    allow = (str(tmp_path / "clips"), str(tmp_path / "data"))
+    paths = AllowedPaths.configured(tmp_path / "data", allow)
+    for name, allowed in (("data/outputs", True), ("clips", True), ("data", False), ("testdata", False)):
+        try:
+            paths.check_output(str(tmp_path / name / "new"))
+            found = True
+        except PathError:
+            found = False
+        assert found == allowed, name

@@ -1,0 +1,172 @@
+"""The task that scores with Acuity's own engine: the document it leaves, and what it says on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acuity
+from acuity.errors import JobFailed
+from acuity.jobs.job import Progress
+from acuity.jobs.tasks.score import ScorePayload, run
+from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
+
+MODEL = "version=vmaf_v0.6.1"
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clips")
+    raw(folder / "ref.yuv")
+    raw(folder / "dis.yuv", worse=True)
+    container(folder / "ref.mkv")
+    container(folder / "dis.mkv", worse=True)
+    return folder
+
+
+def score(ref: Path, dis: Path, **more: Any) -> dict[str, Any]:
+    payload = ScorePayload(str(ref), str(dis), MODEL).to_dict()
+    return run(json.loads(json.dumps({**payload, **more})), lambda _: None)
+
+
+def test_the_document_is_the_commands_report(clips: Path, tmp_path: Path) -> None:
+    from acuity.cli.vmaf import main
+
+    output = tmp_path / "report.json"
+    size = ("-w", str(GEOMETRY["width"]), "-h", str(GEOMETRY["height"]), "-p", "420", "-b", "8")
+    files = ("-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"))
+    assert main([*files, *size, "--json", "-q", "-o", str(output)]) == 0
+    expected = json.loads(output.read_text())
+    found = score(clips / "ref.yuv", clips / "dis.yuv", **GEOMETRY)
+    assert list(expected) == [key for key in found if key in expected]
+    for key in expected.keys() - {"fps", "version", "acuity"}:
+        assert found[key] == expected[key], key
+    assert found["acuity"]["version"] == found["version"] == expected["acuity"]["version"]
+    assert set(found) - set(expected) == {
+        *("score", "model", "models", "worst"),
+        "backend_requested",
+        "backend_used",
+        "mismatched_model_warning",
+    }
+    assert (found["backend_requested"], found["backend_used"]) == ("auto", "cpu")
+
+
+@pytest.mark.parametrize("precision", ["legacy", "max", "5"])
+def test_the_summary_is_that_of_the_library_with_the_digits_of_the_report(
+    clips: Path, precision: str
+) -> None:
+    found = score(clips / "ref.mkv", clips / "dis.mkv", precision=precision)
+    exact = acuity.score(clips / "ref.mkv", clips / "dis.mkv", model="vmaf_v0.6.1").to_dict()
+    close = {"legacy": {"abs": 1e-6}, "max": {"rel": 0, "abs": 0}, "5": {"rel": 1e-4}}[precision]
+    assert found["score"] == found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(exact["score"], **close)
+    assert (found["model"], len(found["models"])) == ("vmaf_v0.6.1", 1)
+    assert found["models"][0]["percentiles"] == pytest.approx(exact["models"][0]["percentiles"], **close)
+    assert found["worst"][0]["frame"] == exact["worst"][0]["frame"]
+    assert found["worst"][0]["time"] == pytest.approx(exact["worst"][0]["time"], **close)
+    silent = score(clips / "ref.mkv", clips / "dis.mkv", predict=False)
+    assert (silent["score"], silent["model"], silent["models"], silent["worst"]) == (None, None, [], [])
+
+
+def test_all_digits_are_those_of_the_library(clips: Path) -> None:
+    found = score(clips / "ref.yuv", clips / "dis.yuv", precision="max", **GEOMETRY)
+    expected = acuity.score(
+        clips / "ref.yuv",
+        clips / "dis.yuv",
+        model=MODEL,
+        width=GEOMETRY["width"],
+        height=GEOMETRY["height"],
+        pixel_format="420",
+        bitdepth=8,
+    )
+    assert found["pooled_metrics"]["vmaf"]["mean"] == expected.score
+    scores = [frame["metrics"]["vmaf"] for frame in found["frames"]]
+    assert scores == expected.results.columns["vmaf"].tolist()
+
+
+def test_progress_has_frames_speed_and_the_mean(clips: Path) -> None:
+    told: list[Progress] = []
+    payload = ScorePayload(str(clips / "ref.yuv"), str(clips / "dis.yuv"), MODEL, precision="max", **GEOMETRY)
+    found = run(payload.to_dict(), told.append)
+    assert (told[0].done, told[0].total, told[0].message) == (0, FRAMES, f"0 of {FRAMES} frames")
+    assert (told[-1].done, told[-1].total) == (FRAMES, FRAMES)
+    assert told[-1].details["mean"] == pytest.approx(found["pooled_metrics"]["vmaf"]["mean"])
+    assert told[-1].details["fps"] > 0
+    assert told[-1].details["eta_seconds"] == 0
+    assert told[-1].message.startswith(f"{FRAMES} of {FRAMES} frames, ")
+
+
+def test_what_pairing_did_is_told(tmp_path: Path, clips: Path) -> None:
+    small = container(tmp_path / "small.mkv", FRAMES - 2, worse=True, half=True)
+    found = score(clips / "ref.mkv", small, echo={"reference_encoded": "given"})
+    assert found["reference_encoded"] == "given"
+    compared = found["acuity"]["input"]
+    assert (compared["reference"]["width"], compared["distorted"]["width"]) == (70, 34)
+    assert compared["width"] == 70
+    assert "scaled from 34x26 to 70x52" in compared["conversions"][0]
+    assert compared["pairs"] == FRAMES - 2
+    assert compared["time_offset"] == 0
+    assert {"scaled", "frame-count"} <= {note["code"] for note in found["acuity"]["notes"]}
+
+
+def test_files_that_say_their_size_by_name(tmp_path: Path) -> None:
+    ref = raw(tmp_path / "ref_70x52_420p8.yuv")
+    dis = y4m(tmp_path / "dis.y4m", worse=True)
+    assert len(score(ref, dis)["frames"]) == FRAMES
+
+
+def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
+    files = (clips / "ref.yuv", clips / "dis.yuv")
+    pairing = {"frame_skip_ref": 1, "frame_skip_dis": 1, "frame_count": 4}
+    found = score(
+        *files,
+        **GEOMETRY,
+        pairing=pairing,
+        subsample=3,
+        predict=False,
+        features=["vif=debug=true"],
+        threads=1024,
+    )
+    assert [frame["frameNum"] for frame in found["frames"]] == [0, 3]
+    assert "vmaf" not in found["pooled_metrics"]
+    assert "integer_vif" in found["pooled_metrics"]
+    assert "mismatched_model_warning" not in found  # no model, no warning
+    assert found["acuity"]["input"]["frame_skip_dis"] == 1
+    assert found["acuity"]["threads"] <= 1024
+
+
+def test_threads_are_capped_to_the_machine(clips: Path) -> None:
+    from acuity.measure import available_threads
+
+    found = score(clips / "ref.yuv", clips / "dis.yuv", **GEOMETRY, threads=1024)
+    assert found["acuity"]["threads"] == available_threads()
+
+
+def test_the_model_may_be_chosen_by_size(clips: Path) -> None:
+    found = score(clips / "ref.mkv", clips / "dis.mkv", model="auto")
+    assert found["acuity"]["model"] == "vmaf_v0.6.1"
+    named = score(clips / "ref.mkv", clips / "dis.mkv", model="version=vmaf_v0.6.1")
+    assert found["mismatched_model_warning"] == named["mismatched_model_warning"]  # however it was chosen
+
+
+@pytest.mark.parametrize(
+    ("payload", "sentence"),
+    [
+        ({"width": 70, "height": 53, "pixfmt": "420", "bitdepth": 8}, "not a whole number of frames"),
+        ({"model": "version=nothing"}, "call list_models for a list"),
+        ({"features": ["psychic"]}, "unknown feature extractor 'psychic'"),
+        ({"pairing": {"frame_skip_ref": 99}}, "no frame in common"),
+    ],
+)
+def test_the_engines_sentences_come_through(clips: Path, payload: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(JobFailed, match=sentence):
+        score(clips / "ref.yuv", clips / "dis.yuv", **{**GEOMETRY, **payload})
+
+
+def test_the_other_tool_is_named_where_it_helps(tmp_path: Path, clips: Path) -> None:
+    with pytest.raises(JobFailed, match="score the pair with vmaf_score_encoded"):
+        score(clips / "ref.mkv", clips / "dis.mkv", **GEOMETRY)
+    with pytest.raises(JobFailed, match="score the pair with vmaf_score, which takes width"):
+        score(clips / "ref.yuv", clips / "dis.yuv")

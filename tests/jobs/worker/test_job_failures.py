@@ -1,0 +1,264 @@
+"""Work that fails, crashes, hangs or eats the memory costs its own job, and nobody else anything."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, WorkerLost
+from acuity.jobs.service import JobOutcome, Jobs
+from acuity.jobs.worker.wire import Kind
+from job_helpers import PATIENCE, Running, Watched, config, on_loop, spec
+
+
+async def _error(jobs: Jobs, task: str, **payload: Any) -> JobError:
+    with pytest.raises(JobError) as caught:
+        await jobs.run(spec(task, **payload), client="a")
+    (job, *_), _ = await jobs.list(limit=1)
+    assert (job.status, job.error) == ("failed", str(caught.value))
+    assert "\n" not in str(caught.value)
+    assert (await jobs.run(spec("echo"), client="a")).document  # and the next one runs
+    return caught.value
+
+
+@on_loop
+async def test_a_refusal_keeps_its_sentence_and_the_worker() -> None:
+    async with Jobs(config(workers=1)) as jobs:
+        error = await _error(jobs, "refuse")
+        assert type(error) is JobFailed
+        assert str(error) == "'clip.yuv' is no video: name another file"
+        assert jobs.stats().workers_started == 1
+
+
+@pytest.mark.parametrize(("how", "name"), [("exit", "SystemExit"), ("key", "KeyError")])
+@on_loop
+async def test_a_blunder_is_told_without_a_traceback(
+    how: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Jobs(config()) as jobs:
+        error = await _error(jobs, "blunder", how=how)
+        assert type(error) is JobFailed
+        assert f"failed in a way it should not ({name}" in str(error)
+    assert "Traceback" in caplog.text
+
+
+@on_loop
+async def test_a_segmentation_fault_is_named_with_the_last_words() -> None:
+    async with Jobs(config(workers=1)) as jobs:
+        error = await _error(jobs, "crash", words="unlikely stride 7\n")
+        assert type(error) is WorkerLost
+        assert "crashed (SIGSEGV), saying 'unlikely stride 7'" in str(error)
+        assert jobs.stats().workers_lost == 1
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ({"status": 3}, "ended by itself (exit status 3)"),
+        ({"signal": "SIGKILL"}, "was killed (SIGKILL), as systems do when memory runs out"),
+        ({"signal": "SIGABRT"}, "crashed (SIGABRT)"),
+        ({"signal": "SIGTERM"}, "was killed (SIGKILL)"),  # its lifeline ends the whole group
+    ],
+)
+@on_loop
+async def test_the_way_a_worker_ended_is_named(payload: dict[str, Any], words: str) -> None:
+    async with Jobs(config()) as jobs:
+        error = await _error(jobs, "end" if payload.get("signal") != "SIGTERM" else "terminate", **payload)
+        assert type(error) is WorkerLost
+        assert words in str(error)
+
+
+@on_loop
+async def test_memory_beyond_the_limit_is_refused_and_the_worker_replaced() -> None:
+    async with Jobs(config(workers=1, memory=512 << 20)) as jobs:
+        assert (await jobs.run(spec("hog", bytes=1 << 20), client="a")).document == {"held": 1 << 20}
+        error = await _error(jobs, "hog", bytes=1 << 30)
+        assert type(error) is WorkerLost
+        assert "needs more memory than the 512 MB a worker may have" in str(error)
+        assert jobs.stats().workers_started == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"HTTP/1.1 200 OK", "bytes that begin no frame (72)"),
+        (bytes([Kind.PROGRESS]) + b"\xff\xff\xff\xff", "a PROGRESS frame of 4294967295 bytes, more than 65"),
+        (bytes([Kind.RESULT]) + b"\xff\xff\xff\xff", "a RESULT frame of 4294967295 bytes, more than 268"),
+        (bytes([Kind.RESULT]) + b"\0\0\0\2[]", "a RESULT frame that holds no object"),
+        (bytes([Kind.PROGRESS]) + b"\0\0\0\2{}", "a PROGRESS frame that says nothing"),
+        (bytes([Kind.PROGRESS]) + b"\0\0\0\1{", "a PROGRESS frame that isn't JSON"),
+        (bytes([Kind.FAILURE]) + b"\0\0\0\2{}", "a FAILURE frame that says nothing"),
+        (bytes([Kind.RESULT]) + b"\0\0\0\1\xff", "a RESULT frame that isn't UTF-8"),
+        (bytes([Kind.STARTED]) + b"\0\0\0\2{}", "a STARTED frame out of turn"),
+        (bytes([Kind.JOB]) + b"\0\0\0\2{}", "a JOB frame out of turn"),
+    ],
+)  # fmt: skip
+@on_loop
+async def test_garbage_on_the_channel_costs_the_worker_only(data: bytes, words: str) -> None:
+    async with Jobs(config(workers=1)) as jobs:
+        error = await _error(jobs, "garbage", bytes=data.hex())
+        assert type(error) is WorkerLost
+        assert f"sent {words}" in str(error)
+        assert jobs.stats().workers_started == 2
+
+
+@on_loop
+async def test_a_result_that_is_no_document_is_an_error() -> None:
+    async with Jobs(config()) as jobs:
+        assert "failed in a way it should not" in str(await _error(jobs, "no_document"))
+
+
+@on_loop
+async def test_prints_harm_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    async with Jobs(config()) as jobs:
+        outcome = await jobs.run(spec("noise", lines=20_000), client="a")
+        assert outcome.document == {"printed": 20_000}
+    assert capfd.readouterr() == ("", "")
+
+
+@on_loop
+async def test_a_call_that_takes_too_long_is_stopped() -> None:
+    async with Jobs(config(workers=1, time_limit=0.2)) as jobs:
+        echo = await jobs.run(spec("echo", time_limit=PATIENCE), client="a")
+        worker = Watched(echo.document["pid"])
+        with pytest.raises(JobTimeout) as caught:
+            await jobs.run(spec("hold"), client="a")
+        assert str(caught.value) == (
+            "'hold it' took longer than 0.2 seconds and was stopped; "
+            "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
+        )
+        await worker.gone()
+        assert jobs.stats().timeouts == 1
+        assert (await jobs.run(spec("echo", time_limit=PATIENCE), client="a")).document
+
+
+@on_loop
+async def test_a_spec_may_have_a_limit_of_its_own() -> None:
+    async with Jobs(config()) as jobs:
+        job = await jobs.submit(spec("hold", time_limit=0.1), client="a")
+        over = await jobs.wait(job.id)
+        assert over.status == "failed"
+        assert (
+            over.error
+            == "'hold it' took longer than 0.1 seconds and was stopped; split it into shorter pieces"
+        )
+
+
+@on_loop
+async def test_time_in_the_queue_does_not_count() -> None:
+    async with Jobs(config(workers=1)) as jobs:
+        blocking = await jobs.submit(spec("hold", time_limit=0.4), client="a")
+        queued = await jobs.submit(spec("hold", time_limit=0.1), client="a")
+        assert (await jobs.wait(blocking.id)).error is not None
+        waited = await jobs.get(queued.id)
+        assert waited is not None
+        assert not waited.over
+        over = await jobs.wait(queued.id)
+        assert (over.started or 0) - over.created > 0.3
+        assert (over.finished or 0) - (over.started or 0) > 0.09
+
+
+@on_loop
+async def test_cancelling_a_call_ends_its_processes_children_too() -> None:
+    async with Jobs(config(workers=1)) as jobs:
+        running = Running(jobs, spec("with_child"))
+        details = (await running.holding()).details
+        worker, child = Watched(details["pid"]), Watched(details["child"])
+        (job,) = (await jobs.list(["running"]))[0]
+        running.call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running.call
+        await worker.gone()
+        await child.gone()
+        over = await jobs.wait(job.id)
+        assert over.status == "cancelled"
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker.pid, 0)  # reaped, too
+        assert jobs.stats().workers_lost == 0
+        assert (await jobs.run(spec("echo"), client="a")).document["pid"] != worker.pid
+
+
+@on_loop
+async def test_a_worker_that_crashes_takes_its_children_along() -> None:
+    async with Jobs(config()) as jobs:
+        running = Running(jobs, spec("with_child"))
+        details = (await running.holding()).details
+        child = Watched(details["child"])
+        os.kill(details["pid"], signal.SIGKILL)
+        assert type(await running.outcome()) is WorkerLost
+        await child.gone()
+
+
+@on_loop
+async def test_a_job_cancelled_before_its_worker_is_up_never_runs() -> None:
+    async with Jobs(config()) as jobs:
+        job = await jobs.submit(spec("hold"), client="a")
+        await jobs.cancel(job.id)
+        over = await jobs.wait(job.id)
+        assert (over.status, over.progress) == ("cancelled", None)
+
+
+@on_loop
+async def test_idle_workers_may_be_killed_without_anybody_noticing() -> None:
+    async with Jobs(config(workers=1)) as jobs:
+        for _ in range(3):
+            pid = (await jobs.run(spec("echo"), client="a")).document["pid"]
+            os.kill(pid, signal.SIGKILL)  # the next job may be given to it before its end is known
+        assert (await jobs.run(spec("echo"), client="a")).document["pid"] != pid
+        assert jobs.stats().failed == 0
+        assert jobs.stats().workers_lost == 3
+
+
+@on_loop
+async def test_workers_killed_under_load_cost_their_own_jobs_only() -> None:
+    async with Jobs(config(workers=2, queue=100)) as jobs:
+        quick = [Running(jobs, spec("count", to=2000), client=f"c{n % 3}") for n in range(12)]
+        victims = [Running(jobs, spec("hold"), client="v") for _ in range(4)]
+        for victim in victims:
+            os.kill((await victim.holding()).details["pid"], signal.SIGKILL)
+            assert type(await victim.outcome()) is WorkerLost
+        for call in quick:
+            assert isinstance(await call.outcome(), JobOutcome)
+        stats = jobs.stats()
+        assert (stats.completed, stats.failed, stats.workers_lost) == (12, 4, 4)
+        assert stats.workers <= 2
+
+
+@on_loop
+async def test_no_worker_to_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acuity.jobs.worker.process._COMMAND", ("/nowhere/python",))
+    async with Jobs(config(workers=1)) as jobs:
+        with pytest.raises(WorkerLost, match=r"no worker process starts, saying '.*No such file"):
+            await jobs.run(spec("echo"), client="a")
+        assert jobs.stats().workers == 0
+        assert jobs.stats().workers_started <= 4  # it does not go on trying
+
+
+@on_loop
+async def test_a_worker_that_ends_at_its_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "acuity.jobs.worker.process._COMMAND", ("/bin/sh", "-c", "echo no luck today >&2; exit 4")
+    )
+    async with Jobs(config(workers=1)) as jobs:
+        with pytest.raises(WorkerLost, match="no worker process starts, saying 'no luck today'"):
+            await jobs.run(spec("echo"), client="a")
+
+
+@on_loop
+async def test_a_cancelled_job_says_so_even_if_its_worker_is_killed_by_others_too() -> None:
+    async with Jobs(config()) as jobs:
+        running = Running(jobs, spec("hold"))
+        pid = (await running.holding()).details["pid"]
+        (job,) = (await jobs.list(["running"]))[0]
+        cancelling = asyncio.ensure_future(jobs.cancel(job.id))
+        await asyncio.sleep(0)
+        with pytest.raises(ProcessLookupError):
+            while True:
+                os.kill(pid, signal.SIGKILL)
+                await asyncio.sleep(0)
+        assert type(await running.outcome()) is JobCancelled
+        assert (await cancelling) is not None

@@ -1,0 +1,254 @@
+"""Workers: what surrounds them, and that none of them is left when the server is gone, however it went."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.errors import JobFailed
+from acuity.jobs.service import JobOutcome, Jobs
+from acuity.jobs.worker.process import Process
+from acuity.jobs.worker.wire import Decoder, Frame, Kind, encode
+from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec
+
+_PARENT = Path(__file__).with_name("job_parent.py")
+
+
+@contextmanager
+def _server(data: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """The small server, once its jobs run, and what it said."""
+    command = [sys.executable, str(_PARENT), str(data), *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server, json.loads(server.stdout.readline())
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("options", [(), ("fork",)])
+@on_loop
+async def test_a_killed_server_leaves_no_process(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """With `fork`, the channels stay open: what tells the workers is that their parent is dead."""
+    with _server(tmp_path, *options) as (server, said):
+        processes = [Watched(pid) for pid in said["processes"]]
+        assert len(processes) == 3
+        assert all(process.alive for process in processes)
+        server.kill()
+        for process in processes:
+            await process.gone()
+
+
+@on_loop
+async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> None:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "acuity.jobs.worker.main", str(theirs.fileno())]
+    with (
+        ours,
+        theirs,
+        subprocess.Popen(command, pass_fds=[theirs.fileno()], start_new_session=True) as worker,
+    ):
+        theirs.close()
+        ours.sendall(encode(Kind.SETUP, {"nice": 0, "memory": None, "roots": [], "warm": [], "tasks": TASKS}))
+        ours.sendall(encode(Kind.JOB, {"task": "with_child", "payload": {}}))
+        decoder, frames = Decoder(), list[Frame]()
+        while not frames or frames[-1].kind is not Kind.PROGRESS:
+            frames += decoder.feed(await asyncio.to_thread(ours.recv, 1000))
+        child = Watched(frames[-1].value()["details"]["child"])
+        ours.close()
+        assert await asyncio.to_thread(worker.wait, PATIENCE) == -signal.SIGKILL
+        await child.gone()
+
+
+@on_loop
+async def test_a_process_killed_before_it_is_up_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "acuity.jobs.worker.process._COMMAND", ("/bin/sleep", "600")
+    )  # which watches no channel
+    for _ in range(5):
+        process = Process(lambda: None)
+        ours, theirs = socket.socketpair()
+        process.start(theirs)
+        process.kill()
+        await asyncio.wait_for(process.gone.wait(), PATIENCE)
+        assert process.code == -signal.SIGKILL
+        ours.close()
+
+
+@on_loop
+async def test_the_next_server_knows_what_the_killed_one_did(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, said):
+        async with Jobs(config(data=tmp_path)) as other:  # alive beside it: nothing of it is touched
+            assert [job.status for job in (await other.list())[0]] == [
+                "queued",
+                "running",
+                "running",
+                "completed",
+            ]
+        server.kill()
+        server.wait(PATIENCE)
+    async with Jobs(config(data=tmp_path)) as jobs:
+        found = (await jobs.list())[0]
+        assert [job.status for job in found] == ["interrupted", "interrupted", "interrupted", "completed"]
+        assert found[0].error == "the server ended while this job was waiting or running: submit it again"
+        assert found[0].finished is not None
+        result = await jobs.result(said["done"])
+        assert result is not None
+        assert result["echo"] == {"word": "kept"}
+        assert [path.name for path in (tmp_path / "servers").iterdir()] != []
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+@on_loop
+async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, _):
+        async with Jobs(config(data=tmp_path)) as jobs:
+            queued, running, other, done = (await jobs.list())[0]
+            server.kill()
+            server.wait(PATIENCE)
+            seen = await jobs.get(running.id)
+            assert seen is not None
+            assert (seen.status, seen.error) == (
+                "interrupted",
+                "the server ended while this job was waiting or running: submit it again",
+            )
+            assert [job.id for job in (await jobs.list(["interrupted"]))[0]] == [
+                queued.id,
+                running.id,
+                other.id,
+            ]
+            assert (await jobs.list(["running", "queued"]))[0] == []
+            cancelled = await jobs.cancel(queued.id)  # nothing is left to cancel
+            assert cancelled is not None
+            assert cancelled.status == "interrupted"
+            assert (await jobs.get(done.id)) == done
+
+
+@on_loop
+async def test_a_list_says_what_became_of_the_jobs_of_a_killed_server(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, _):
+        async with Jobs(config(data=tmp_path)) as jobs:
+            server.kill()
+            server.wait(PATIENCE)
+            found = (await jobs.list())[0]
+            assert [job.status for job in found] == ["interrupted"] * 3 + ["completed"]
+
+
+@on_loop
+async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, said):
+        processes = [Watched(pid) for pid in said["processes"]]
+        server.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(server.wait, PATIENCE) == 0
+        for process in processes:
+            await process.gone()
+    async with Jobs(config(data=tmp_path)) as jobs:
+        found = (await jobs.list())[0]
+        assert [job.status for job in found] == ["interrupted", "interrupted", "interrupted", "completed"]
+        assert found[0].error == "the server stopped while 'echo it' waited: submit it again"
+        assert found[1].error == "the server stopped while 'with_child it' ran: submit it again"
+
+
+@on_loop
+async def test_waiting_for_a_job_of_a_server_that_is_killed_comes_to_an_end(tmp_path: Path) -> None:
+    with _server(tmp_path) as (server, _):
+        async with Jobs(config(data=tmp_path)) as jobs:
+            running = (await jobs.list(["running"]))[0][0]
+            waiting = asyncio.ensure_future(jobs.wait(running.id))
+            await asyncio.sleep(0)
+            server.kill()
+            assert (await asyncio.wait_for(waiting, PATIENCE)).status == "interrupted"
+
+
+@on_loop
+async def test_workers_step_back_for_the_server() -> None:
+    async with Jobs(config(nice=7)) as jobs:
+        found = (await jobs.run(spec("surroundings"), client="a")).document
+    assert found["blas"] == "1"
+    assert found["nice"] == os.nice(0) + 7
+    assert found["oom"] > _own_oom()
+    assert found["leader"]
+
+
+@on_loop
+async def test_workers_have_nothing_of_the_servers_input_and_output() -> None:
+    async with Jobs(config()) as jobs:
+        found = (await jobs.run(spec("surroundings"), client="a")).document
+    assert found["stdin"] == "/dev/null"
+    assert found["stdout"] == found["stderr"]
+    assert found["stdout"] not in {os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)}
+
+
+@on_loop
+async def test_workers_import_nothing_from_where_the_server_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "acuity").mkdir()
+    (tmp_path / "acuity" / "__init__.py").write_text("raise SystemExit('not ours')")
+    monkeypatch.chdir(tmp_path)
+    async with Jobs(config()) as jobs:
+        assert (await jobs.run(spec("echo"), client="a")).document
+
+
+@on_loop
+async def test_workers_open_files_below_the_roots_only(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "clip.yuv").write_bytes(b"x")
+    (inside / "link.yuv").symlink_to(outside / "clip.yuv")
+    async with Jobs(config(roots=(str(inside),))) as jobs:
+        assert (await jobs.run(spec("read", path=str(inside / "clip.yuv")), client="a")).document == {
+            "opened": True
+        }
+        for path in (outside / "clip.yuv", inside / "link.yuv"):
+            with pytest.raises(JobFailed, match="not under an allowlisted root"):
+                await jobs.run(spec("read", path=str(path)), client="a")
+
+
+@on_loop
+async def test_the_first_worker_is_warm_before_anybody_asks() -> None:
+    async with Jobs(config(warm=("colorsys", "no_such_module"))) as jobs:
+        assert jobs.stats().workers_started == 1
+        found = await jobs.run(spec("imported", modules=["colorsys", "chunk"]), client="a")
+        assert found.document == {"colorsys": True, "chunk": False}
+        assert jobs.stats().workers_started == 1
+
+
+@on_loop
+async def test_nothing_is_left_open_after_many_jobs() -> None:
+    before = _open_files()
+    async with Jobs(config(workers=2, queue=100)) as jobs:
+        calls = [Running(jobs, spec("echo", n=n), client=f"c{n % 5}") for n in range(44)]
+        calls += [Running(jobs, spec("end", signal="SIGKILL")) for _ in range(3)]
+        holding = [Running(jobs, spec("hold")) for _ in range(3)]
+        for call in holding:
+            await call.holding()
+            call.call.cancel()
+        outcomes = [await call.outcome() for call in calls]
+        assert sum(isinstance(outcome, JobOutcome) for outcome in outcomes) == 44
+        workers = [Watched(pid) for pid in jobs.worker_pids()]
+        assert len(workers) <= 2
+        await jobs.stop(0.0)
+        assert not any(worker.alive for worker in workers)
+        assert jobs.stats().workers == 0
+    assert _open_files() - len(workers) <= before  # those that watch
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def _own_oom() -> int:
+    return int(Path("/proc/self/oom_score_adj").read_text())

@@ -1,0 +1,236 @@
+"""Every snippet of docs/embedded.md is run as it is written, but for the port, which is one that is free.
+
+A block that starts a server is run by itself, and again beside each block behind it in its section; where a
+section starts none, blocks that speak to a server get the page's first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from embedded_client import PATIENCE
+from scoring_clips import container, y4m
+from test_smoke_browser import BROWSER, STARTING, browsing, page
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "embedded.md"
+PORT = "8723"
+FRAMES = 60
+LONGEST = 3 * PATIENCE
+_FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+_INDENTED = re.compile(r"(?:^    .*\n)+", re.M)
+
+
+# What a fragment takes for granted.
+FRAGMENT = """\
+import acuity
+from moving_pictures import pair
+measurement = acuity.Measurement()
+measurement.add_model("vmaf_v0.6.1")
+pictures = map(pair, range(3))
+"""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A snippet."""
+
+    section: str
+    kind: str  # shell, python or js
+    text: str
+
+    @property
+    def serves(self) -> bool:
+        return self.kind == "shell" and bool(
+            re.search(r"--enable-mcp-(sse|uds|http)|embedded_host", self.text)
+        )
+
+    @property
+    def asks(self) -> bool:
+        """Whether there has to be a server."""
+        return not self.serves and (PORT in self.text or "vmaf.sock" in self.text)
+
+    @property
+    def runnable(self) -> str:
+        if self.kind != "python" or "import" in self.text:
+            return self.text
+        return f"{FRAGMENT}{self.text}print(measurement.pool())\n"
+
+    @property
+    def endless(self) -> bool:
+        return "curl -N" in self.text
+
+
+def blocks(page: str) -> list[Block]:
+    found = []
+    for section in re.split(r"^## ", page, flags=re.M)[1:]:
+        title = section.partition("\n")[0]
+        places = [(m.start(), Block(title, m[1], m[2])) for m in _FENCED.finditer(section)]
+        places += [
+            (m.start(), Block(title, "shell", re.sub("^    ", "", m[0], flags=re.M)))
+            for m in _INDENTED.finditer(_FENCED.sub(lambda m: "\n" * len(m[0]), section))
+        ]
+        found += [block for _, block in sorted(places, key=lambda place: place[0])]
+    return [block for block in found if "bench/" not in block.text]  # takes minutes
+
+
+BLOCKS = blocks(PAGE.read_text())
+SERVER = next(block for block in BLOCKS if block.serves)
+KINDS = {"shell", "python", "js"}
+
+
+def server_for(block: Block) -> Block | None:
+    if not block.asks:
+        return None
+    before = [other for other in BLOCKS[: BLOCKS.index(block)] if other.section == block.section]
+    return next((other for other in reversed(before) if other.serves), SERVER)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where somebody who reads the page might be: two clips, the examples, and the commands."""
+    for name, worse in (("ref", False), ("dis", True)):
+        y4m(tmp_path / f"{name}.y4m", FRAMES, worse=worse)
+        container(tmp_path / f"{name}.mp4", FRAMES, worse=worse, codec="mpeg4")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, module in (("vmaf", "acuity.cli.vmaf"), ("acuity", "acuity.cli.main")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        (programs / name).chmod(0o755)
+    (programs / "python").symlink_to(sys.executable)
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Ground:
+    folder: Path
+    port: str
+
+    @contextmanager
+    def running(self, block: Block) -> Iterator[subprocess.Popen[str]]:
+        """The block's process, and everything it starts."""
+        line = (
+            [sys.executable, "-u", "-c"] if block.kind == "python" else ["bash", "-e", "-o", "pipefail", "-c"]
+        )
+        process = subprocess.Popen(
+            [*line, block.runnable.replace(PORT, self.port)],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            # A server says there where it is; a client may show its progress, which is no part of an answer.
+            stderr=subprocess.STDOUT if block.serves else subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={
+                **os.environ,
+                "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "PYTHONUNBUFFERED": "1",
+            },
+        )
+        end = threading.Timer(LONGEST, os.killpg, (process.pid, signal.SIGKILL))
+        end.start()
+        try:
+            yield process
+        finally:
+            end.cancel()
+            end.join()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+    @contextmanager
+    def serving(self, block: Block | None) -> Iterator[None]:
+        """The server that a block starts, once it listens."""
+        if block is None:
+            yield
+            return
+        with self.running(block) as process:
+            assert process.stdout is not None
+            last = "waiting for an agent" if "--mcp-wait" in block.text else "agents may connect"
+            seen = lines_until(process, last)
+            assert last in seen[-1], "".join(seen)
+            drain = threading.Thread(target=process.stdout.read, daemon=True)
+            drain.start()
+            yield
+
+
+def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
+    assert process.stdout is not None
+    seen = [""]
+    for line in process.stdout:
+        seen.append(line)
+        if word in line:
+            break
+    return seen
+
+
+@pytest.fixture
+def ground(folder: Path) -> Ground:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    return Ground(folder, str(port))
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.serves], ids=lambda block: block.section)
+def test_servers(block: Block, ground: Ground) -> None:
+    with ground.serving(block):
+        request = urllib.request.Request(f"http://127.0.0.1:{ground.port}/")
+        if (token := ground.folder / "token.txt").exists():
+            request.add_header("Authorization", f"Bearer {token.read_text().strip()}")
+        with urllib.request.urlopen(request, timeout=LONGEST) as answer:
+            assert json.load(answer)["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in BLOCKS if not b.serves and b.kind != "js"], ids=lambda block: block.text[:60]
+)
+def test_snippets(block: Block, ground: Ground) -> None:
+    program = next((name for name in ("socat", "curl") if f"{name} " in block.text), None)
+    if program and block.kind == "shell" and shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed here")
+    with ground.serving(server_for(block)), ground.running(block) as process:
+        if block.endless:
+            seen = lines_until(process, "data:")
+            assert seen[-1].startswith("data:"), "".join(seen)
+            return
+        out, err = process.communicate(timeout=LONGEST)
+        assert process.returncode == 0, out + err
+        assert out.strip()
+        for line in re.findall(r"^\{.*\}$", out, re.M):
+            message = json.loads(line)
+            assert "error" not in message
+            assert not message.get("result", {}).get("isError")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == "js"], ids=lambda block: block.text[:60])
+def test_scripts_of_pages(block: Block, ground: Ground) -> None:
+    profile = ground.folder / "profile"
+    profile.mkdir()
+    log = 'console.log = (...said) => fetch("/seen", {method: "POST", body: JSON.stringify({said})});'
+    text = f"<!doctype html><script>{log}\n{block.text.replace(PORT, ground.port)}</script>"
+    with ground.serving(server_for(block)), page(text) as (url, told), browsing(url, profile):
+        for _ in range(block.text.count("console.log")):
+            assert told.get(timeout=STARTING)["said"]
+
+
+def test_the_page_has_snippets_of_each_kind() -> None:
+    assert {block.kind for block in BLOCKS} == KINDS
+    assert len(BLOCKS) > 8

@@ -1,0 +1,146 @@
+"""Figures for Prometheus, and the small HTTP server that hands them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from acuity.jobs.job import Job, JobsStats
+from acuity.mcp.operations.metrics import OUTCOMES, UNKNOWN, Metrics, metrics_app
+from pretend_jobs import PretendJobs
+
+JOB = Job("1", "vmaf_score", "a against b", "local", "queued", created=100.0)
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(["vmaf_score", "list_models"])
+
+
+def series(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
+
+
+def test_calls_are_counted_by_tool_and_outcome(metrics: Metrics) -> None:
+    metrics.called("list_models", "ok", 0.002)
+    metrics.called("list_models", "ok", 0.004)
+    metrics.called("vmaf_score", "cancelled", 20.0)
+    assert series(metrics, "acuity_mcp_calls_total", tool="list_models", outcome="ok") == 2
+    assert series(metrics, "acuity_mcp_calls_total", tool="vmaf_score", outcome="cancelled") == 1
+    assert series(metrics, "acuity_mcp_call_seconds_count", tool="list_models") == 2
+    assert series(metrics, "acuity_mcp_call_seconds_sum", tool="vmaf_score") == 20.0
+    assert series(metrics, "acuity_mcp_call_seconds_bucket", tool="list_models", le="0.0025") == 1
+
+
+def test_what_clients_write_makes_no_series(metrics: Metrics) -> None:
+    def count() -> int:
+        return sum(len(family.samples) for family in metrics.registry.collect())
+
+    before = count()
+    for name in [*(f"tool{number}" for number in range(1000)), None, 5, ["list_models"], 'a"}\nb 1']:
+        metrics.called(metrics.tool(name), "error", 0.1)
+    assert count() == before
+    assert series(metrics, "acuity_mcp_calls_total", tool=UNKNOWN, outcome="error") == 1004
+
+
+def test_every_series_is_there_from_the_start(metrics: Metrics) -> None:
+    for tool in ("vmaf_score", "list_models", UNKNOWN):
+        for outcome in OUTCOMES:
+            assert series(metrics, "acuity_mcp_calls_total", tool=tool, outcome=outcome) == 0
+
+
+def test_jobs_are_asked_at_each_scrape(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)
+    jobs.figures = JobsStats(
+        queued=3, running=2, workers=4, submitted=40, completed=30, failed=4, cancelled=1, workers_lost=2
+    )
+    assert series(metrics, "acuity_jobs_queued") == 3
+    assert series(metrics, "acuity_jobs_running") == 2
+    assert series(metrics, "acuity_jobs_workers") == 4
+    assert series(metrics, "acuity_jobs_submitted_total") == 40
+    assert series(metrics, "acuity_jobs_workers_lost_total") == 2
+    assert series(metrics, "acuity_jobs_finished_total", status="completed") == 30
+    assert series(metrics, "acuity_jobs_finished_total", status="failed") == 4
+    assert series(metrics, "acuity_jobs_finished_total", status="interrupted") == 0
+    jobs.figures = replace(jobs.figures, queued=0)
+    assert series(metrics, "acuity_jobs_queued") == 0
+
+
+def test_waiting_and_running_are_timed(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)
+    jobs.tell(JOB)
+    jobs.tell(replace(JOB, status="running", started=104.0))
+    jobs.tell(replace(JOB, status="completed", started=104.0, finished=124.0))
+    jobs.tell(replace(JOB, id="2", status="cancelled", finished=130.0))  # never ran
+    assert series(metrics, "acuity_jobs_queue_wait_seconds_count") == 1
+    assert series(metrics, "acuity_jobs_queue_wait_seconds_sum") == 4.0
+    assert series(metrics, "acuity_jobs_run_seconds_sum", tool="vmaf_score") == 20.0
+    assert series(metrics, "acuity_jobs_run_seconds_count", tool="vmaf_score") == 1
+
+
+def test_a_clock_set_back_makes_no_negative_time(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)
+    jobs.tell(replace(JOB, status="running", started=90.0))
+    assert series(metrics, "acuity_jobs_queue_wait_seconds_sum") == 0.0
+
+
+def test_watching_ends(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)()
+    assert jobs.listeners == []
+    assert series(metrics, "acuity_jobs_queued") is None
+    metrics.watch(jobs)  # a second service in the same process
+
+
+def test_the_page_is_what_prometheus_reads(metrics: Metrics) -> None:
+    metrics.watch(PretendJobs())
+    with TestClient(metrics_app(metrics.registry)) as client:
+        answer = client.get("/metrics")
+        modern = client.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    names = {family.name for family in text_string_to_metric_families(answer.text)}
+    assert {
+        "acuity_build_info",
+        "acuity_mcp_calls",
+        "acuity_mcp_call_seconds",
+        "acuity_mcp_calls_in_flight",
+        "acuity_jobs_queued",
+        "acuity_jobs_running",
+        "acuity_jobs_workers",
+        "acuity_jobs_workers_lost",
+        "acuity_jobs_finished",
+        "acuity_jobs_queue_wait_seconds",
+        "process_cpu_seconds",
+    } <= names
+    assert not any(name.endswith("_created") for name in names)
+    assert modern.headers["content-type"].startswith("application/openmetrics-text")
+    assert modern.text.endswith("# EOF\n")
+
+
+def test_health_and_readiness(metrics: Metrics) -> None:
+    ready = [False]
+    with TestClient(metrics_app(metrics.registry, lambda: ready[0])) as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/readyz").status_code == 503
+        ready[0] = True
+        assert client.get("/readyz").text == "ready\n"
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz"])
+def test_only_reading_is_possible(metrics: Metrics, path: str) -> None:
+    with TestClient(metrics_app(metrics.registry)) as client:
+        assert client.head(path).status_code == 200
+        assert client.head(path).content == b""
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            answer = client.request(method, path)
+            assert answer.status_code == 405
+            assert "GET" in answer.headers["allow"]
+        assert client.get("/").status_code == 404
+        assert client.get(f"{path}/../etc").status_code == 404

@@ -1,0 +1,242 @@
+"""The prompts: what they tell an agent to call can be called."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client, MCPError
+
+from acuity.mcp.calls import check
+from acuity.mcp.catalog import Tool
+from acuity.mcp.tools import frames as frame_tools
+from acuity.mcp.tools import jobs as job_tools
+from acuity.mcp.tools import models as model_tools
+from acuity.mcp.tools import scoring as scoring_tools
+from fake_jobs import FakeJobs, serve
+
+PAIR = {"reference": "/clips/source.mp4", "distorted": "/clips/encode.mp4"}
+TWO = {"reference": "/clips/source.mp4", "a": "/clips/a.mp4", "b": "/clips/b.mkv"}
+ONE = {"reference": "/clips/source.mp4"}
+GIVEN = {"diagnose_encode": PAIR, "choose_bitrate": ONE, "compare_encodes": TWO}
+
+
+def render(name: str, arguments: dict[str, str]) -> str:
+    async def main() -> str:
+        async with Client(serve(FakeJobs())) as client:
+            result = await client.get_prompt(name, arguments)
+        (message,) = result.messages
+        assert message.role == "user"
+        assert isinstance(message.content, types.TextContent)
+        return message.content.text
+
+    return anyio.run(main)
+
+
+def refused(name: str, arguments: dict[str, str]) -> str:
+    async def main() -> str:
+        async with Client(serve(FakeJobs())) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.get_prompt(name, arguments)
+        assert caught.value.error.code == types.INVALID_PARAMS
+        return caught.value.error.message
+
+    return anyio.run(main)
+
+
+def real_tools() -> dict[str, Tool]:
+    services: Any = SimpleNamespace(paths=None, jobs=None, settings=SimpleNamespace(binary=None))
+    scoring = scoring_tools.tools(services)
+    families = (model_tools, frame_tools)
+    listed = [tool for family in families for tool in family.tools(services)]
+    listed += [*scoring, *job_tools.tools(services, scoring)]
+    return {tool.name: tool for tool in listed}
+
+
+def calls(text: str) -> list[dict[str, Any]]:
+    """The arguments of submit_job that a prompt spells out."""
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+
+
+CASES = [
+    ("diagnose_encode", PAIR),
+    ("diagnose_encode", {**PAIR, "feature": "vif=debug=true", "backend": "cpu", "model": "vmaf_v0.6.1neg"}),
+    ("diagnose_encode", {"reference": "/c/a_1920x1080_420p.yuv", "distorted": "/c/b.yuv"}),
+    (
+        "diagnose_encode",
+        {"reference": "/c/a.yuv", "distorted": "/c/b.yuv", "geometry": "352x288 422 10-bit"},
+    ),
+    ("diagnose_encode", {"reference": '/c/"odd" name\n.mp4', "distorted": "/c/`b`.mp4"}),
+    ("choose_bitrate", ONE),
+    ("choose_bitrate", {**ONE, "codecs": "x264, hevc av1,vp9", "target": "95.5"}),
+    ("choose_bitrate", {"reference": "/c/a_1920x1080_420p.yuv"}),
+    ("compare_encodes", TWO),
+    ("compare_encodes", {**TWO, "model": "/models/my.json"}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CASES)
+def test_every_call_is_one_that_the_tools_take(name: str, arguments: dict[str, str]) -> None:
+    tools = real_tools()
+    found = calls(render(name, arguments))
+    assert found
+    for call in found:
+        submitted = check(tools["submit_job"], call)
+        check(tools[submitted["tool"]], submitted["arguments"])
+
+
+@pytest.mark.parametrize(("name", "arguments"), CASES)
+def test_only_tools_that_exist_are_named(name: str, arguments: dict[str, str]) -> None:
+    text = render(name, arguments)
+    tools = real_tools()
+    named = set(re.findall(r"`((?:vmaf_score|submit|get|list|cancel|describe|run|probe)\w*)`", text))
+    assert {"submit_job", "get_job", "list_jobs", "get_frames"} <= named
+    assert named <= set(tools)
+    assert {"first", "last", "features"} <= set(tools["get_frames"].input_schema["properties"])
+
+
+@pytest.mark.parametrize("name", list(GIVEN))
+def test_each_teaches_how_to_read_the_figures(name: str) -> None:
+    text = render(name, GIVEN[name])
+    for word in (
+        "mismatched_model_warning",
+        "`notes`",
+        "`worst`",
+        "`percentiles.p5`",
+        "harmonic mean",
+        "5th percentile",
+        "just noticeable difference",
+        "vmaf_v0.6.1neg",
+        "vmaf_4k_v0.6.1",
+        "VMAF_MCP_ALLOW",
+    ):
+        assert word in text
+    for path in GIVEN[name].values():
+        assert path in text
+
+
+def test_files_are_scored_by_the_tool_for_them() -> None:
+    (encoded, neg) = calls(render("diagnose_encode", PAIR))
+    assert encoded == {
+        "tool": "vmaf_score_encoded",
+        "arguments": {
+            "reference_encoded": "/clips/source.mp4",
+            "distorted_encoded": "/clips/encode.mp4",
+            "model": "auto",
+        },
+    }
+    assert neg["arguments"] == {**encoded["arguments"], "model": "version=vmaf_v0.6.1neg"}
+
+
+def test_raw_video_is_scored_with_the_geometry_that_is_known() -> None:
+    raw = {"reference": "/c/a_3840x2160_420p10.yuv", "distorted": "/c/b.yuv"}
+    expected = {
+        "tool": "vmaf_score",
+        "arguments": {
+            "ref": "/c/a_3840x2160_420p10.yuv",
+            "dis": "/c/b.yuv",
+            "width": 3840,
+            "height": 2160,
+            "pixfmt": "420",
+            "bitdepth": 10,
+            "model": "version=vmaf_4k_v0.6.1",
+        },
+    }
+    assert calls(render("diagnose_encode", raw))[0] == expected
+    hinted = calls(render("diagnose_encode", {**raw, "geometry": "1280x720 444 8-bit"}))[0]["arguments"]
+    assert (hinted["width"], hinted["height"], hinted["pixfmt"], hinted["bitdepth"]) == (1280, 720, "444", 8)
+    assert hinted["model"] == "version=vmaf_v0.6.1"
+
+
+def test_unknown_geometry_is_asked_for_and_never_invented() -> None:
+    text = render("diagnose_encode", {"reference": "/c/a.yuv", "distorted": "/c/b.yuv"})
+    assert set(calls(text)[0]["arguments"]) == {"ref", "dis", "model"}
+    assert "add `width`, `height`, `pixfmt`" in text
+    mixed = render("diagnose_encode", {"reference": "/c/a.yuv", "distorted": "/c/b.mp4"})
+    assert "convert it to Y4M" in mixed
+    assert calls(mixed)[0]["tool"] == "vmaf_score_encoded"
+
+
+@pytest.mark.parametrize(
+    ("given", "string"),
+    [
+        ("vmaf_v0.6.1neg", "version=vmaf_v0.6.1neg"),
+        ("version=vmaf_v0.6.1:name=a", "version=vmaf_v0.6.1:name=a"),
+        ("/m/my.json", "path=/m/my.json"),
+        ("auto", "auto"),
+    ],
+)
+def test_models_by_any_name(given: str, string: str) -> None:
+    assert calls(render("compare_encodes", {**TWO, "model": given}))[0]["arguments"]["model"] == string
+
+
+def test_comparing_scores_both_against_the_same_reference() -> None:
+    a, b = (call["arguments"] for call in calls(render("compare_encodes", TWO)))
+    assert a["reference_encoded"] == b["reference_encoded"] == "/clips/source.mp4"
+    assert (a["distorted_encoded"], b["distorted_encoded"]) == ("/clips/a.mp4", "/clips/b.mkv")
+
+
+def test_trials_of_every_codec() -> None:
+    text = render(
+        "choose_bitrate", {"reference": "/c/my source.mp4", "codecs": "h265, libvvenc", "target": "90"}
+    )
+    assert "reaches VMAF 90 " in text
+    assert "libx265 at CRF 20, 25, 30, 35" in text
+    assert "ffmpeg -i '/c/my source.mp4' -map 0:v:0 -c:v libx265" in text
+    assert " -crf 20 /c/trial_libx265_crf20.mp4`" in text
+    assert "- libvvenc: four encodes" in text
+    (call,) = calls(text)
+    assert call["arguments"]["distorted_encoded"] == "/c/trial_libx265_crf20.mp4"
+    raw = render("choose_bitrate", {"reference": "/c/a_1920x1080_420p10.yuv"})
+    assert "-f rawvideo -pix_fmt yuv420p10le -s 1920x1080 -r RATE -i /c/a_1920x1080_420p10.yuv" in raw
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        (
+            "diagnose_encode",
+            {"reference": "a.mp4"},
+            "prompt 'diagnose_encode' needs the argument 'distorted'",
+        ),
+        (
+            "diagnose_encode",
+            {"reference": "a.mp4", "distorted": " "},
+            "prompt 'diagnose_encode': the argument 'distorted' is empty",
+        ),
+        (
+            "choose_bitrate",
+            {"reference": "a.mp4", "codec": "h264"},
+            "prompt 'choose_bitrate' has no argument 'codec'; it takes: "
+            "reference, target, codecs, model, geometry, backend",
+        ),
+        (
+            "choose_bitrate",
+            {"reference": "a.mp4", "target": "lots"},
+            "target 'lots' is no VMAF score: give a number up to 100",
+        ),
+        (
+            "choose_bitrate",
+            {"reference": "a.mp4", "target": "nan"},
+            "target 'nan' is no VMAF score: give a number up to 100",
+        ),
+        (
+            "compare_encodes",
+            {**TWO, "geometry": "full hd"},
+            "geometry 'full hd' gives no size: write it like '1920x1080 420 8-bit'",
+        ),
+    ],
+)
+def test_arguments_that_say_nothing(name: str, arguments: dict[str, str], sentence: str) -> None:
+    assert refused(name, arguments) == sentence
+
+
+def test_empty_optional_arguments_count_as_none() -> None:
+    empty = dict.fromkeys(("model", "geometry", "backend", "feature"), "")
+    assert render("diagnose_encode", {**PAIR, **empty}) == render("diagnose_encode", PAIR)
+    assert "h264" in render("choose_bitrate", {**ONE, "codecs": " , "})

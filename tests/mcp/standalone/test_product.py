@@ -1,0 +1,227 @@
+"""The whole server, asked by the official client on every transport and in both eras of the protocol."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+import acuity
+from moving_pictures import HEIGHT, WIDTH
+from product_server import NETWORK, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
+from tool_results import conforming, sentence_of
+
+ERAS = ["legacy", "2026-07-28"]
+EVERYWHERE = pytest.mark.parametrize("transport", TRANSPORTS)
+BOTH_ERAS = pytest.mark.parametrize("era", ERAS)
+TOOLS = [
+    "vmaf_score",
+    "vmaf_score_encoded",
+    "list_videos",
+    "list_models",
+    "describe_model",
+    "list_backends",
+    "probe_backend",
+    "vmaf_version",
+    "list_extractors",
+    "run_benchmark",
+    "submit_job",
+    "get_job",
+    "list_jobs",
+    "cancel_job",
+    "get_frames",
+]
+
+Question = Callable[[Client], Awaitable[Any]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("product")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[ProductServer]:
+    with everywhere(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def ask(folder: Path, server: ProductServer, transport: str, era: str) -> Callable[[Question], Any]:
+    """Connect, ask, and give the answer."""
+
+    async def main(question: Question) -> Any:
+        with anyio.fail_after(SECONDS):
+            client = stdio(folder, era) if transport == "stdio" else server.client(transport, era)
+            async with client:
+                return await question(client)
+
+    return lambda question: anyio.run(main, question)
+
+
+@EVERYWHERE
+@BOTH_ERAS
+def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> None:
+    async def question(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert list(tools) == TOOLS
+        calls: dict[str, dict[str, Any]] = {
+            "list_videos": {},
+            "list_models": {},
+            "describe_model": {"name": "vmaf_v0.6.1"},
+            "list_backends": {},
+            "vmaf_version": {},
+            "list_extractors": {},
+            "probe_backend": {"backend": "cpu"},
+            "list_jobs": {},
+        }
+        for name, arguments in calls.items():
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, result
+            conforming(result, tools[name])
+
+    ask(question)
+
+
+@EVERYWHERE
+@BOTH_ERAS
+def test_a_score_is_the_engines_own(ask: Callable[[Question], Any], folder: Path) -> None:
+    arguments = {**raw_pair(folder, 30), "precision": "max", "include_frames": True}
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def listen(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+
+    result = ask(lambda client: client.call_tool("vmaf_score", arguments, progress_callback=listen))
+    assert not result.is_error, result
+    report = acuity.score(
+        arguments["ref"],
+        arguments["dis"],
+        width=WIDTH,
+        height=HEIGHT,
+        pixel_format="400",
+        bitdepth=8,
+        model="vmaf_v0.6.1",
+    )
+    found = [frame["metrics"]["vmaf"] for frame in result.structured_content["frames"]]
+    assert found == report.results.columns["vmaf"].tolist()
+    assert result.structured_content["backend_used"] == "cpu"
+    assert told[-1][:2] == (30, 30)
+    assert "mean" in (told[-1][2] or "")
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+@EVERYWHERE
+@BOTH_ERAS
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"ref": "/etc/passwd"}, "not under an allowlisted root; set VMAF_MCP_ALLOW to extend."),
+        ({"width": "70"}, "invalid width '70': should be of type integer"),
+        ({"pixfmt": "411"}, "invalid pixfmt '411'"),
+        ({"backend": "cuda"}, "refusing to fall back silently"),
+        ({"model": "version=vmaf_v9"}, "vmaf_v9"),
+        ({"aom_ctc": "v9.0"}, "invalid aom_ctc 'v9.0'"),
+        ({"tiny_model": "a.onnx"}, "tool 'vmaf_score' has no argument 'tiny_model'"),
+        ({"precision": "many"}, "many"),
+        ({"feature": ["nosuch"]}, "nosuch"),
+    ],
+)
+def test_bad_arguments(
+    ask: Callable[[Question], Any], folder: Path, change: dict[str, Any], error: str
+) -> None:
+    arguments = {**raw_pair(folder, 3), **change}
+    result = ask(lambda client: client.call_tool("vmaf_score", arguments))
+    assert error in sentence_of(result)
+
+
+@EVERYWHERE
+@BOTH_ERAS
+def test_jobs_outlive_their_client(ask: Callable[[Question], Any], folder: Path) -> None:
+    arguments = raw_pair(folder, 20)
+    submitted = ask(
+        lambda client: client.call_tool("submit_job", {"tool": "vmaf_score", "arguments": arguments})
+    )
+    job_id = submitted.structured_content["job_id"]
+
+    async def finished(client: Client) -> Any:
+        while True:
+            found = (await client.call_tool("get_job", {"job_id": job_id})).structured_content
+            if found["status"] not in ("queued", "running"):
+                return found
+            await anyio.sleep(0)
+
+    found = ask(finished)
+    # A server of one client ends with it; a job that it began is marked, never lost.
+    assert found["status"] in ("completed", "interrupted")
+    if found["status"] == "completed":
+        report = ask(lambda client: client.read_resource(f"acuity://reports/{job_id}"))
+        assert json.loads(report.contents[0].text)["frames"] == found["result"]["frames"]
+
+
+@EVERYWHERE
+@BOTH_ERAS
+def test_prompts_resources_and_completions(ask: Callable[[Question], Any]) -> None:
+    async def question(client: Client) -> None:
+        prompts = (await client.list_prompts()).prompts
+        assert [prompt.name for prompt in prompts] == ["diagnose_encode", "choose_bitrate", "compare_encodes"]
+        uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+        assert "acuity://models" in uris
+        models = json.loads((await client.read_resource("acuity://models")).contents[0].text)
+        assert "vmaf_v0.6.1" in json.dumps(models)
+
+    ask(question)
+
+
+@pytest.mark.parametrize("transport", NETWORK)
+@BOTH_ERAS
+def test_cancelling_frees_the_worker(server: ProductServer, folder: Path, transport: str, era: str) -> None:
+    """The queue has two places: three calls that would take minutes, cancelled, leave room for a fourth."""
+    long = raw_pair(folder, 15_000)
+
+    async def main() -> None:
+        started = anyio.Event()
+
+        async def listen(done: float, total: float | None, message: str | None) -> None:
+            if done:
+                started.set()
+
+        with anyio.fail_after(SECONDS):
+            async with server.client(transport, era) as client:
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(3):
+                        tasks.start_soon(
+                            lambda: client.call_tool("vmaf_score", long, progress_callback=listen)
+                        )
+                    await started.wait()
+                    tasks.cancel_scope.cancel()
+                short = await client.call_tool("vmaf_score", raw_pair(folder, 3))
+                assert not short.is_error
+                running = await client.call_tool("list_jobs", {"status_filter": ["running", "queued"]})
+                assert running.structured_content["jobs"] == []
+
+    anyio.run(main)
+
+
+def test_metrics_count_what_was_done(server: ProductServer, folder: Path) -> None:
+    async def main() -> None:
+        async with server.client("http", "2026-07-28") as client:
+            await client.call_tool("vmaf_score", raw_pair(folder, 3))
+            await client.call_tool("vmaf_score", {})
+
+    anyio.run(main)
+    with urllib.request.urlopen(server.where("metrics").where) as response:
+        text = response.read().decode()
+    counted = {
+        line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line[0] != "#"
+    }
+    assert counted['acuity_mcp_calls_total{outcome="ok",tool="vmaf_score"}'] >= 1
+    assert counted['acuity_mcp_calls_total{outcome="error",tool="vmaf_score"}'] >= 1
+    assert counted['acuity_jobs_finished_total{status="completed"}'] >= 1
+    assert counted["acuity_jobs_workers"] >= 1

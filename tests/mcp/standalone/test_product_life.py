@@ -1,0 +1,239 @@
+"""How the server holds out: killed workers, clients that vanish, signals, a second server, a restart."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+from mcp import Client
+
+from product_server import (
+    COMMAND,
+    NETWORK,
+    SECONDS,
+    ProductServer,
+    environment,
+    everywhere,
+    product_server,
+    raw_pair,
+)
+from tool_results import sentence_of
+
+LONG = 15_000  # frames: far more than a test waits for
+
+
+async def score(client: Client, arguments: dict[str, Any], started: anyio.Event | None = None) -> Any:
+    async def listen(done: float, total: float | None, message: str | None) -> None:
+        if done and started is not None:
+            started.set()
+
+    return await client.call_tool("vmaf_score", arguments, progress_callback=listen)
+
+
+def test_killed_workers_cost_their_own_call_only(tmp_path: Path) -> None:
+    """Scores run without a break while every worker is killed again and again."""
+    short, long = raw_pair(tmp_path, 200), raw_pair(tmp_path, LONG)
+    results: list[Any] = []
+
+    async def keep_asking(client: Client, over: anyio.Event) -> None:
+        while not over.is_set():
+            assert not (await client.call_tool("list_models", {})).is_error
+
+    async def keep_scoring(client: Client, over: anyio.Event) -> None:
+        while not over.is_set():
+            results.append(await score(client, short))
+
+    async def lose(server: ProductServer, transport: str) -> None:
+        """A long score whose worker is killed: it says so, and nothing else does."""
+        async with server.client(transport, "2026-07-28") as client, anyio.create_task_group() as tasks:
+            started = anyio.Event()
+            lost: list[Any] = []
+
+            async def call() -> None:
+                lost.append(await score(client, long, started))
+
+            tasks.start_soon(call)
+            await started.wait()
+            for worker in server.workers():
+                kill(worker)
+        assert "SIGKILL" in sentence_of(lost[0])
+
+    async def main() -> None:
+        with anyio.fail_after(2 * SECONDS):
+            with everywhere(tmp_path) as server:
+                over = anyio.Event()
+                async with (
+                    server.client("uds", "legacy") as asking,
+                    server.client("http", "legacy") as scoring,
+                ):
+                    async with anyio.create_task_group() as tasks:
+                        tasks.start_soon(keep_asking, asking, over)
+                        tasks.start_soon(keep_scoring, scoring, over)
+                        for transport in NETWORK:
+                            await lose(server, transport)
+                        over.set()
+                    assert not (await score(scoring, short)).is_error
+
+    anyio.run(main)
+    assert all("SIGKILL" in sentence_of(result) for result in results if result.is_error)
+
+
+def kill(worker: psutil.Process) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        worker.send_signal(signal.SIGKILL)
+
+
+def test_the_end_of_stdin_ends_the_work(tmp_path: Path) -> None:
+    """A client that vanishes in the middle of a call leaves no process behind."""
+    process = subprocess.Popen(
+        COMMAND,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": 1,
+    }
+    params = {"name": "vmaf_score", "arguments": raw_pair(tmp_path, LONG), "_meta": meta}
+    process.stdin.write(
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}) + "\n"
+    )
+    process.stdin.flush()
+    while json.loads(process.stdout.readline())["params"]["progress"] == 0:
+        pass
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert children
+    process.stdin.close()
+    assert process.wait(SECONDS) == 0
+    assert psutil.wait_procs(children, SECONDS)[1] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_work_within_the_grace_time(tmp_path: Path, number: signal.Signals) -> None:
+    async def main() -> None:
+        with product_server(tmp_path, "--http", "0", "--grace", "0.1") as server:
+            async with server.client("http", "2026-07-28") as client, anyio.create_task_group() as tasks:
+                started = anyio.Event()
+                ended: list[Any] = []
+
+                async def call() -> None:
+                    try:
+                        ended.append(await score(client, raw_pair(tmp_path, LONG), started))
+                    except Exception as error:
+                        ended.append(error)
+
+                tasks.start_soon(call)
+                await started.wait()
+                children = server.workers()
+                server.process.send_signal(number)
+                code = await anyio.to_thread.run_sync(server.process.wait, SECONDS)
+                assert code == 0
+                assert psutil.wait_procs(children, SECONDS)[1] == []
+            assert isinstance(ended[0], Exception) or ended[0].is_error
+
+    anyio.run(main)
+
+
+def test_short_work_is_finished_first(tmp_path: Path) -> None:
+    async def main() -> None:
+        with product_server(tmp_path, "--http", "0", "--grace", "60") as server:
+            async with server.client("http", "2026-07-28") as client, anyio.create_task_group() as tasks:
+                started = anyio.Event()
+                ended: list[Any] = []
+
+                await client.list_tools()  # or the client would ask for the schema of the result, too late
+
+                async def call() -> None:
+                    ended.append(await score(client, raw_pair(tmp_path, 700), started))
+
+                tasks.start_soon(call)
+                await started.wait()
+                server.process.send_signal(signal.SIGTERM)
+            assert not ended[0].is_error
+            assert ended[0].structured_content["acuity"]["frames"] == 700
+
+    anyio.run(main)
+
+
+def test_a_second_server_on_the_same_socket_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with product_server(tmp_path, "--uds", str(path)) as first:
+        first.where("uds")
+        assert path.stat().st_mode & 0o777 == 0o700
+        second = subprocess.run(
+            [*COMMAND, "--uds", str(path)],
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert second.returncode == 1
+        assert "in use by another server" in second.stderr
+        assert "Traceback" not in second.stderr
+
+        async def main() -> None:
+            async with first.client("uds", "legacy") as client:
+                assert not (await client.call_tool("list_models", {})).is_error
+
+        anyio.run(main)
+    assert not path.exists()
+
+
+def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    with product_server(tmp_path, "--uds", str(path)) as server:
+        server.where("uds")
+
+
+def test_a_restarted_server_knows_what_was_done(tmp_path: Path) -> None:
+    async def submit(server: ProductServer, frames: int) -> str:
+        async with server.client("http", "2026-07-28") as client:
+            arguments = {"tool": "vmaf_score", "arguments": raw_pair(tmp_path, frames)}
+            return (await client.call_tool("submit_job", arguments)).structured_content["job_id"]
+
+    async def look(server: ProductServer, job_id: str) -> dict[str, Any]:
+        async with server.client("http", "legacy") as client:
+            found = await client.call_tool("get_job", {"job_id": job_id})
+            assert not found.is_error, found
+            return found.structured_content
+
+    async def until(server: ProductServer, job_id: str, *statuses: str) -> dict[str, Any]:
+        with anyio.fail_after(SECONDS):
+            while (found := await look(server, job_id))["status"] not in statuses:
+                pass
+        return found
+
+    async def main() -> None:
+        with product_server(tmp_path, "--http", "0") as first:
+            done = await submit(first, 10)
+            before = await until(first, done, "completed")
+            running = await submit(first, LONG)
+            await until(first, running, "running")
+            children = first.workers()
+            os.kill(first.process.pid, signal.SIGKILL)  # no time to write anything down
+            first.process.wait(SECONDS)
+            assert psutil.wait_procs(children, SECONDS)[1] == []
+        with product_server(tmp_path, "--http", "0") as second:
+            assert await look(second, done) == before
+            interrupted = await look(second, running)
+            assert interrupted["status"] == "interrupted"
+            assert interrupted["error"]
+
+    anyio.run(main)

@@ -1,0 +1,162 @@
+"""The command line of the server: what it asks for, and what it refuses before anything is started."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from acuity.cli import main as acuity
+from acuity.cli import serve as command
+from acuity.mcp.standalone.serve import ServeOptions
+from acuity.mcp.wire.address import Address
+from acuity.mcp.wire.endpoints import Http, Stdio, Uds
+
+TOKEN = "correct-horse-battery"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "cli.md"
+
+
+@pytest.fixture(autouse=True)
+def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VMAF_MCP_TOKEN", "VMAF_MCP_ALLOW", "VMAF_MCP_MAX_CONCURRENT", "ACUITY_DATA"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[ServeOptions]:
+    """What the commands would start."""
+    found: list[ServeOptions] = []
+
+    def run(options: ServeOptions) -> int:
+        found.append(options)
+        return 0
+
+    monkeypatch.setitem(__import__("sys").modules, "acuity.mcp.standalone.main", SimpleNamespace(run=run))
+    return found
+
+
+@pytest.fixture(params=["acuity serve", "vmaf-mcp"])
+def start(request: pytest.FixtureRequest, asked: list[ServeOptions]) -> Any:
+    def run(*options: str) -> ServeOptions:
+        if request.param == "vmaf-mcp":
+            assert command.main(options) == 0
+        else:
+            assert acuity.main(["serve", *options]) == 0
+        return asked.pop()
+
+    return run
+
+
+def test_stdio_is_the_default(start: Any) -> None:
+    options = start()
+    assert options.endpoints == [Stdio("auto")]
+    assert (options.log_level, options.log_format, options.metrics) == ("info", "json", None)
+    assert not options.access.tokens
+
+
+def test_several_at_once(start: Any, tmp_path: Path) -> None:
+    options = start("--stdio", "--uds", "s", "--http", "8080", "--sse", "[::1]:9090", "--framing", "lines")
+    assert options.endpoints == [
+        Uds(Path("s").absolute()),
+        Http(Address("127.0.0.1", 8080), frozenset({"http"})),
+        Http(Address("::1", 9090), frozenset({"sse"})),
+        Stdio("lines"),
+    ]
+
+
+def test_one_port_for_both_kinds_of_http(start: Any) -> None:
+    assert start("--http", "8080", "--sse", "8080").endpoints == [
+        Http(Address("127.0.0.1", 8080), frozenset({"http", "sse"}))
+    ]
+    assert len(start("--http", "0", "--sse", "0").endpoints) == 2
+
+
+def test_settings(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VMAF_MCP_ALLOW", "/srv/videos")
+    monkeypatch.setenv("VMAF_MCP_MAX_CONCURRENT", "3")
+    work = ["--queue", "9", "--time-limit", "1.5", "--grace", "0", "--data", str(tmp_path), "--metrics", "0"]
+    options = start("--allow", str(tmp_path), "--allow", "/", *work, "--log-format", "text")
+    settings = options.settings
+    assert settings.allow == ("/srv/videos", str(tmp_path), "/")
+    assert (settings.workers, settings.queue, settings.time_limit, settings.grace) == (3, 9, 1.5, 0.0)
+    assert settings.data == tmp_path
+    assert options.metrics == Address("127.0.0.1", 0)
+    assert options.log_format == "text"
+    assert start("--workers", "7").settings.workers == 7
+
+
+def test_a_token_opens_the_door(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    options = start(
+        "--http", "0.0.0.0:80", "--token-file", str(tmp_path / "token"), "--allow-host", "a.example"
+    )
+    assert list(options.access.tokens) == [TOKEN]
+    assert options.access.names == {"a.example"}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--http", "0.0.0.0:80"], "'0.0.0.0' can be reached from other machines"),
+        (["--sse", "[::]:80"], "'::' can be reached from other machines"),
+        (["--metrics", "0.0.0.0:80"], "'0.0.0.0' can be reached from other machines"),
+        (["--http", "99999"], "'99999' is no address"),
+        (["--http", "x:y"], "'x:y' is no address"),
+        (["--token-file", "nowhere"], "can't read the token file 'nowhere'"),
+        (["--allow", "nowhere"], "'nowhere' is no folder"),
+        (["--workers", "0"], "'0' should be a whole number of 1 or more"),
+        (["--workers", "two"], "'two' should be a whole number"),
+        (["--time-limit", "0"], "'0' should be more than 0 seconds"),
+        (["--grace", "-1"], "'-1' should be a number of seconds"),
+        (["--grace", "nan"], "'nan' should be a number of seconds"),
+        (["--framing", "morse"], "'morse'"),
+        (["--framing", "lines", "--http", "80"], "--framing is for stdin and stdout"),
+        (["--log-level", "loud"], "'loud'"),
+        (["--nonsense"], "--nonsense"),
+        (["extra"], "extra"),
+    ],
+)
+def test_refusals(
+    capsys: pytest.CaptureFixture[str], asked: list[ServeOptions], options: list[str], reason: str
+) -> None:
+    for name, run in (
+        ("vmaf-mcp", lambda: command.main(options)),
+        ("acuity", lambda: acuity.main(["serve", *options])),
+    ):
+        assert run() == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith(f"{name}: ")
+        assert reason in err
+        assert len(err.splitlines()) <= 2
+    assert asked == []
+
+
+def test_an_empty_token_in_the_environment_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VMAF_MCP_TOKEN", "")
+    assert command.main([]) == 1
+    assert "the token in 'VMAF_MCP_TOKEN'" in capsys.readouterr().err
+
+
+def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    for run, name in (
+        (lambda: command.main(["--help"]), "vmaf-mcp"),
+        (lambda: acuity.main(["serve", "-h"]), "acuity serve"),
+    ):
+        assert run() == 0
+        text = capsys.readouterr().out
+        assert f"    {name} --http 8080\n" in text
+        assert all(option in text for options in command.GROUPS.values() for option in options)
+    assert command.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("vmaf-mcp (Acuity) ")
+
+
+@pytest.mark.parametrize("option", [option for options in command.GROUPS.values() for option in options])
+def test_every_option_is_in_the_documentation(option: str) -> None:
+    part = DOCS.read_text().partition("## `acuity serve`")[2].partition("\n## ")[0]
+    assert re.search(rf"`{option}\b", part)

@@ -1,0 +1,77 @@
+"""Texts from a wire: which are messages, and with which error the others are answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from acuity.mcp.wire.connection import InFlight
+from acuity.mcp.wire.messages import Refused, encode, parse
+from transport_bench import run
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', types.JSONRPCRequest),
+        (b'{"jsonrpc":"2.0","id":"a","method":"ping","params":{}}', types.JSONRPCRequest),
+        (b'{"jsonrpc":"2.0","method":"notifications/initialized"}', types.JSONRPCNotification),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', types.JSONRPCResponse),
+        (b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}', types.JSONRPCError),
+    ],
+)
+def test_messages(text: bytes, kind: type[Any]) -> None:
+    assert isinstance(parse(text), kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "request_id", "reason"),
+    [
+        (b"", types.PARSE_ERROR, None, "not JSON"),
+        (b"{", types.PARSE_ERROR, None, "not JSON"),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"x"}', types.PARSE_ERROR, None, "not JSON"),
+        (b'{"a":"\xff"}', types.PARSE_ERROR, None, "not UTF-8: byte 6"),
+        (b"[" * 1000 + b"]" * 1000, types.PARSE_ERROR, None, "nested too deeply"),
+        (b'{"a":' * 100_000, types.PARSE_ERROR, None, "nested too deeply"),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', types.INVALID_REQUEST, None, "batches"),
+        (b"[]", types.INVALID_REQUEST, None, "batches"),
+        (b'"text"', types.INVALID_REQUEST, None, "JSON object"),
+        (b"null", types.INVALID_REQUEST, None, "JSON object"),
+        (b"{}", types.INVALID_REQUEST, None, "no 'method'"),
+        (b'{"jsonrpc":"2.0","id":7}', types.INVALID_REQUEST, 7, "no 'method'"),
+        (b'{"id":7,"method":"ping"}', types.INVALID_REQUEST, 7, "'jsonrpc'"),
+        (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', types.INVALID_REQUEST, 7, "'jsonrpc'"),
+        (b'{"jsonrpc":"2.0","id":7,"method":1}', types.INVALID_REQUEST, 7, "'method'"),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', types.INVALID_REQUEST, 7, "'params'"),
+        # Taken for a notification, these would never be answered.
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', types.INVALID_REQUEST, None, "'id'"),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', types.INVALID_REQUEST, None, "'id'"),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', types.INVALID_REQUEST, None, "'id'"),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', types.INVALID_REQUEST, None, "'id'"),
+        (b'{"jsonrpc":"2.0","id":7,"result":3}', types.INVALID_REQUEST, None, "'result'"),
+    ],
+)
+def test_what_is_no_message(text: bytes, code: int, request_id: int | None, reason: str) -> None:
+    with pytest.raises(Refused, match=reason) as refused:
+        parse(text)
+    answer = refused.value.answer()
+    assert (answer.error.code, answer.id) == (code, request_id)
+    assert b'"id":' in encode(answer)
+
+
+def test_ids_in_flight() -> None:
+    async def main() -> None:
+        ids = InFlight()
+        ids.begin(7)
+        ids.begin("a")
+        for again in (7, "7", "a"):
+            with pytest.raises(Refused, match="still in flight") as refused:
+                ids.begin(again)
+            assert refused.value.request_id is None  # under it the first one's answer is still due
+        ids.end("7")
+        ids.begin(7)
+        assert len(ids) == 2
+
+    run(main)

@@ -1,0 +1,98 @@
+"""acuity.score(serve=…): agents watch a call of one line, and the figures stay the same."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acuity
+from scoring_clips import y4m
+
+FRAMES = 8
+ASKING = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "vmaf.status"}}
+
+
+def at_socket(path: Path) -> dict[str, Any]:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        client.sendall(json.dumps(ASKING).encode() + b"\n")
+        return _status(json.loads(client.makefile("rb").readline()))
+
+
+def at_url(url: str) -> dict[str, Any]:
+    request = urllib.request.Request(
+        url, json.dumps(ASKING).encode(), {"Content-Type": "application/json", "Accept": "*/*"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        return _status(json.load(answer))
+
+
+def _status(message: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = message["result"]["structuredContent"]
+    return found
+
+
+@pytest.fixture
+def clips(tmp_path: Path) -> tuple[Path, Path]:
+    return y4m(tmp_path / "a.y4m", FRAMES), y4m(tmp_path / "b.y4m", FRAMES, worse=True)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_agents_reach_it_while_it_runs_and_no_longer(clips: tuple[Path, Path], tmp_path: Path) -> None:
+    port, place = free_port(), tmp_path / "s"
+    asking: dict[str, Callable[[], dict[str, Any]]] = {
+        f"sse:{port}": lambda: at_url(f"http://127.0.0.1:{port}/mcp/sse"),
+        f"http:{port}": lambda: at_url(f"http://127.0.0.1:{port}/mcp"),
+        f"uds:{place}": lambda: at_socket(place),
+    }
+    alone = acuity.score(*clips)
+    for where, ask in asking.items():
+        seen: list[dict[str, Any]] = []
+
+        def progress(done: int, *_: object, ask: Any = ask, seen: Any = seen) -> None:
+            if not seen:
+                seen.append(ask())
+
+        report = acuity.score(*clips, serve=where, progress=progress)
+        assert seen[0]["frames_total"] == FRAMES
+        assert seen[0]["state"] in ("measuring", "over")
+        assert report.score == alone.score
+        with pytest.raises(OSError, match=r"refused|No such file"):
+            ask()
+
+
+def test_a_function_starts_the_server_as_it_likes(clips: tuple[Path, Path], tmp_path: Path) -> None:
+    urls: list[str] = []
+    seen: list[dict[str, Any]] = []
+
+    def start(server: acuity.EmbeddedServer) -> None:
+        urls.append(server.start_sse().url)
+        server.start_uds(tmp_path / "s")
+
+    def progress(*_: object) -> None:
+        if not seen:
+            seen.extend([at_url(urls[0]), at_socket(tmp_path / "s")])
+
+    acuity.score(*clips, serve=start, progress=progress)
+    assert [status["frames_total"] for status in seen] == [FRAMES, FRAMES]
+
+
+@pytest.mark.parametrize("where", ["sse", "sse:", "sse:a", "uds:", "stdio:3", "", "8723"])
+def test_what_is_no_place_is_refused_before_a_file_is_opened(where: str) -> None:
+    with pytest.raises(acuity.EmbeddedError, match="is no place to serve: write 'sse:8723'"):
+        acuity.score("/nowhere/a.y4m", "/nowhere/b.y4m", serve=where)
+
+
+def test_a_place_that_cannot_be_had_is_refused(clips: tuple[Path, Path]) -> None:
+    with pytest.raises(acuity.EmbeddedError, match="99999"):
+        acuity.score(*clips, serve="sse:99999")
