@@ -8,7 +8,6 @@ of every extractor it might use. So they are left out here too, and named: a typ
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from acuity.cli.getopt import UsageError
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
 
 
-@dataclass(slots=True)
 class Specs:
     """Models that are loaded, features with options that exist, and what was left out on the way."""
 
-    models: list[Model | ModelCollection] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.models: list[Model | ModelCollection] = []
+        self.features: list[str] = []
+        self.ignored: list[str] = []
 
     @property
     def warning(self) -> str | None:
