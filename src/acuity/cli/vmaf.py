@@ -11,7 +11,7 @@ from acuity.cli.exits import LIBVMAF_CODES, guarded, spare_collector
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
-    from acuity.cli.progress import Meter
+    from acuity.cli.progress import LibvmafMeter
     from acuity.cli.vmaf_specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.run import AttachCallback, Request
@@ -96,11 +96,11 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 
 
 def _request(settings: Settings, specs: Specs) -> Request:
-    from acuity.cli.cpumask import allowed
+    from acuity.cli.vmaf_specs import allowed
     from acuity.devices import BACKENDS, usable_instruction_sets
     from acuity.scoring.run import Request
-    from acuity.video.open import OpenOptions, RawGeometry
-    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.readers.open import OpenOptions, RawGeometry
 
     gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     chosen = dict(settings.pairing)
@@ -129,12 +129,12 @@ def _request(settings: Settings, specs: Specs) -> Request:
     )
 
 
-def _meter(settings: Settings) -> Meter | None:
+def _meter(settings: Settings) -> LibvmafMeter | None:
     if settings.quiet or not sys.stderr.isatty():
         return None
-    from acuity.cli.progress import Meter
+    from acuity.cli.progress import LibvmafMeter
 
-    return Meter(sys.stderr)
+    return LibvmafMeter(sys.stderr)
 
 
 def _say_notes(notes: Sequence[Note]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from acuity.errors import PathError
 from acuity.video.local_file import local_opener
 from acuity.video.notes import Note, warning
-from acuity.video.reader import VideoInfo
+from acuity.video.readers.reader import VideoInfo
 
 if TYPE_CHECKING:
     from fractions import Fraction
