@@ -103,6 +103,9 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         _refuse_idle_options(wanted)
         yield None
         return
+    from acuity.mcp import check_installed
+
+    check_installed()  # before a video is opened
     with ExitStack() as stack:
         stack.enter_context(_ending_on_signals())
         pair = stack.enter_context(_claimed()) if wanted.stdio else None

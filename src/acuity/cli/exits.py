@@ -16,6 +16,7 @@ from acuity.errors import (
     AcuityError,
     BackendError,
     EmbeddedError,
+    MissingExtra,
     NameClashError,
     NoFramesError,
     OutputError,
@@ -28,8 +29,9 @@ FAILED: Final = 1
 BACKEND: Final = 100
 NO_FRAMES: Final = 101
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
-_ALLOCATIONS: Final = 20_000  # between two searches for garbage; Python has 700
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
+
+_ALLOCATIONS: Final = 20_000  # between two searches for garbage; Python has 700
 
 # Arguments as the library's sentences name them, to be spelled as options. Not after a quote, slash or dot: a
 # file may be called scale=force.mp4.
@@ -52,6 +54,7 @@ LIBVMAF_CODES: Final[Codes] = (
     (NameClashError, FAILED),
     (OutputError, FAILED),
     (EmbeddedError, FAILED),
+    (MissingExtra, FAILED),
     (AcuityError, 255),
 )
 
