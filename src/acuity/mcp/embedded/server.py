@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
+from acuity.mcp import check_installed
 from acuity.mcp.embedded import life
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
@@ -88,6 +89,7 @@ class EmbeddedServer:
 
         `total` says how many frames there will be, where that is known.
         """
+        check_installed()  # the protocol is loaded for the first client, which would be late to find out
         self.config: Final = config or EmbeddedConfig()
         self.measurement: Final = measurement
         self._check_unstarted()
