@@ -37,11 +37,11 @@ if _typing.TYPE_CHECKING:
     from acuity.report import write_report
     from acuity.scoring.report import ScoreReport
     from acuity.video.notes import Note
-    from acuity.video.open import open_video
-    from acuity.video.pair_options import PairOptions
-    from acuity.video.pairing import Pairing, pair_videos
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.pairs.pairing import Pairing, pair_videos
     from acuity.video.picture import Picture, PixelFormat
-    from acuity.video.reader import VideoInfo, VideoReader
+    from acuity.video.readers.open import open_video
+    from acuity.video.readers.reader import VideoInfo, VideoReader
 
 __version__ = "0.1.0"
 
@@ -73,11 +73,11 @@ _HOMES: _typing.Final = {
     "acuity.report": ("write_report",),
     "acuity.scoring.report": ("ScoreReport",),
     "acuity.video.notes": ("Note",),
-    "acuity.video.open": ("open_video",),
-    "acuity.video.pair_options": ("PairOptions",),
-    "acuity.video.pairing": ("Pairing", "pair_videos"),
+    "acuity.video.readers.open": ("open_video",),
+    "acuity.video.pairs.pair_options": ("PairOptions",),
+    "acuity.video.pairs.pairing": ("Pairing", "pair_videos"),
     "acuity.video.picture": ("Picture", "PixelFormat"),
-    "acuity.video.reader": ("VideoInfo", "VideoReader"),
+    "acuity.video.readers.reader": ("VideoInfo", "VideoReader"),
 }
 _HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acuity.jobs import documents
+from acuity.jobs import store as documents
 from job_helpers import PATIENCE, on_loop
 
 

@@ -14,7 +14,7 @@ from acuity.jobs.job import Progress
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.reporting import INTERVAL, Reporter
-from acuity.jobs.worker.wire import Decoder
+from acuity.jobs.worker.wire import MessageDecoder
 from job_helpers import Heard, config, on_loop, spec
 
 
@@ -111,7 +111,7 @@ class _Sent:
     """What a reporter has sent, as it can be waited for."""
 
     def __init__(self) -> None:
-        self._decoder = Decoder()
+        self._decoder = MessageDecoder()
         self.values: list[dict[str, Any]] = []
         self._more = threading.Condition()
 

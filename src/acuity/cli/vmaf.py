@@ -61,7 +61,7 @@ def _score(settings: Settings) -> int:
 
 def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     from acuity import __version__
-    from acuity.cli.progress import Meter
+    from acuity.cli.progress import LibvmafMeter
     from acuity.cli.scoring import check_target, score_with
     from acuity.cli.vmaf_specs import read_specs
     from acuity.report import write_report
@@ -74,7 +74,7 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     if settings.output is not None:
         check_target(settings.output, (settings.reference, settings.distorted))
     meter = sys.stderr.isatty() and not settings.quiet
-    report = score_with(Meter(sys.stderr) if meter else None, request, attach=attach)
+    report = score_with(LibvmafMeter(sys.stderr) if meter else None, request, attach=attach)
     _say_notes([note for note in report.notes if not settings.quiet or note.code in _NEVER_QUIET])
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):
@@ -95,11 +95,11 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 
 
 def _request(settings: Settings, specs: Specs) -> Request:
-    from acuity.cli.cpumask import allowed
+    from acuity.cli.vmaf_specs import allowed
     from acuity.devices import BACKENDS, usable_instruction_sets
     from acuity.scoring.run import Request
-    from acuity.video.open import OpenOptions, RawGeometry
-    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.readers.open import OpenOptions, RawGeometry
 
     gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     chosen = dict(settings.pairing)

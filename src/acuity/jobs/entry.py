@@ -36,7 +36,7 @@ class Entry:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     listeners: set[Forwarder] = field(default_factory=set)
 
-    def picture(self) -> Job:
+    def snapshot(self) -> Job:
         return Job(
             id=self.id,
             tool=self.spec.tool,

@@ -14,11 +14,10 @@ from typing import Any, Final, TypeAlias
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import Dispatcher
-from acuity.jobs.documents import parse
 from acuity.jobs.entry import Entry, fresh
 from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, ProgressListener, Status
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.store import Store
+from acuity.jobs.store import Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
@@ -82,7 +81,7 @@ class Jobs:
         forwarder = None if progress is None else Forwarder(progress)
         try:
             entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
-            self._write(self._store.insert(entry.picture()))
+            self._write(self._store.insert(entry.snapshot()))
             try:
                 await entry.over.wait()
             except asyncio.CancelledError:
@@ -105,17 +104,17 @@ class Jobs:
         limit = spec.time_limit or self._config.submitted_limit
         entry = self._admit(spec, client, limit, _JOB_REMEDY)
         try:
-            await self._store.insert(entry.picture())
+            await self._store.insert(entry.snapshot())
         except StoreError as error:
             self._dispatcher.stop(entry, "cancelled", error)
             raise
-        return entry.picture()
+        return entry.snapshot()
 
     async def get(self, id: str) -> Job | None:
         """The job, or None where nobody remembers it."""
         entry = self._entries.get(id)
         if entry is not None:
-            return entry.picture()
+            return entry.snapshot()
         job = await self._store.get(id)
         if job is not None and not job.over:  # another server's, which may be gone
             await self._store.notice_the_dead()
@@ -143,7 +142,7 @@ class Jobs:
         # The store may lag behind what is known here, or have had no room for it.
         stored = {job.id: job for job in found}
         oldest = found[-1].created if len(found) > limit else 0.0
-        here = {entry.id: entry.picture() for entry in self._entries.values() if entry.created >= oldest}
+        here = {entry.id: entry.snapshot() for entry in self._entries.values() if entry.created >= oldest}
         jobs = [
             job
             for job in sorted((stored | here).values(), key=lambda job: job.created, reverse=True)
@@ -157,7 +156,7 @@ class Jobs:
         if entry is not None:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
             await entry.over.wait()
-            return entry.picture()
+            return entry.snapshot()
         job = await self.get(id)
         if job is not None and not job.over:
             raise JobError(f"job '{id}' is another server's that shares the data folder: cancel it there")
@@ -170,7 +169,7 @@ class Jobs:
             return await self._wait_elsewhere(id)
         if progress is None:
             await entry.over.wait()
-            return entry.picture()
+            return entry.snapshot()
         forwarder = Forwarder(progress)
         entry.listeners.add(forwarder)
         if entry.progress is not None:
@@ -181,7 +180,7 @@ class Jobs:
         finally:
             entry.listeners.discard(forwarder)
             forwarder.drop()
-        return entry.picture()
+        return entry.snapshot()
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Hear of every job that is created, starts or is over, not of progress; returns the undo."""
@@ -262,7 +261,7 @@ class Jobs:
     def _ended(self, entry: Entry) -> None:
         self._counts[entry.status] += 1
         self._counts["timeouts"] += isinstance(entry.failure, JobTimeout)
-        self._write(self._save(entry, self._store.finish(entry.picture(), entry.text)))
+        self._write(self._save(entry, self._store.finish(entry.snapshot(), entry.text)))
         self._announce(entry)
 
     async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
@@ -284,7 +283,7 @@ class Jobs:
         task.add_done_callback(self._writing.discard)
 
     def _announce(self, entry: Entry) -> None:
-        job = entry.picture()
+        job = entry.snapshot()
         for listener in tuple(self._listeners.values()):
             try:
                 listener(job)

@@ -38,7 +38,7 @@ from acuity.measure.steering import (
     is_same_model,
     swap_model,
 )
-from acuity.measure.worker import Job, worker_factory
+from acuity.measure.worker import WorkItem, worker_factory
 
 if TYPE_CHECKING:
     from acuity.devices import Device
@@ -75,7 +75,7 @@ class Measurement:
         self._intake = Intake()
         self._feeding = threading.Lock()
         self._process = os.getpid()
-        self._scheduler: Scheduler[Job] | None = None
+        self._scheduler: Scheduler[WorkItem] | None = None
         self._frames = 0
         self._unscheduled = 0  # frames that needed no work
         self._state = "open"
@@ -135,7 +135,7 @@ class Measurement:
         plan = self._agenda.plans.at(index)
         counted = is_counted(self._agenda.steps, index)
         if counted or plan.every_frame:
-            scheduler.submit(Job(self._intake.frame(index, pictures, plan.lookback), plan, counted))
+            scheduler.submit(WorkItem(self._intake.frame(index, pictures, plan.lookback), plan, counted))
         else:
             self._unscheduled += 1
         self._intake.keep(pictures)
@@ -149,7 +149,7 @@ class Measurement:
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _start(self) -> Scheduler[Job]:
+    def _start(self) -> Scheduler[WorkItem]:
         if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
         assert self._intake.geometry is not None

@@ -34,7 +34,7 @@ _MOST_FOLDERS: Final = 500
 _TICK: Final = 0.1
 
 
-class Kind(IntEnum):
+class ModelKind(IntEnum):
     """Where a file is and what it is; of those that have a name the lowest counts."""
 
     USER = 0
@@ -51,7 +51,7 @@ class ModelFile:
     path: Path
     folder: Path  # the model folder it was found in
     size: int
-    kind: Kind
+    kind: ModelKind
     unique: bool = False  # whether its name means it and no other here
     named: bool = False  # whether version=NAME means it to every reader, not only where these files are known
     options: Overrides = field(default_factory=dict)  # in which it differs from what the file says
@@ -155,17 +155,17 @@ def find_model_file(files: Iterable[ModelFile], name: str) -> ModelFile | None:
     return next(iter(found.values()), None)
 
 
-def _kind(path: Path, source: str | None, *, right_in: bool) -> Kind:
+def _kind(path: Path, source: str | None, *, right_in: bool) -> ModelKind:
     if path.suffix != ".json":
-        return Kind.OTHER_FORMAT
+        return ModelKind.OTHER_FORMAT
     if not right_in or source is None:
-        return Kind.OTHER
-    return Kind.PACKAGE if source == PACKAGE_SOURCE else Kind.USER
+        return ModelKind.OTHER
+    return ModelKind.PACKAGE if source == PACKAGE_SOURCE else ModelKind.USER
 
 
 def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
     """The files that can be had, marked where a name stands for them alone, and the models made from them."""
-    best: dict[str, Kind] = {}
+    best: dict[str, ModelKind] = {}
     for file in files:
         best[file.name] = min(file.kind, best.get(file.name, file.kind))
     targets = {(f.name, os.path.realpath(f.path)) for f in files if f.kind == best[f.name]}
@@ -174,15 +174,15 @@ def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
     made = {
         name: base
         for name, (base, _) in VARIANTS.items()
-        if best.get(name, Kind.OTHER) >= Kind.OTHER
-        and best.get(base, Kind.OTHER) <= Kind.PACKAGE
+        if best.get(name, ModelKind.OTHER) >= ModelKind.OTHER
+        and best.get(base, ModelKind.OTHER) <= ModelKind.PACKAGE
         and shared[base] == 1
     }
     for file in files:
-        if file.kind == Kind.PACKAGE and best[file.name] == Kind.USER:
+        if file.kind == ModelKind.PACKAGE and best[file.name] == ModelKind.USER:
             continue  # the user's own stands for the name
         unique = file.kind == best[file.name] and shared[file.name] == 1 and file.name not in made
-        file = replace(file, unique=unique, named=unique and file.kind <= Kind.PACKAGE)
+        file = replace(file, unique=unique, named=unique and file.kind <= ModelKind.PACKAGE)
         yield file
         for name in [name for name, base in made.items() if file.named and base == file.name]:
             yield replace(file, name=name, options=VARIANTS[name][1])

@@ -15,7 +15,7 @@ from acuity.models.choose import Choice
 from acuity.report.plain import plain
 from acuity.scoring.metrics import Headline
 from acuity.video.notes import Note
-from acuity.video.timeline import Timeline
+from acuity.video.pairs.clock import Timeline
 
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection

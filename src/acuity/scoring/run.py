@@ -17,14 +17,14 @@ from acuity.models.choose import AUTO, Choice, choose, models_for_viewing
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.video import notes
-from acuity.video.open import OpenOptions, RawGeometry
-from acuity.video.open_pair import Video, open_pair
-from acuity.video.pairing import Pairing, pair_videos
+from acuity.video.pairs.open_pair import Video, open_pair
+from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.readers.open import OpenOptions, RawGeometry
 
 if TYPE_CHECKING:
     from acuity.measure.results import Results
     from acuity.video.notes import Note
-    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairs.pair_options import PairOptions
 
 # Codes of notes that nobody should miss who sees the figures.
 STEERED: Final = "steered"

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from acuity.jobs.job import Progress
 
 Report: TypeAlias = Callable[[Progress], None]
-Task: TypeAlias = Callable[[dict[str, Any], Report], dict[str, Any]]
+TaskFunction: TypeAlias = Callable[[dict[str, Any], Report], dict[str, Any]]
 
 TASKS: Final[Mapping[str, str]] = {
     "score": "acuity.jobs.tasks.score:run",
@@ -25,12 +25,12 @@ WARM: Final = (
     "acuity.models",
     "acuity.report",
     "acuity.scoring.run",
-    "acuity.video.container",
+    "acuity.video.readers.container",
 )
 
 
-def load_task(name: str, table: Mapping[str, str]) -> Task:
+def load_task(name: str, table: Mapping[str, str]) -> TaskFunction:
     """The function of that name; KeyError for one that the table doesn't have."""
     module, _, function = table[name].partition(":")
-    task: Task = getattr(importlib.import_module(module), function)
+    task: TaskFunction = getattr(importlib.import_module(module), function)
     return task

@@ -1,7 +1,7 @@
 """The task behind run_benchmark: every engine on every fixture size, timed, and compared with the CPU.
 
-`Meter` turns steps of different length into one measure of progress; `Row` is one engine's speed with its
-spread and how far its scores are from the CPU's; `to_text` shows the rows to people.
+`BenchmarkProgress` turns steps of different length into one measure of progress. `Row` is one engine's speed
+with its spread, and how far its scores are from the CPU's. `to_text` shows the rows to people.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from acuity.report.plain import plain
 from acuity.report.write import write_document
 
 
-class Meter:
+class BenchmarkProgress:
     """Reports progress in work units (megapixels to be scored, which time is proportional to)."""
 
     def __init__(
@@ -250,7 +250,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     candidates = [*_own(), *_external(payload.get("external"))]
     fixtures = payload["fixtures"]
     total = sum(_Fixture.from_dict(f).work(candidate) for f in fixtures for candidate in candidates)
-    meter = Meter(report, total)
+    meter = BenchmarkProgress(report, total)
     rows: list[Row] = []
     for given in fixtures:  # each made when its turn comes, and forgotten after it
         rows += _FixtureBench(_Fixture.from_dict(given), meter).rows(candidates)
@@ -299,7 +299,7 @@ def _external(external: dict[str, Any] | None) -> list[_Candidate]:
 class _FixtureBench:
     """All engines on one fixture."""
 
-    def __init__(self, fixture: _Fixture, meter: Meter) -> None:
+    def __init__(self, fixture: _Fixture, meter: BenchmarkProgress) -> None:
         self._fixture = fixture
         self._clip = fixture.clip
         self._meter = meter

@@ -20,7 +20,7 @@ from acuity.errors import BackendError
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 if TYPE_CHECKING:
-    from acuity.video.pairing import Pairing
+    from acuity.video.pairs.pairing import Pairing
     from acuity.video.picture import Picture
 
 _QUEUED: Final = 2  # pictures that wait for each pipe

@@ -31,7 +31,7 @@ from typing import Any, Final, NoReturn
 from acuity.errors import AcuityError
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.reporting import Reporter
-from acuity.jobs.worker.wire import LIMITS, Decoder, Frame, Kind, WireError, encode, wrap
+from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
 from acuity.text import one_line
 
 _LONGEST_TEXT: Final = 8 << 10  # characters of an error or a traceback
@@ -47,10 +47,10 @@ class _Channel:
         self._connection = connection
         self._lock = threading.Lock()
 
-    def send(self, frame: bytes) -> None:
+    def send(self, message: bytes) -> None:
         try:
             with self._lock:
-                self._connection.sendall(frame)
+                self._connection.sendall(message)
         except OSError:
             end_group()  # the server is gone
 
@@ -59,7 +59,7 @@ def main(descriptor: int) -> NoReturn:
     """Work until the server is gone."""
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
-    orders: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
     follow(connection, orders.put)
     faulthandler.enable()
     channel = _Channel(connection)
@@ -92,7 +92,7 @@ def _warm_up(modules: list[str]) -> None:
 
 
 def _work(order: dict[str, Any], table: Mapping[str, str], send: Callable[[bytes], None]) -> bytes:
-    """Do a job; the frame that answers it."""
+    """Do a job; the message that answers it."""
     try:
         with Reporter(send) as report:  # all progress is out before the answer
             document = load_task(order["task"], table)(order["payload"], report)
@@ -137,8 +137,8 @@ _PR_SET_PDEATHSIG: Final = 1
 _READ: Final = 256 << 10
 
 
-def follow(channel: socket.socket, receive: Callable[[Frame], None]) -> None:
-    """Hand every frame from the server to `receive`, on a thread; when the server is gone, be gone.
+def follow(channel: socket.socket, receive: Callable[[Message], None]) -> None:
+    """Hand every message from the server to `receive`, on a thread; when the server is gone, be gone.
 
     Must be called on the main thread, before anything that takes long.
     """
@@ -164,9 +164,9 @@ def _noted(_number: int, _frame: object) -> None:
     """Only so that the signal does not end this process before its children."""
 
 
-def _watch(channel: socket.socket, wakeup: int, receive: Callable[[Frame], None]) -> None:
+def _watch(channel: socket.socket, wakeup: int, receive: Callable[[Message], None]) -> None:
     try:
-        decoder = Decoder()
+        decoder = MessageDecoder()
         poll = select.poll()
         poll.register(channel, select.POLLIN)
         poll.register(wakeup, select.POLLIN)
@@ -174,8 +174,8 @@ def _watch(channel: socket.socket, wakeup: int, receive: Callable[[Frame], None]
             data = channel.recv(_READ)
             if not data:
                 break
-            for frame in decoder.feed(data):
-                receive(frame)
+            for message in decoder.feed(data):
+                receive(message)
     except (OSError, WireError, MemoryError) as error:
         print(f"worker: its control channel is no use any more: {error}", file=sys.stderr, flush=True)
     finally:

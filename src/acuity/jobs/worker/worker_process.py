@@ -15,7 +15,7 @@ from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
 from acuity.jobs.worker import failures as deaths
 from acuity.jobs.worker.process import Process
-from acuity.jobs.worker.wire import Channel, Frame, Kind, WireError, encode
+from acuity.jobs.worker.wire import Channel, Kind, Message, WireError, encode
 
 logger: Final = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class NotTaken(Exception):
 class _Duty:
     """The job a worker is at."""
 
-    answer: asyncio.Future[Frame | None]  # None: there will be no answer
+    answer: asyncio.Future[Message | None]  # None: there will be no answer
     on_progress: Callable[[Progress], None]
     taken: bool = False
 
@@ -104,19 +104,19 @@ class WorkerProcess:
         ours.setblocking(False)
         await loop.create_unix_connection(lambda: self._channel, sock=ours)
 
-    def _receive(self, frame: Frame) -> None:
-        if frame.kind is Kind.READY:
+    def _receive(self, message: Message) -> None:
+        if message.kind is Kind.READY:
             self.ready = True
             return
         duty = self._duty
-        if duty is None or frame.kind not in _FROM_WORKER or (frame.kind is Kind.STARTED) is duty.taken:
-            raise WireError(f"a {frame.kind.name} frame out of turn")
-        if frame.kind is Kind.STARTED:
+        if duty is None or message.kind not in _FROM_WORKER or (message.kind is Kind.STARTED) is duty.taken:
+            raise WireError(f"a {message.kind.name} message out of turn")
+        if message.kind is Kind.STARTED:
             duty.taken = self.worked = True
-        elif frame.kind is Kind.PROGRESS:
-            duty.on_progress(_progress(frame))
+        elif message.kind is Kind.PROGRESS:
+            duty.on_progress(_progress(message))
         elif not duty.answer.done():
-            duty.answer.set_result(frame)
+            duty.answer.set_result(message)
 
     def _closed(self, reason: WireError | None) -> None:
         self._misspoke = reason
@@ -136,20 +136,20 @@ class WorkerProcess:
             return deaths.misspoke(title, str(self._misspoke))
         return deaths.lost(title, self._process.code, self.tail) if taken else NotTaken()
 
-    def _failure(self, frame: Frame, title: str) -> JobError:
+    def _failure(self, message: Message, title: str) -> JobError:
         try:
-            told = frame.value()
-            kind, message, trace = str(told["kind"]), str(told["message"]), str(told["trace"])
+            told = message.value()
+            kind, sentence, trace = str(told["kind"]), str(told["message"]), str(told["trace"])
         except (WireError, KeyError) as error:
             self._end()
-            return deaths.misspoke(title, f"a FAILURE frame that says nothing ({error})")
+            return deaths.misspoke(title, f"a FAILURE message that says nothing ({error})")
         if kind == "failed":
-            return JobFailed(message)
+            return JobFailed(sentence)
         if kind == "memory":
             self._end()  # whoever has run into the wall once may hold memory that nobody gets back
             return deaths.out_of_memory(title, self._config.memory)
-        logger.error("'%s' failed in a worker: %s\n%s", title, message, trace)
-        return JobFailed(f"'{title}' failed in a way it should not ({message}); the server's log says more")
+        logger.error("'%s' failed in a worker: %s\n%s", title, sentence, trace)
+        return JobFailed(f"'{title}' failed in a way it should not ({sentence}); the server's log says more")
 
 
 _FROM_WORKER: Final = {Kind.STARTED, Kind.PROGRESS, Kind.RESULT, Kind.FAILURE}
@@ -165,15 +165,15 @@ def _setup(config: JobsConfig) -> dict[str, object]:
     }
 
 
-def _document(frame: Frame) -> str:
-    text = frame.text()
+def _document(message: Message) -> str:
+    text = message.text()
     if not (text.startswith("{") and text.endswith("}")):  # to read it all is the business of who wants it
-        raise WireError("a RESULT frame that holds no object")
+        raise WireError("a RESULT message that holds no object")
     return text
 
 
-def _progress(frame: Frame) -> Progress:
-    value = frame.value()
+def _progress(message: Message) -> Progress:
+    value = message.value()
     try:
         total = value["total"]
         return Progress(
@@ -183,4 +183,4 @@ def _progress(frame: Frame) -> Progress:
             dict(value["details"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise WireError(f"a PROGRESS frame that says nothing ({error})") from error
+        raise WireError(f"a PROGRESS message that says nothing ({error})") from error

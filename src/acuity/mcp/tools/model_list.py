@@ -14,7 +14,7 @@ from acuity.access.path_options import FindModel
 from acuity.access.path_roots import checkout_models
 from acuity.mcp.results import answer
 from acuity.models.describe import describe_model, intended_use, undescribed
-from acuity.models.shelf import FORMATS, Kind, ModelFile, Shelf, find_model_file, read_shelf
+from acuity.models.shelf import FORMATS, ModelFile, ModelKind, Shelf, find_model_file, read_shelf
 from acuity.models.sources import Overrides
 from acuity.models.spec import ModelSpec
 
@@ -55,7 +55,7 @@ class ModelList:
             file = find_model_file(files, name)
             if file is None:
                 return None
-            by_name = file.named and (not external or file.kind == Kind.PACKAGE or bool(file.options))
+            by_name = file.named and (not external or file.kind == ModelKind.PACKAGE or bool(file.options))
             return ModelSpec(version=file.name) if by_name else ModelSpec(path=str(file.path))
 
         return find

@@ -19,7 +19,7 @@ from acuity.errors import AcuityError
 from acuity.jobs.tasks.remedies import as_arguments
 from acuity.jobs.worker.main import step_back
 from acuity.video.local_file import restrict
-from acuity.video.open import open_video
+from acuity.video.readers.open import open_video
 
 _NICE: Final = 10
 _MEMORY: Final = 4 << 30  # bytes of address space

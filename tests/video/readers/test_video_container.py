@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from acuity.errors import InputError, NoFramesError
-from acuity.video import container as container_module
-from acuity.video.avframes import ToPlanar, nearest
-from acuity.video.container import ContainerReader
 from acuity.video.picture import PixelFormat
+from acuity.video.readers import container as container_module
+from acuity.video.readers.avframes import ToPlanar, nearest
+from acuity.video.readers.container import ContainerReader
 from video_clips import HEIGHT, WIDTH, encode, number_of, numbered_luma
 
 OPEN_GOP = {"x264-params": "open-gop=1:keyint=12:bframes=4:b-adapt=0"}
@@ -236,7 +236,7 @@ def test_semi_planar_video_is_taken_apart_exactly(name: str, shift: int) -> None
 
 def test_pyav_is_loaded_only_for_containers() -> None:
     code = (
-        "import sys, acuity.video.open, acuity.video.pairing;"
+        "import sys, acuity.video.readers.open, acuity.video.pairs.pairing;"
         "sys.exit(any(name == 'av' or name.startswith('av.') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,8 +11,8 @@ import av
 import numpy as np
 from av.buffer import Buffer
 
-from acuity.video.avframes import ToPlanar
-from acuity.video.reader import VideoInfo
+from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.reader import VideoInfo
 
 # FFmpeg's numbers for colour tags -> the names its tools print. 2 is "unspecified", 0 and 3 are reserved.
 TRANSFERS: Final = {

@@ -10,13 +10,13 @@ from typing import Final
 import av
 
 from acuity.errors import InputError, NoFramesError
-from acuity.video.avframes import ToPlanar
-from acuity.video.container_info import describe, indexed_stamps, uneven
-from acuity.video.decoder import Decoder
-from acuity.video.keyframes import KeyframeIndex, index_keyframes
 from acuity.video.notes import warning
 from acuity.video.picture import Picture
-from acuity.video.reader import BaseReader, check_frame
+from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.container_info import describe, indexed_stamps, uneven
+from acuity.video.readers.decoder import Decoder
+from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
+from acuity.video.readers.reader import BaseReader, check_frame
 
 # Packets whose times tell whether the frame rate is even, where the container has no index of them.
 _PROBE_PACKETS: Final = 400

@@ -9,9 +9,9 @@ from acuity.errors import FormatError, NoFramesError, TruncatedError
 from acuity.video.buffers import BufferPool
 from acuity.video.frame_layout import FrameLayout
 from acuity.video.picture import Picture
-from acuity.video.reader import BaseReader, VideoInfo, check_frame
+from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
+from acuity.video.readers.y4m_header import MAGIC, MAX_LINE, Y4mHeader, frame_line_length, parse_header
 from acuity.video.source import Source, open_source
-from acuity.video.y4m_header import MAGIC, MAX_LINE, Y4mHeader, frame_line_length, parse_header
 
 _LINE: Final = b"FRAME\n"  # what nearly every writer puts before a frame
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import FormatError, InputError
-from acuity.video.guess import frame_sizes, guess_geometry, is_raw_name
 from acuity.video.picture import PixelFormat
+from acuity.video.readers.guess import frame_sizes, guess_geometry, is_raw_name
 
 
 def length(layout: str, depth: int, frames: int, width: int = 64, height: int = 36) -> int:

@@ -43,7 +43,7 @@ _WIDTHS: Final = (8, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Geometry:
+class RawFormat:
     """Everything that raw video doesn't say about itself."""
 
     width: int
@@ -66,7 +66,7 @@ def guess_geometry(
     height: int | None = None,
     layout: str | None = None,
     depth: int | None = None,
-) -> Geometry:
+) -> RawFormat:
     """What the caller said, completed from the name and the length; InputError where that leaves a choice.
 
     `length` is the file's in bytes, None for a pipe.
@@ -88,7 +88,7 @@ def guess_geometry(
     layouts = [found] if (found := layout or said_layout) else list(LAYOUTS)
     depths = [bits] if (bits := depth or said_depth) else list(_WIDTHS)
     formats = [PixelFormat(a, b) for a, b in itertools.product(layouts, depths)]
-    return Geometry(width, height, _only_fit(path, length, width, height, formats))
+    return RawFormat(width, height, _only_fit(path, length, width, height, formats))
 
 
 def _size(path: str, name: str, missing: str) -> tuple[int, int]:

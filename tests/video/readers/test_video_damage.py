@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
-from acuity.video.container import ContainerReader
+from acuity.video.readers.container import ContainerReader
 from damaged_clip import FRAGILE, damage, packet_at
 from video_clips import encode
 

@@ -1,9 +1,14 @@
-"""Whether two videos keep step, by their presentation times."""
+"""Presentation times of a pair of videos.
+
+`Clock` checks that both videos keep step; `Timeline` tells when a player shows a pair.
+"""
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from acuity.errors import PairingError
-from acuity.video.pair_plan import Plan
+from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture
 
 
@@ -14,7 +19,7 @@ class Clock:
     missing or doubled in one video makes one step differ by a frame.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: PairPlan) -> None:
         self._plan = plan
         self._offset: float | None = None
 
@@ -39,3 +44,24 @@ class Clock:
                 " so frames are missing or doubled in one of them:"
                 f" make them the same, or pass {option} to compare frame by frame"
             )
+
+
+class Timeline:
+    """Times of the pairs, in seconds of the reference: from its rate, or one by one where that varies."""
+
+    def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
+        self._rate = rate  # pairs a second
+        self._start = start or Fraction(0)  # what was skipped
+        self._times: list[float | None] | None = [] if variable else None
+
+    def note(self, time: float | None) -> None:
+        """Take the presentation time of the next pair; kept only where nothing else tells it."""
+        if self._times is not None:
+            self._times.append(time)
+
+    def at(self, pair: int) -> float | None:
+        """When the pair is shown; None where neither times nor a rate are known."""
+        if self._times:
+            first, time = self._times[0], self._times[min(pair, len(self._times) - 1)]
+            return None if first is None or time is None else time - first
+        return None if self._rate is None else float(pair / self._rate + self._start)

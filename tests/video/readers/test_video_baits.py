@@ -14,9 +14,9 @@ import av
 import pytest
 
 from acuity.errors import InputError
-from acuity.video import decoder
 from acuity.video.local_file import restrict
-from acuity.video.open import open_video
+from acuity.video.readers import decoder
+from acuity.video.readers.open import open_video
 from canary import FileCanary, PortCanary
 from video_baits import BAITS, IGNORED, Bait, lay_bait
 

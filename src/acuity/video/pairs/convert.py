@@ -64,7 +64,7 @@ class Fit:
     def __call__(self, picture: Picture) -> Picture:
         from av.video.reformatter import ColorRange, VideoReformatter
 
-        from acuity.video.avframes import BICUBIC, ToPlanar, av_name, to_frame
+        from acuity.video.readers.avframes import BICUBIC, ToPlanar, av_name, to_frame
 
         if self._reformatter is None:
             self._reformatter = VideoReformatter()

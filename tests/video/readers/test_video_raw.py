@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
 from acuity.video.picture import PixelFormat
-from acuity.video.raw import RawReader
+from acuity.video.readers.raw import RawReader
 from video_clips import all_same, feed, random_planes, raw_bytes, same
 
 FORMATS = st.builds(

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from acuity.errors import PairingError
-from acuity.video.convert import Deepen, Fit, Resample, Turn
-from acuity.video.pair_options import PairOptions
-from acuity.video.pair_plan import Plan, make_plan
+from acuity.video.pairs.convert import Deepen, Fit, Resample, Turn
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, make_plan
 from acuity.video.picture import PixelFormat
-from acuity.video.reader import VideoInfo
+from acuity.video.readers.reader import VideoInfo
 
 BASE = {"width": 640, "height": 360, "format": PixelFormat("420", 8), "rate": Fraction(25)}
 
@@ -26,16 +26,16 @@ def plan(
     dis: dict[str, Any] | None = None,
     kinds: tuple[str, str] = ("container", "container"),
     **options: Any,
-) -> Plan:
+) -> PairPlan:
     infos = video("ref", kinds[0], **(ref or {})), video("dis", kinds[1], **(dis or {}))
     return make_plan(*infos, PairOptions(**options))
 
 
-def codes(made: Plan) -> dict[str, str]:
+def codes(made: PairPlan) -> dict[str, str]:
     return {note.code: note.level for note in made.notes}
 
 
-def step_types(made: Plan) -> tuple[list[type], list[type]]:
+def step_types(made: PairPlan) -> tuple[list[type], list[type]]:
     return [type(step) for step in made.ref.steps], [type(step) for step in made.dis.steps]
 
 

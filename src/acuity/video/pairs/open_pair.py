@@ -7,9 +7,9 @@ import os
 from typing import TypeAlias
 
 from acuity.errors import PairingError
-from acuity.video.guess import is_raw_name
-from acuity.video.open import OpenOptions, RawGeometry, open_as, says_its_size
-from acuity.video.reader import VideoReader
+from acuity.video.readers.guess import is_raw_name
+from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_its_size
+from acuity.video.readers.reader import VideoReader
 from acuity.video.source import STDIN
 
 # A path, or a reader that somebody opened already.

@@ -9,15 +9,15 @@ from fractions import Fraction
 from typing import Final
 
 from acuity.errors import FormatError, InputError, NoFramesError
-from acuity.video.guess import CONTAINER_SUFFIXES, Geometry, guess_geometry, is_raw_name
 from acuity.video.local_file import local_size
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
-from acuity.video.raw import RawReader
-from acuity.video.reader import BaseReader
+from acuity.video.readers.guess import CONTAINER_SUFFIXES, RawFormat, guess_geometry, is_raw_name
+from acuity.video.readers.raw import RawReader
+from acuity.video.readers.reader import BaseReader
+from acuity.video.readers.y4m import Y4mReader
+from acuity.video.readers.y4m_header import MAGIC
 from acuity.video.source import STDIN, open_source
-from acuity.video.y4m import Y4mReader
-from acuity.video.y4m_header import MAGIC
 
 # What files that say their own size begin with: where, what, and its name.
 _SIGNATURES: Final = (
@@ -53,11 +53,11 @@ class RawGeometry:
     def said(self) -> bool:
         return len(self.missing) < 4
 
-    def complete(self) -> Geometry | None:
+    def complete(self) -> RawFormat | None:
         """All of it, or None where something is missing."""
         if self.width is None or self.height is None or self.pixel_format is None or self.bitdepth is None:
             return None
-        return Geometry(self.width, self.height, PixelFormat.parse(self.pixel_format, self.bitdepth))
+        return RawFormat(self.width, self.height, PixelFormat.parse(self.pixel_format, self.bitdepth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _incomplete(name: str, said: RawGeometry) -> InputError:
     )
 
 
-def _guessed(name: str, said: RawGeometry) -> Geometry:
+def _guessed(name: str, said: RawGeometry) -> RawFormat:
     if not os.path.exists(name) or os.path.isdir(name):
         open_source(name).close()  # says what is wrong with the path
     length = local_size(name)
@@ -187,7 +187,7 @@ def _kind(path: str | os.PathLike[str]) -> str:
     return "y4m" if name.lower().endswith(".y4m") else "container"
 
 
-def _open_raw(path: str | os.PathLike[str], geometry: Geometry, options: OpenOptions) -> RawReader:
+def _open_raw(path: str | os.PathLike[str], geometry: RawFormat, options: OpenOptions) -> RawReader:
     return RawReader(
         path,
         geometry.width,
@@ -204,7 +204,7 @@ def _open_y4m(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
 
 def _open_container(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
     # PyAV takes a while to load, and raw video does not need it.
-    from acuity.video.container import ContainerReader
+    from acuity.video.readers.container import ContainerReader
 
     return ContainerReader(
         path, threads=options.threads, luma_only=options.luma_only, allow_damaged=options.allow_damaged

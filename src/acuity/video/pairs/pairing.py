@@ -12,14 +12,13 @@ from typing import Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError
 from acuity.video.notes import Note, warning
-from acuity.video.pair_clock import Clock
-from acuity.video.pair_options import PairOptions
-from acuity.video.pair_plan import Plan, Side, make_plan
+from acuity.video.pairs.clock import Clock, Timeline
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, Side, make_plan
+from acuity.video.pairs.suspicion import suspicions
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.prefetch import Prefetch
-from acuity.video.reader import VideoInfo, VideoReader
-from acuity.video.suspicion import suspicions
-from acuity.video.timeline import Timeline
+from acuity.video.readers.prefetch import Prefetch
+from acuity.video.readers.reader import VideoInfo, VideoReader
 
 # Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4
@@ -60,7 +59,7 @@ def _gives_each_its_own(path: str) -> bool:
 class Pairing:
     """Iterates (reference, distorted) pictures once, in order, reading both videos ahead in threads."""
 
-    def __init__(self, ref: VideoReader, dis: VideoReader, plan: Plan, options: PairOptions) -> None:
+    def __init__(self, ref: VideoReader, dis: VideoReader, plan: PairPlan, options: PairOptions) -> None:
         self.options = options
         self.info_ref: VideoInfo = ref.info
         self.info_dis: VideoInfo = dis.info

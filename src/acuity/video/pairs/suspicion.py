@@ -10,7 +10,7 @@ from typing import Final
 from acuity.errors import PathError
 from acuity.video.local_file import local_opener
 from acuity.video.notes import Note, warning
-from acuity.video.reader import VideoInfo
+from acuity.video.readers.reader import VideoInfo
 
 # Codecs of sources: what is encoded with them is rarely the result of the encode under test.
 _SOURCE_CODECS: Final = frozenset(

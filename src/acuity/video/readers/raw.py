@@ -9,7 +9,7 @@ from acuity.errors import NoFramesError, TruncatedError
 from acuity.video.buffers import BufferPool
 from acuity.video.frame_layout import FrameLayout, check_size
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.reader import BaseReader, VideoInfo, check_frame
+from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.source import Source, open_source
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from acuity.errors import InputError, NoFramesError, PairingError, TruncatedError
-from acuity.video.open import open_video
-from acuity.video.pair_options import PairOptions
-from acuity.video.pairing import Pairing, pair_videos
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import PixelFormat
+from acuity.video.readers.open import open_video
 from video_clips import encode, feed, number_of, numbered_luma, random_planes, raw_bytes, y4m_bytes
 
 
@@ -131,7 +131,7 @@ def test_variable_rate_is_paired_by_time(tmp_path: Path, clips: Path) -> None:
 
 
 def test_a_frame_missing_on_the_way_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.video.container._PROBE_PACKETS", 20)
+    monkeypatch.setattr("acuity.video.readers.container._PROBE_PACKETS", 20)
     ref = encode(tmp_path / "ref.mkv", codec="ffv1", frames=60)
     dis = encode(tmp_path / "dis.mkv", frames=59, ticks=[*range(45), *range(46, 60)])
     pairing = pair(ref, dis)

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.decoder import ONE_TO_ONE, Decoder
+from acuity.video.readers.decoder import ONE_TO_ONE, Decoder
 
 # Containers whose seeking and time stamps are exact enough to lean on.
 _TRUSTED: Final = {"mov", "matroska"}

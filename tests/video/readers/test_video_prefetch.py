@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.prefetch import Prefetch
+from acuity.video.readers.prefetch import Prefetch
 
 
 def pictures(count: int, error: Exception | None = None) -> Callable[[], Picture | None]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from acuity.video.open import open_video
-from acuity.video.pair_options import PairOptions
-from acuity.video.pairing import Pairing, pair_videos
-from acuity.video.timeline import Timeline
+from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.readers.open import open_video
 from video_clips import encode
 
 

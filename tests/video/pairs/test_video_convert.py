@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity.video.convert import Deepen, Fit, Resample, Turn
+from acuity.video.pairs.convert import Deepen, Fit, Resample, Turn
 from acuity.video.picture import Picture, PixelFormat
 from video_clips import random_planes
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
-from acuity.video.open import open_video
 from acuity.video.picture import PixelFormat
+from acuity.video.readers.open import open_video
 from video_clips import all_same, encode, random_planes, raw_bytes, y4m_bytes
 
 FORMAT = PixelFormat("420", 8)

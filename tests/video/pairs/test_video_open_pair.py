@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import FormatError, InputError, PairingError
-from acuity.video.open import OpenOptions, RawGeometry, open_video
-from acuity.video.open_pair import open_pair
+from acuity.video.pairs.open_pair import open_pair
 from acuity.video.picture import PixelFormat
+from acuity.video.readers.open import OpenOptions, RawGeometry, open_video
 from video_clips import encode, random_planes, raw_bytes, y4m_bytes
 
 FRAMES = [random_planes(PixelFormat("420", 8), 16, 10, seed) for seed in range(3)]
@@ -84,7 +84,7 @@ def test_a_reader_is_passed_on(folder: Path) -> None:
 def test_the_first_is_closed_if_the_second_cannot_be_opened(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from acuity.video.raw import RawReader
+    from acuity.video.readers.raw import RawReader
 
     closed: list[str] = []
     monkeypatch.setattr(RawReader, "close", lambda self: closed.append(self.info.path))

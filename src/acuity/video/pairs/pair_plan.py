@@ -1,6 +1,6 @@
 """How two videos will be compared, decided from what is known about them before a frame is read.
 
-No I/O here: two VideoInfos and the options go in, a Plan or a PairingError comes out.
+No I/O here: two VideoInfos and the options go in, a PairPlan or a PairingError comes out.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 from acuity.errors import PairingError
 from acuity.video import notes
-from acuity.video.convert import Deepen, Fit, Resample, Step, Turn
 from acuity.video.notes import Note
-from acuity.video.pair_options import PairOptions
+from acuity.video.pairs.convert import Deepen, Fit, Resample, Step, Turn
+from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.picture import PixelFormat
-from acuity.video.reader import VideoInfo
+from acuity.video.readers.reader import VideoInfo
 
 # Rates this close are the same: 24000/1001 and 23.976 are, 24 and 23.976 are not.
 _SAME_RATE: Final = Fraction(1, 5000)
@@ -57,7 +57,7 @@ class Side:
 
 
 @dataclass(slots=True)
-class Plan:
+class PairPlan:
     """What will be done. `conversions` says it in words, for the report."""
 
     ref: Side
@@ -80,14 +80,14 @@ class Plan:
         self.notes.append(notes.warning(code, text))
 
 
-def make_plan(ref: VideoInfo, dis: VideoInfo, options: PairOptions) -> Plan:
-    plan = Plan(Side.of(ref), Side.of(dis))
+def make_plan(ref: VideoInfo, dis: VideoInfo, options: PairOptions) -> PairPlan:
+    plan = PairPlan(Side.of(ref), Side.of(dis))
     for decide in _DECISIONS:
         decide(plan, options)
     return plan
 
 
-def _rotation(plan: Plan, _: PairOptions) -> None:
+def _rotation(plan: PairPlan, _: PairOptions) -> None:
     sides = (plan.ref, plan.dis)
     if len({side.info.extra.get("flipped") for side in sides}) > 1:
         mirrored = next(side for side in sides if "flipped" in side.info.extra)
@@ -110,7 +110,7 @@ def _rotation(plan: Plan, _: PairOptions) -> None:
         plan.convert("rotation", f"{side.name} is turned {degrees} degrees clockwise, as players show it")
 
 
-def _transfer(plan: Plan, options: PairOptions) -> None:
+def _transfer(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     if not (ref.info.hdr or dis.info.hdr):
         return
@@ -131,7 +131,7 @@ def _transfer_name(info: VideoInfo) -> str:
     return f"{kind} ({info.transfer})" if info.transfer else kind
 
 
-def _size(plan: Plan, options: PairOptions) -> None:
+def _size(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     if (ref.width, ref.height) == (dis.width, dis.height):
         return
@@ -148,7 +148,7 @@ def _size(plan: Plan, options: PairOptions) -> None:
         )
 
 
-def _samples(plan: Plan, options: PairOptions) -> None:
+def _samples(plan: PairPlan, options: PairOptions) -> None:
     """Depth, layout, range and size are brought together in as few steps as possible."""
     ref, dis = plan.ref, plan.dis
     _allow_samples(plan, options)
@@ -187,7 +187,7 @@ def _samples(plan: Plan, options: PairOptions) -> None:
     dis.width, dis.height, dis.format = ref.width, ref.height, target
 
 
-def _allow_samples(plan: Plan, options: PairOptions) -> None:
+def _allow_samples(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     if options.convert == "force" or (options.convert != "never" and plan.container):
         return
@@ -200,7 +200,7 @@ def _allow_samples(plan: Plan, options: PairOptions) -> None:
         raise PairingError(f"bit depths do not match: {said}, so {remedy}")
 
 
-def _range_differs(plan: Plan, options: PairOptions) -> bool:
+def _range_differs(plan: PairPlan, options: PairOptions) -> bool:
     """Whether the distorted video has to be converted to the reference's range."""
     ref, dis = plan.ref, plan.dis
     if ref.full_range == dis.full_range:
@@ -222,7 +222,7 @@ def _range_name(side: Side) -> str:
     return "full range" if side.full_range else "limited range"
 
 
-def _colour(plan: Plan, _: PairOptions) -> None:
+def _colour(plan: PairPlan, _: PairOptions) -> None:
     ref, dis = plan.ref.info, plan.dis.info
     for what, one, other in (("matrix", ref.matrix, dis.matrix), ("primaries", ref.primaries, dis.primaries)):
         if one and other and one != other:
@@ -230,13 +230,13 @@ def _colour(plan: Plan, _: PairOptions) -> None:
             plan.warn(what, text)
 
 
-def _interlaced(plan: Plan, _: PairOptions) -> None:
+def _interlaced(plan: PairPlan, _: PairOptions) -> None:
     for side in (plan.ref, plan.dis):
         if side.info.interlaced:
             plan.warn("interlaced", f"{side.name} is interlaced, and VMAF is made for progressive video")
 
 
-def _times(plan: Plan, options: PairOptions) -> None:
+def _times(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     variable = [side for side in (ref, dis) if side.info.variable_rate]
     timed = ref.info.kind == dis.info.kind == "container"
@@ -258,7 +258,7 @@ def _times(plan: Plan, options: PairOptions) -> None:
         plan.time_slack = float(Fraction(1, 2) / rate) if rate else None
 
 
-def _rates(plan: Plan, options: PairOptions) -> None:
+def _rates(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     one, other = ref.info.rate, dis.info.rate
     if one is None or other is None or abs(one / other - 1) <= _SAME_RATE:
