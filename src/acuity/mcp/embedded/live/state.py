@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import NotReady, ScoreError
 from acuity.mcp.embedded.budget import Budget
-from acuity.mcp.embedded.clients import pause_documents, timestamp
+from acuity.mcp.embedded.steering.clients import pause_documents, timestamp
 from acuity.measure.plan import ExtractorSet
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from acuity._native import Bridge
     from acuity.features.extractor import Extractor
-    from acuity.mcp.embedded.bridge import MeasuringSide
+    from acuity.mcp.embedded.steering.bridge import MeasuringSide
     from acuity.measure import BoundarySnapshot, Measurement, Results
     from acuity.measure.gate import Pause
 
