@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -27,6 +27,7 @@ _NAME: Final = re.compile(
 )
 
 Samples = NDArray[np.uint8] | NDArray[np.uint16]
+Signature = NDArray[np.float32]  # means of the luma in a grid of cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class Picture:
     planes: tuple[Samples, ...]
     format: PixelFormat
     pts: float | None = None  # presentation time in seconds, where the container has one
+    signature: Signature | None = field(default=None, repr=False, compare=False)  # where frames are aligned
 
     @property
     def luma(self) -> Samples:

@@ -1,0 +1,199 @@
+"""Noticing, from signatures alone, that two videos don't show the same frames; memory doesn't grow."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.pairs import faults
+from acuity.video.pairs.faults import JUMP, Finding, Matches
+from acuity.video.pairs.history import History
+from acuity.video.picture import Signature
+
+REACH: Final = 8  # frames that the videos may be apart to be noticed at once
+FAR: Final = 150  # and with a look now and then
+WINDOW: Final = 25  # frames between these looks
+_ALARM: Final = 14.0  # evidence against lag 0 that is worth a closer look
+_REPEAT: Final = 5  # frames until a look that did not convince is repeated
+_SETTLE: Final = 25  # frames after an alarm that help to name it
+_TRACED: Final = 100  # frames of the path that are remembered
+_NEVER: Final = 1e12  # the squared error of a frame that isn't there
+_PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
+
+
+class Aligner:
+    """Takes a pair of signatures at a time and returns a Finding once it is sure.
+
+    Near lags are followed frame by frame: the cheapest path through lags of up to REACH frames, where a frame's
+    cost is its error beyond its best match's. Farther ones are searched every WINDOW frames. Both must convince
+    (see Evidence) before the fault is named.
+    """
+
+    def __init__(self) -> None:
+        self._history = History()
+        self._next = 0  # the frame to be looked at when those that follow it within reach are there
+        self._costs = np.full(2 * REACH + 1, JUMP)
+        self._costs[REACH] = 0.0
+        self._came_from: list[NDArray[np.intp] | None] = []  # by frame; None: every lag came from 0
+        self._frozen: int | None = None  # the first frame of a stretch that may be frozen
+        self._alarm: Matches = ()
+        self._name_at = 0.0  # frames after which the alarm is named
+        self._look_at = 0  # frame of the next closer look
+        self._unlike = 0  # windows in a row with other content
+        self._other: int | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether a finding will come, and only its name isn't known yet."""
+        return bool(self._alarm) or self._other is not None
+
+    def add(self, ref: Signature, dis: Signature) -> Finding | None:
+        history = self._history
+        history.add(ref, dis)
+        found = None
+        if self._next + REACH < history.end:
+            found = self._look()
+        if history.end % WINDOW == 0:
+            self._look_far()
+        return found or self._named(over=False)
+
+    def end(self) -> Finding | None:
+        """What the last frames say, when no more will come."""
+        while self._next < self._history.end:
+            if (found := self._look()) is not None:
+                return found
+        if self._history.end % WINDOW:
+            self._look_far()
+        return self._named(over=True)
+
+    def _look(self) -> Finding | None:
+        """Look at the next frame, with its neighbours within reach."""
+        history, frame = self._history, self._next
+        self._next += 1
+        errors = np.full(2 * REACH + 1, _NEVER)
+        start, end = max(history.first, frame - REACH), min(history.end, frame + REACH + 1)
+        off = history.ref(start, end) - history.dis(frame, frame + 1)
+        errors[start - frame + REACH : end - frame + REACH] = np.einsum("ij,ij->i", off, off)
+        self._step(frame, errors)
+        if (found := self._thawed(frame) or faults.swapped(history, frame - 2)) is not None:
+            return found
+        if not self.certain and frame >= self._look_at and -self._costs.min() > _ALARM:
+            self._look_at = frame + _REPEAT
+            self._consider(self._path(frame), _SETTLE)
+        return None
+
+    def _step(self, frame: int, errors: NDArray[np.float64]) -> None:
+        """Take the path one frame further; costs are relative to lag 0's."""
+        paired = errors[REACH]
+        if paired <= errors.min() and np.count_nonzero(self._costs < JUMP) == 1 and self._costs[REACH] == 0.0:
+            self._costs[:] = JUMP  # as nearly always: lag 0 is best and nothing else was begun
+            self._costs[REACH] = 0.0
+            came = None
+        else:
+            cost = faults.costs(errors, self._history.cells, self._history.weight(frame))
+            beside = np.minimum(np.r_[np.inf, errors[:-1]], np.r_[errors[1:], np.inf])
+            slope = errors > beside * 1.0001  # a lag that is on the way to a better one gains nothing
+            slope[REACH] = False
+            cost = np.where(slope, np.maximum(cost, cost[REACH]), cost)
+            best = int(self._costs.argmin())
+            jump = self._costs[best] + JUMP
+            came = np.where(self._costs <= jump, np.arange(len(cost)), best)
+            self._costs = np.minimum(self._costs, jump) + cost - cost[REACH]
+        self._came_from.append(came)
+        del self._came_from[:-_TRACED]
+
+    def _path(self, frame: int) -> Matches:
+        """The matches of the path so far that are not those of lag 0."""
+        index = int(self._costs.argmin())
+        matches = []
+        for i, came in zip(range(frame, -1, -1), reversed(self._came_from), strict=False):
+            if index != REACH:
+                matches.append((i, i + index - REACH))
+            index = REACH if came is None else int(came[index])
+        return matches[::-1]
+
+    def _thawed(self, frame: int) -> Finding | None:
+        """A frozen stretch that ends with this frame."""
+        history = self._history
+        row = frame - history.first
+        if row < 1:
+            return None
+        if history.moved_dis[row] < 0.1 * faults.usual_motion(history, frame):
+            self._frozen = frame if self._frozen is None else self._frozen
+            return None
+        start, self._frozen = self._frozen, None
+        return None if start is None or start <= history.first else faults.frozen(history, start, frame)
+
+    def _look_far(self) -> None:
+        """Compare the last frames with all that are remembered."""
+        history = self._history
+        size = min(WINDOW, history.end)
+        if size < 15 or self._alarm:
+            return
+        start = history.end - size
+        recent = slice(start - history.first, None)
+        error = sum(history.error[recent])
+        if error <= 0.5 * sum(history.moved_ref[recent]) + size * history.floor:
+            return
+        gain, lag = max(self._far_lag(size, 1), self._far_lag(size, -1))
+        if gain >= 1.5:
+            last = history.end - max(lag, 0)
+            self._consider([(i, i + lag) for i in range(last - size, last)], _SETTLE)
+        self._unlike = self._unlike + 1 if _other_content(history, start) else 0
+        if self._unlike == 2 and not self._alarm:
+            self._other = max(0, start - WINDOW)
+
+    def _far_lag(self, size: int, sign: int) -> tuple[float, int]:
+        """The lag of one sign beyond reach that fits the last frames best, after how much smaller the error is."""
+        history = self._history
+        start = max(history.first, history.end - size - FAR)
+        latest, past = (history.ref, history.dis) if sign > 0 else (history.dis, history.ref)
+        new, old = latest(history.end - size, history.end), past(start, history.end)
+        lags = len(old) - size
+        if lags < REACH:
+            return 0.0, 0
+        errors = np.square(new).sum(axis=1)[:, None] + np.square(old).sum(axis=1)[None] - 2 * (new @ old.T)
+        fits = sum(errors[i, i : i + lags + 1] for i in range(size))  # from the farthest lag to 0
+        rows = np.array(history.error[start - history.first :])
+        paired = np.convolve(rows, np.ones(size), "valid") if sign > 0 else np.full(lags + 1, rows[-size:].sum())
+        floor = size * history.floor
+        gains = (paired + floor) / (np.maximum(fits, 0.0) + floor)
+        best = int(gains[: lags - REACH + 1].argmax())
+        return float(gains[best]), sign * (lags - best)
+
+    def _consider(self, matches: Matches, settle: int) -> None:
+        """Raise the alarm if the matches convince."""
+        evidence = self._history.evidence(matches)
+        if evidence is not None and evidence.convincing:
+            self._alarm, self._name_at = matches, self._history.end + settle
+
+    def _named(self, *, over: bool) -> Finding | None:
+        history = self._history
+        if self._alarm:
+            return faults.located(history, self._alarm) if over or history.end >= self._name_at else None
+        if self._other is not None:
+            # Meanwhile it may turn out to be the same content, a few seconds apart.
+            if over or history.end >= self._other + FAR + WINDOW:
+                return faults.paced(history) or Finding("other", self._other, 0, history.end - self._other)
+            return None
+        if history.end in _PACE_LOOKS or (over and history.end >= 16):
+            return faults.paced(history)
+        return None
+
+
+def _other_content(history: History, start: int) -> bool:
+    """Whether the pictures since `start` have next to nothing in common."""
+    ref, dis = history.ref(start, history.end), history.dis(start, history.end)
+    if math.sqrt(float(np.square(ref - dis).mean())) <= 10:
+        return False
+    spread = ref.std(axis=1), dis.std(axis=1)
+    seen = np.maximum(*spread) >= 6
+    if np.count_nonzero(seen) * 2 <= len(seen):
+        return False
+    common = ((ref - ref.mean(axis=1, keepdims=True)) * (dis - dis.mean(axis=1, keepdims=True))).mean(axis=1)
+    flat = np.minimum(*spread) < 2
+    alike = np.where(flat, 0.0, common / np.maximum(spread[0] * spread[1], 1e-6))
+    return bool(np.median(alike[seen]) < 0.4)

@@ -1,0 +1,154 @@
+"""Signatures of the last pairs, and what they say about which frames match."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.picture import Signature
+
+Rows = NDArray[np.intp]
+
+KEPT: Final = 200  # pairs that are remembered at least
+# Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
+FLOOR: Final = 0.05
+_FEWEST: Final = 8  # moving frames that can prove anything
+_STEADY: Final = 20  # moving frames that prove it where each of them says little
+_MOVING: Final = 0.01  # a cell's mean squared change between two frames that can be told apart
+_STIRRING: Final = 0.002  # one that has a direction
+
+
+class Evidence(NamedTuple):
+    """How well frames of the distorted video match other frames than those they are paired with."""
+
+    frames: int  # moving ones, which count
+    position: float  # 0: they show the frames they are paired with, 1: the others
+    tracking: float  # correlation of their changes with the others' changes
+    tracking_paired: float  # and with those of the frames that they are paired with
+    gain: float  # how many times smaller the error is
+    ahead: bool
+
+    @property
+    def convincing(self) -> bool:
+        """Whether no encoder does this to frames that are paired rightly.
+
+        At low quality a frame resembles the ones before it, because little of it was coded. So a frame that
+        resembles later ones is believed sooner, and an earlier one only if its changes are the earlier ones' too.
+        """
+        strong = self.gain >= 2 and self.tracking >= 0.6
+        lead = self.tracking - self.tracking_paired
+        tracked = lead >= -0.02 if self.ahead else lead >= 0.05 or (strong and self.position >= 0.85 and lead >= -0.03)
+        return (
+            0.65 <= self.position <= 1.25
+            and self.tracking >= 0.45
+            and tracked
+            and (strong or self.frames >= _STEADY)
+        )
+
+
+class History:
+    """The last pairs of signatures, with figures of each; frames are numbered from the first pair ever added."""
+
+    def __init__(self) -> None:
+        self.first = 0  # the oldest that is kept
+        self.end = 0
+        self.cells = 0
+        self._ref = self._dis = np.empty((0, 0), np.float32)
+        # By row: squared change since the frame before, of each video; correlation of the two changes; squared error.
+        self.moved_ref: list[float] = []
+        self.moved_dis: list[float] = []
+        self.tracking: list[float] = []
+        self.error: list[float] = []
+
+    def add(self, ref: Signature, dis: Signature) -> None:
+        if not self.cells:
+            self.cells = ref.size
+            self._ref, self._dis = (np.empty((2 * KEPT, ref.size), np.float32) for _ in range(2))
+        row = self.end - self.first
+        if row == 2 * KEPT:
+            self._forget()
+            row = KEPT
+        self._ref[row], self._dis[row] = ref, dis
+        moved_ref = moved_dis = 0.0
+        tracking = 1.0
+        if row:
+            change, other = ref - self._ref[row - 1], dis - self._dis[row - 1]
+            moved_ref, moved_dis = float(change @ change), float(other @ other)
+            tracking = float(change @ other) / math.sqrt(moved_ref * moved_dis + 1e-9)
+        error = dis - ref
+        self.moved_ref.append(moved_ref)
+        self.moved_dis.append(moved_dis)
+        self.tracking.append(tracking)
+        self.error.append(float(error @ error))
+        self.end += 1
+
+    def _forget(self) -> None:
+        for array in (self._ref, self._dis):
+            array[:KEPT] = array[KEPT:]
+        for figures in (self.moved_ref, self.moved_dis, self.tracking, self.error):
+            del figures[:KEPT]
+        self.first += KEPT
+
+    def ref(self, start: int, end: int) -> NDArray[np.float32]:
+        return self._ref[start - self.first : end - self.first]
+
+    def dis(self, start: int, end: int) -> NDArray[np.float32]:
+        return self._dis[start - self.first : end - self.first]
+
+    @property
+    def floor(self) -> float:
+        """The squared error of a signature that says nothing."""
+        return self.cells * FLOOR
+
+    def weight(self, frame: int) -> float:
+        """How much a frame may say, 0 to 1: one that hardly changed says little about which frame it is."""
+        row = frame - self.first
+        if row < 1:
+            return 1.0
+        usual = sorted(self.moved_ref[max(0, row - 2) : row + 3])
+        return min(1.0, self.moved_dis[row] / (0.25 * max(usual[len(usual) // 2], 1e-9)))
+
+    def moving(self, start: int, end: int) -> list[int]:
+        """Rows of the frames of a stretch in which the reference moves visibly."""
+        rows = range(max(start - self.first, 1), end - self.first)
+        return [row for row in rows if self.moved_ref[row] > self.cells * 2 * _MOVING]
+
+    def evidence(self, matches: Sequence[tuple[int, int]]) -> Evidence | None:
+        """What speaks for frames of the distorted video being those of the reference; None: too little."""
+        kept = [(i, j) for i, j in matches if min(i, j) > self.first and max(i, j) < self.end]
+        kept = [match for match in kept if self.weight(match[0]) >= 0.2]
+        if len(kept) < _FEWEST:
+            return None
+        dis, other = np.array(kept).T - self.first
+        shown, paired, matched = self._dis[dis], self._ref[dis], self._ref[other]
+        way = matched - paired
+        apart = np.einsum("ij,ij->i", way, way)
+        counts = apart > self.cells * _MOVING
+        if np.count_nonzero(counts) < _FEWEST:
+            return None
+        off = shown - paired
+        along = np.einsum("ij,ij->i", off, way)
+        rest = shown - matched
+        gain = (np.einsum("ij,ij->i", off, off) + self.floor) / (np.einsum("ij,ij->i", rest, rest) + self.floor)
+        # The change that the other frames would have made, from one match to the next.
+        follows = np.r_[False, np.diff(dis) == 1]
+        before = np.where(follows, np.r_[0, other[:-1]], other - 1)
+        change, wanted = shown - self._dis[dis - 1], matched - self._ref[before]
+        energy = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", wanted, wanted)
+        stirs = counts & (np.minimum(*energy) > self.cells * _STIRRING)
+        if np.count_nonzero(stirs) < _FEWEST - 2:
+            return None
+        tracking = np.einsum("ij,ij->i", change, wanted)[stirs] / np.sqrt(energy[0][stirs] * energy[1][stirs])
+        positions = (along[counts].sum() / apart[counts].sum(), np.median(along[counts] / apart[counts]))
+        return Evidence(
+            frames=int(np.count_nonzero(counts)),
+            position=float(min(positions) if max(positions) <= 1.25 else max(positions)),
+            tracking=float(np.median(tracking)),
+            tracking_paired=float(np.median(np.array(self.tracking)[dis[stirs]])),
+            gain=float(np.median(gain[counts])),
+            ahead=bool(np.median(other - dis) > 0),
+        )
