@@ -171,7 +171,7 @@ def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 def options(arguments: argparse.Namespace) -> ServeOptions:
     """What is asked for; refuses what can be refused before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.endpoints import Access
+    from acuity.mcp.wire.security import Access
     from acuity.mcp.wire.tokens import read_tokens
 
     access = Access(read_tokens(arguments.token_file), frozenset(arguments.allow_host))

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from acuity.mcp.embedded.agreed import Agreed
 from mcp.server.context import ServerRequestContext
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.pacing import Pacing

@@ -12,10 +12,10 @@ from typing import Any
 
 import anyio
 import pytest
+from acuity.mcp.wire.stream import Descriptors
 
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
-from acuity.mcp.wire.stream import Descriptors
 from front_bench import Measured, at_socket, call, fronted, lines_to, request, run
 
 BAD: list[tuple[bytes, int, Any]] = [

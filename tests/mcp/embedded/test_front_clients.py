@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from acuity.mcp.wire.stream import ByteStream, Descriptors
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
@@ -18,7 +19,6 @@ from mcp.shared.message import SessionMessage
 
 from acuity.mcp.embedded.front import Front
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
-from acuity.mcp.wire.stream import ByteStream, Descriptors
 from front_bench import STATUS, Measured, fronted, lines_to, run
 
 ERAS = ["legacy", "2026-07-28", "auto"]

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acuity.mcp.embedded.agreed import Agreed
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.shapes import readable
 from acuity.mcp.results import finite, to_text

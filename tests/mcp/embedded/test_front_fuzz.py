@@ -11,11 +11,11 @@ from typing import Any
 
 import anyio
 import pytest
+from acuity.mcp.embedded.agreed import Agreed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.wire.framing import FRAMINGS, Fault, Frame
 from front_bench import Lines, Measured, at_socket, call, hello, lines_to, request, run

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from acuity.mcp.embedded.agreed import Agreed
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.fast import Document, FastAnswers
 from acuity.mcp.embedded.parted import Parted
 from acuity.mcp.embedded.shapes import Shape

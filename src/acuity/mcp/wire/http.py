@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+import sys
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import anyio
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acuity.mcp.limits import Quota
+from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.address import Address, bind, bound
-from acuity.mcp.wire.http_protocol import REQUEST_TIMEOUT, HalfOpen, protocol_with
-
-# Makes the class of an endpoint's connections.
-NewProtocol: TypeAlias = Callable[[HalfOpen], type[asyncio.Protocol]]
+from acuity.mcp.wire.http_protocol import HalfOpen, connection_class
+from acuity.mcp.wire.serving import IGNORED, Presence
 
 _KEEP_ALIVE: Final = 30  # seconds that a connection without a request stays open
 _FLUSH: Final = 0.5  # seconds for the last answers to be written
@@ -53,27 +53,24 @@ class HttpEndpoint:
 @asynccontextmanager
 async def serve_http(
     app: ASGIApp,
-    host: str,
-    port: int,
+    address: Address,
+    limits: WireLimits,
     *,
-    write_timeout: float = 30.0,
-    request_timeout: float = REQUEST_TIMEOUT,
-    protocol: NewProtocol | None = None,
-    connections: int = 256,
+    presence: Presence = IGNORED,
     listener: socket.socket | None = None,
 ) -> AsyncIterator[HttpEndpoint]:
     """Serve an application until the block ends; raises SettingsError where the address can't be used.
 
-    `protocol` makes connections in place of the usual ones; a `listener` is bound to the address already.
+    `presence` is told about connections; a `listener` is bound to the address already.
     """
-    listener = listener or bind(Address(host, port))
-    stoppable, half_open = _Stoppable(app), HalfOpen(connections)
-    most = 4 * connections  # a session may have a stream open beside its requests
-    places = Quota(most, most // 2)
-    usual = protocol or (lambda known: protocol_with(known, write_timeout, request_timeout, places))
+    listener = listener or bind(address)
+    stoppable, half_open = _Stoppable(app), HalfOpen(limits.max_connections)
+    most = 4 * limits.max_connections  # a session may have a stream open beside its requests
+    # Where all clients are on this machine they have one address, and no limit of one address.
+    places = Quota(most, sys.maxsize if limits.max_connections_each is None else most // 2)
     config = uvicorn.Config(
         stoppable,
-        http=usual(half_open),
+        http=connection_class(limits, half_open, places, presence),
         ws="none",
         loop="none",
         lifespan="on",

@@ -15,13 +15,14 @@ from typing import Any, Final
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from acuity.mcp.limits import Quota
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.serving import Presence
 
 _TOO_MANY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n"
     b"retry-after: 5\r\nconnection: close\r\n\r\n"
     b"too many connections of this address are open: close some\n"
 )
-REQUEST_TIMEOUT: Final = 30.0  # seconds for a whole request to arrive
 HEAD_TIMEOUT: Final = 10.0  # seconds for the first request's head
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
 
@@ -59,56 +60,45 @@ class HalfOpen:
             self._waiting.pop(connection).abort()
 
 
-def protocol_with(
-    half_open: HalfOpen,
-    write_timeout: float,
-    request_timeout: float = REQUEST_TIMEOUT,
-    places: Quota | None = None,
+def connection_class(
+    limits: WireLimits, half_open: HalfOpen, places: Quota, presence: Presence
 ) -> type[H11Protocol]:
-    """The class of connections that are dropped after these many seconds.
+    """The class of an endpoint's connections.
 
     `places` is how many there may be, in all and of one address: a connection takes its place before it has
     said anything, so a few clients that say nothing could otherwise take every one.
     """
 
-    class Impatient(H11Protocol):
+    class Connection(H11Protocol):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
-            self._request = _Deadline(request_timeout)
-            self._head = _Deadline(min(HEAD_TIMEOUT, request_timeout))
-            self._write = _Deadline(write_timeout)
-            self._holder: str | None = None  # of a place
+            self._request = _Deadline(limits.read_timeout)
+            self._head = _Deadline(min(HEAD_TIMEOUT, limits.read_timeout))
+            self._write = _Deadline(limits.write_timeout)
+            self._holder = ""  # of a place
             self._turned_away = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            if places is not None:
-                peer = transport.get_extra_info("peername")
-                holder = str(peer[0]) if isinstance(peer, tuple) else "unknown"
-                if places.full(holder) == "each":  # uvicorn itself counts them all
-                    self._turned_away = True
-                    transport.write(_TOO_MANY)
-                    transport.close()
-                    return
-                self._holder = holder
-                places.take(holder)
+            peer = transport.get_extra_info("peername")
+            self._holder = str(peer[0]) if isinstance(peer, tuple) else "unknown"
+            if places.full(self._holder) == "each":  # uvicorn itself counts them all
+                self._turned_away = True
+                transport.write(_TOO_MANY)
+                transport.close()
+                return
+            places.take(self._holder)
+            presence.came(self)
             super().connection_made(_Together(transport))
             self.connections.discard(self)  # uvicorn's limit is for those with requests
             half_open.add(self, transport)
             self._head.begin(transport)
             self._request.begin(transport)
 
-        def has_head(self) -> None:
-            """The head of a request was read."""
-            if self in half_open:
-                half_open.discard(self)
-                self._head.end()
-                self.connections.add(self)
-
         def connection_lost(self, exc: Exception | None) -> None:
             if self._turned_away:
                 return
-            if places is not None and self._holder is not None:
-                places.give_back(self._holder)
+            places.give_back(self._holder)
+            presence.left(self)
             half_open.discard(self)
             self._head.end()
             self._request.end()
@@ -118,9 +108,12 @@ def protocol_with(
         def data_received(self, data: bytes) -> None:
             if self._turned_away:
                 return
+            presence.heard(self)
             super().data_received(data)
-            if self.cycle is not None:
-                self.has_head()
+            if self.cycle is not None and self in half_open:  # the head of its first request was read
+                half_open.discard(self)
+                self._head.end()
+                self.connections.add(self)
             if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
                 self._request.begin(self.transport)  # it has only begun
             else:
@@ -134,7 +127,7 @@ def protocol_with(
             super().resume_writing()
             self._write.end()
 
-    return Impatient
+    return Connection
 
 
 class _Together(asyncio.Transport):
@@ -149,11 +142,6 @@ class _Together(asyncio.Transport):
         if not self._pending:
             asyncio.get_running_loop().call_soon(self._flush)
         self._pending.append(bytes(data))
-
-    def write_now(self, data: bytes) -> None:
-        """Write what nothing more follows."""
-        self._flush()
-        self._inner.write(data)
 
     def close(self) -> None:
         self._flush()

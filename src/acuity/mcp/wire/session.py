@@ -41,10 +41,10 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from acuity.mcp.wire.connection import Answers, InFlight
 from acuity.mcp.wire.event_log import EventLog
-from acuity.mcp.wire.http_body import checked_message, refusal
+from acuity.mcp.wire.http_app import checked_message, refusal
 from acuity.mcp.wire.messages import Refused
+from acuity.mcp.wire.streams import InFlight, Outbox
 
 logger: Final = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class Session(StreamableHTTPServerTransport):
         self,
     ) -> AsyncGenerator[tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]], None]:
         async with super().connect() as (read, write):
-            yield read, Answers(write, self._in_flight)
+            yield read, Outbox(write.send, self._in_flight, write.aclose)
 
     async def _handle_post_request(
         self, scope: Scope, request: Request, receive: Receive, send: Send

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
@@ -22,8 +21,9 @@ from starlette.types import Receive, Scope, Send
 from acuity.mcp.limits import BUSY, ORIGIN, note_session
 from acuity.mcp.wire.event_log import EventLog
 from acuity.mcp.wire.exchange import serve_exchange
-from acuity.mcp.wire.http_body import checked_message, refusal
+from acuity.mcp.wire.http_app import checked_message, refusal
 from acuity.mcp.wire.messages import Refused
+from acuity.mcp.wire.serving import Serving
 from acuity.mcp.wire.session import Session
 
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
@@ -37,25 +37,19 @@ RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stre
 class Sessions(StreamableHTTPSessionManager):
     """The sessions of one server."""
 
-    def __init__(
-        self,
-        server: Server[Any],
-        *,
-        most: int,
-        idle_timeout: float,
-        body: int,
-        most_each: int | None = None,  # of one address or token; None: as many as there may be
-    ) -> None:
+    def __init__(self, serving: Serving) -> None:
+        limits = serving.limits
         super().__init__(
-            server,
+            serving.server,
             # Not JSON-only: that mode drops progress, and doesn't notice a client that goes away.
             json_response=False,
             retry_interval=RETRY_MS,
-            session_idle_timeout=idle_timeout,
-            max_request_body_size=body,
-            max_sessions=most,
+            session_idle_timeout=limits.idle_timeout,
+            max_request_body_size=limits.max_message,
+            max_sessions=limits.max_connections,
         )
-        self._most_each = most if most_each is None else most_each
+        self._serving = serving
+        self._most_each = limits.max_connections_each or limits.max_connections
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None, None]:
@@ -74,7 +68,7 @@ class Sessions(StreamableHTTPSessionManager):
         if session_id is not None and self.find(session_id) is not None:
             note_session(scope, session_id)
         if _is_stateless(scope):
-            if not await serve_exchange(self.app, self._lifespan_state, scope, receive, send):
+            if not await serve_exchange(self._serving, scope, receive, send):
                 await self._handle_request(scope, receive, send)
             return
         refused = self._refused(scope) if session_id is None else None
