@@ -9,10 +9,10 @@ from mcp.server.caching import CacheHint
 
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.addresses import STATUS, Address
-from acuity.mcp.embedded.fast import Document
 from acuity.mcp.embedded.notification_meta import NotificationMeta
 from acuity.mcp.embedded.presence import Ending
 from acuity.mcp.embedded.pulse import Pulse
+from acuity.mcp.embedded.quick import Document
 from acuity.mcp.embedded.resources import MeasurementResources
 from acuity.mcp.embedded.scores import Scores
 from acuity.mcp.embedded.subscriptions import Subscriptions
@@ -70,7 +70,7 @@ def embedded_catalog(
 
 def quick_documents(live: Live, scores: Scores) -> Mapping[str, Document]:
     """What tools that are asked all the time say when they are called without arguments."""
-    return {watching.STATUS: live.parted_status, watching.SCORE: scores.newest}
+    return {watching.STATUS: live.status, watching.SCORE: scores.newest}
 
 
 def _versions(live: Live, scores: Scores) -> Callable[[Address], Hashable]:

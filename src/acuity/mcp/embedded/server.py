@@ -30,7 +30,6 @@ from acuity.mcp.embedded import life
 from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.descriptors import check_descriptor, copied
 from acuity.mcp.embedded.loop_thread import LoopThread
 from acuity.mcp.embedded.models import ModelLoader
 from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
@@ -38,6 +37,7 @@ from acuity.mcp.embedded.presence import Ending, Presence
 from acuity.mcp.embedded.state import Live
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
+from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.unix_socket import listening
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -13,15 +12,17 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
+from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
+from acuity.mcp.embedded.clients import CONNECTED
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.fast import FastAnswers
-from acuity.mcp.embedded.front import Front
-from acuity.mcp.embedded.pacing import Pacing
+from acuity.mcp.embedded.front import Front, local_access
+from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.embedded.scores import Scores
-from acuity.mcp.limits import CallLimits
+from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.bridge import McpSide
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from acuity.mcp.embedded.state import Live
 
 _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
+# Methods that are answered at once whatever their client owes: what they begin is paced by itself.
+_FREE: Final = frozenset(
+    {"ping", "initialize", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"}
+)
 
 
 @asynccontextmanager
@@ -50,20 +55,49 @@ async def serving(
     middleware = [limits, _Noted(presence), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
-    quick = {name: presence.noting(document) for name, document in quick_documents(live, scores).items()}
-    fast = FastAnswers(server, quick, live.budget)
+    documents = {name: presence.noting(made) for name, made in quick_documents(live, scores).items()}
     try:
-        async with Front(
-            server,
-            fast,
-            dataclasses.replace(config.front_limits(), budget=live.budget),
-            presence=presence,
-            tokens=config.tokens,
-            measurement=lambda: _in_short(live),
-        ) as front:
-            yield front
+        async with shared_lifespan(server) as state:
+            served = Serving(
+                server,
+                config.wire_limits(),
+                state,
+                local_access(config.tokens),
+                bare=True,
+                quick=QuickAnswers(server, documents, lambda client: live.budget.admits(_payer(client))),
+                presence=presence,
+                accounts=live.budget,
+                on_connection=CONNECTED.set,
+            )
+            yield Front(served, lambda: _in_short(live))
     finally:
         await compute.close()
+
+
+class Pacing(ServerMiddleware[Any]):
+    """Has requests that read wait until the budget admits their client."""
+
+    def __init__(self, budget: Budget, steering: frozenset[str]) -> None:
+        """`steering` are the tools that never wait."""
+        self._budget = budget
+        self._steering = steering
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        payer = _payer(client_of(ctx))
+        PAYER.set(payer)
+        if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
+            self._budget.owed(payer)
+        else:
+            await self._budget.turn()
+        return await call_next(ctx)
+
+    def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
+
+
+def _payer(client: str) -> str:
+    """The account of a client: HTTP requests without a session share one."""
+    return POSTS if client.startswith(("post:", "address:")) else client
 
 
 class _Noted(ServerMiddleware[Any]):
