@@ -32,16 +32,17 @@ if _typing.TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.measure.feed import feed
-    from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
+    from acuity.models import Model, ModelCollection, load_model
     from acuity.models.choose import model_for_size
+    from acuity.models.describe import ModelInfo, list_models
     from acuity.report import write_report
     from acuity.scoring.report import ScoreReport
     from acuity.video.notes import Note
-    from acuity.video.open import open_video
-    from acuity.video.pair_options import PairOptions
-    from acuity.video.pairing import Pairing, pair_videos
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.pairs.pairing import Pairing, pair_videos
     from acuity.video.picture import Picture, PixelFormat
-    from acuity.video.reader import VideoInfo, VideoReader
+    from acuity.video.readers.open import open_video
+    from acuity.video.readers.reader import VideoInfo, VideoReader
 
 __version__ = "0.1.0"
 
@@ -68,16 +69,17 @@ _HOMES: _typing.Final = {
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.measure.feed": ("feed",),
-    "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
+    "acuity.models": ("Model", "ModelCollection", "load_model"),
     "acuity.models.choose": ("model_for_size",),
+    "acuity.models.describe": ("ModelInfo", "list_models"),
     "acuity.report": ("write_report",),
     "acuity.scoring.report": ("ScoreReport",),
     "acuity.video.notes": ("Note",),
-    "acuity.video.open": ("open_video",),
-    "acuity.video.pair_options": ("PairOptions",),
-    "acuity.video.pairing": ("Pairing", "pair_videos"),
+    "acuity.video.readers.open": ("open_video",),
+    "acuity.video.pairs.pair_options": ("PairOptions",),
+    "acuity.video.pairs.pairing": ("Pairing", "pair_videos"),
     "acuity.video.picture": ("Picture", "PixelFormat"),
-    "acuity.video.reader": ("VideoInfo", "VideoReader"),
+    "acuity.video.readers.reader": ("VideoInfo", "VideoReader"),
 }
 _HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names}
 

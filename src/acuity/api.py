@@ -12,13 +12,13 @@ from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.run import Request, run_request
-from acuity.video.open import OpenOptions, RawGeometry
-from acuity.video.open_pair import Video
+from acuity.video.pairs.open_pair import Video
+from acuity.video.readers.open import OpenOptions, RawGeometry
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedServer
     from acuity.measure import Measurement
-    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairs.pair_options import PairOptions
 
 # Where agents may connect, or what is given the server and starts it.
 Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"

@@ -18,9 +18,9 @@ from acuity.access import paths as paths_module
 from acuity.access.paths import AllowedPaths, OpenedFile, guard_for
 from acuity.errors import AcuityError, PathError
 from acuity.models import load_model
-from acuity.video.container import ContainerReader
 from acuity.video.local_file import open_local, restrict
-from acuity.video.open import open_video
+from acuity.video.readers.container import ContainerReader
+from acuity.video.readers.open import open_video
 from canary import open_descriptors
 from path_ground import CLIP, GEOMETRY, SECRET, Ground, make_ground
 

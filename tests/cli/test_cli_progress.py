@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from acuity.cli.progress import Bar, Lines, Meter, describe, for_people
+from acuity.cli.progress import LibvmafMeter, ProgressBar, ProgressLines, describe, for_people
 
 
 class Terminal(io.StringIO):
@@ -31,7 +31,7 @@ def test_the_line_says_frames_percent_speed_eta_and_mean() -> None:
 
 def test_a_bar_redraws_in_place_at_a_limited_rate_and_ends_complete() -> None:
     screen, clock = Terminal(), Clock()
-    bar = Bar(screen, clock)
+    bar = ProgressBar(screen, clock)
     for n in range(1, 101):
         clock.time += 0.01
         bar.frame(n, 100, 50.0)
@@ -47,7 +47,7 @@ def test_a_bar_redraws_in_place_at_a_limited_rate_and_ends_complete() -> None:
 def test_a_bar_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     screen, clock = Terminal(), Clock()
-    bar = Bar(screen, clock)
+    bar = ProgressBar(screen, clock)
     clock.time = 1.0
     bar.frame(1, 2, 50.0)
     drawn = screen.getvalue().removeprefix("\r").removesuffix("\033[K")
@@ -56,13 +56,13 @@ def test_a_bar_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_scored_draws_nothing() -> None:
     screen = Terminal()
-    Bar(screen, Clock()).done()
+    ProgressBar(screen, Clock()).done()
     assert screen.getvalue() == ""
 
 
 def test_a_log_gets_whole_lines_now_and_then() -> None:
     log, clock = io.StringIO(), Clock()
-    lines = Lines(log, 5.0, clock)
+    lines = ProgressLines(log, 5.0, clock)
     for n in range(1, 13):
         clock.time += 1.0
         lines.frame(n, 12, None)
@@ -75,7 +75,7 @@ def test_a_log_gets_whole_lines_now_and_then() -> None:
 
 def test_the_meter_is_libvmafs() -> None:
     screen, clock = Terminal(), Clock()
-    meter = Meter(screen, clock)
+    meter = LibvmafMeter(screen, clock)
     clock.time = 2.0
     meter.frame(1, None, None)
     meter.frame(2, None, None)
@@ -84,14 +84,14 @@ def test_the_meter_is_libvmafs() -> None:
 
 
 def test_the_stream_chooses() -> None:
-    assert isinstance(for_people(Terminal(), quiet=False), Bar)
-    assert isinstance(for_people(io.StringIO(), quiet=False), Lines)
+    assert isinstance(for_people(Terminal(), quiet=False), ProgressBar)
+    assert isinstance(for_people(io.StringIO(), quiet=False), ProgressLines)
     assert for_people(Terminal(), quiet=True) is None
 
 
 def test_a_pause_is_shown_with_its_reason_and_does_not_count() -> None:
     screen, clock = Terminal(), Clock()
-    bar = Bar(screen, clock)
+    bar = ProgressBar(screen, clock)
     clock.time = 1.0
     bar.frame(10, 100, 50.0)
     bar.paused("paused by inspector (uds), 5:00 left")
@@ -110,9 +110,10 @@ def test_a_pause_is_shown_with_its_reason_and_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"), [(Lines, "0 frames  paused by host\n"), (Meter, "\r0 frames paused by host\033[K")]
+    ("kind", "text"),
+    [(ProgressLines, "0 frames  paused by host\n"), (LibvmafMeter, "\r0 frames paused by host\033[K")],
 )
-def test_a_pause_before_the_first_frame(kind: type[Lines | Meter], text: str) -> None:
+def test_a_pause_before_the_first_frame(kind: type[ProgressLines | LibvmafMeter], text: str) -> None:
     screen = Terminal()
     kind(screen, now=Clock()).paused("paused by host")
     assert screen.getvalue() == text

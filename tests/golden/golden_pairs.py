@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from acuity.measure import Measurement, Results
 from acuity.scoring.presets import PRESETS
-from acuity.video.open import open_video
 from acuity.video.picture import Picture
+from acuity.video.readers.open import open_video
 from golden_figures import GoldenCase, GoldenRun, load_cases
 
 Pair = tuple[Picture, Picture]

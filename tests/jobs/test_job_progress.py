@@ -14,7 +14,7 @@ from acuity.jobs.job import Progress
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.reporting import INTERVAL, Reporter
-from acuity.jobs.worker.wire import Decoder
+from acuity.jobs.worker.wire import MessageDecoder
 from job_helpers import Heard, config, on_loop, spec
 
 
@@ -98,10 +98,10 @@ async def test_the_newest_counts_when_the_listener_is_busy() -> None:
         await release.wait()
 
     forwarder = Forwarder(slow)
-    forwarder.tell(Progress(0.0, None, ""))
+    forwarder.send(Progress(0.0, None, ""))
     await entered.wait()
     for number in range(1, 1000):
-        forwarder.tell(Progress(float(number), None, ""))
+        forwarder.send(Progress(float(number), None, ""))
     release.set()
     await forwarder.finish()
     assert told == [0.0, 999.0]
@@ -111,7 +111,7 @@ class _Sent:
     """What a reporter has sent, as it can be waited for."""
 
     def __init__(self) -> None:
-        self._decoder = Decoder()
+        self._decoder = MessageDecoder()
         self.values: list[dict[str, Any]] = []
         self._more = threading.Condition()
 

@@ -14,7 +14,7 @@ from acuity.measure import Measurement, Results
 from acuity.models.choose import Choice
 from acuity.report import render_report
 from acuity.scoring.report import ScoreReport
-from acuity.video.timeline import Timeline
+from acuity.video.pairs.clock import Timeline
 from moving_pictures import pair
 
 MARKS = {

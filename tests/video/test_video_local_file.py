@@ -14,16 +14,17 @@ import pytest
 
 import acuity
 from acuity.errors import InputError, ModelError, PathError
-from acuity.models import list_models, load_model
+from acuity.models import load_model
+from acuity.models.describe import list_models
 from acuity.models.sources import FOLDERS_VARIABLE
-from acuity.video.container import ContainerReader
 from acuity.video.local_file import local_size, open_local, restrict, restricted
-from acuity.video.open import open_video
+from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.picture import PixelFormat
-from acuity.video.raw import RawReader
+from acuity.video.readers.container import ContainerReader
+from acuity.video.readers.open import open_video
+from acuity.video.readers.raw import RawReader
+from acuity.video.readers.y4m import Y4mReader
 from acuity.video.source import open_source
-from acuity.video.suspicion import suspicions
-from acuity.video.y4m import Y4mReader
 from canary import open_descriptors
 from small_model import small_document
 from video_clips import encode, random_planes, raw_bytes, y4m_bytes
@@ -230,10 +231,10 @@ def test_comparing_bytes_is_guarded_too(tmp_path: Path) -> None:
     for path in (one, other):
         with open_video(path, **GEOMETRY) as reader:  # type: ignore[arg-type]
             infos.append(reader.info)
-    assert [note.code for note in suspicions(*infos)] == ["identical"]
+    assert [note.code for note in plausibility_warnings(*infos)] == ["identical"]
     restrict(Recorder(tmp_path / "elsewhere"))
     try:
-        assert suspicions(*infos) == []
+        assert plausibility_warnings(*infos) == []
     finally:
         restrict(None)
 

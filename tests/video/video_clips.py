@@ -11,8 +11,8 @@ from typing import Any
 import av
 import numpy as np
 
-from acuity.video.avframes import DIRECT
 from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.avframes import DIRECT
 
 BITS = 6
 WIDTH, HEIGHT = 96, 64

@@ -13,7 +13,7 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _SPINNER: Final = "|/-\\"
 
 
-class Progress(Protocol):
+class ProgressDisplay(Protocol):
     """Told after each frame how far the work is; `done` is told once, also when it failed."""
 
     wants_mean: bool  # whether to work out the mean score of the frames so far
@@ -77,7 +77,7 @@ class _Timed:
         self._show()
 
 
-class Bar(_Timed):
+class ProgressBar(_Timed):
     """One line that is redrawn in place: frames, percent, fps, time left, running mean."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
@@ -106,7 +106,7 @@ class Bar(_Timed):
             self._stream.flush()
 
 
-class Lines(_Timed):
+class ProgressLines(_Timed):
     """A line every few seconds, for logs; a short run prints none."""
 
     def __init__(self, stream: TextIO, every: float = 5.0, now: Callable[[], float] = time.monotonic) -> None:
@@ -119,7 +119,7 @@ class Lines(_Timed):
         pass
 
 
-class Meter(Bar):
+class LibvmafMeter(ProgressBar):
     """libvmaf's: frames, a spinner, frames a second (of wall time)."""
 
     wants_mean = False
@@ -148,8 +148,8 @@ def describe(
     return "  ".join(parts)
 
 
-def for_people(stream: TextIO, quiet: bool) -> Progress | None:
+def for_people(stream: TextIO, quiet: bool) -> ProgressDisplay | None:
     """The progress that suits a stream."""
     if quiet:
         return None
-    return Bar(stream) if stream.isatty() else Lines(stream)
+    return ProgressBar(stream) if stream.isatty() else ProgressLines(stream)

@@ -31,7 +31,7 @@ from acuity.models.choose import VIEWINGS, Choice
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.run import NOT_A_NUMBER, STEERED
 from acuity.text import one_line
-from acuity.video.pairing import Pairing
+from acuity.video.pairs.pairing import Pairing
 
 __all__ = ["configure", "run", "score_and_report"]
 

@@ -13,9 +13,9 @@ from acuity.cli.vmaf_options import DAMAGED, PAIRING
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.run import Request
-from acuity.video.open import OpenOptions, RawGeometry
-from acuity.video.pair_options import PairOptions
+from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
+from acuity.video.readers.open import OpenOptions, RawGeometry
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
 

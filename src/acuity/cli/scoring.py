@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from acuity.errors import OutputError
 
 if TYPE_CHECKING:
-    from acuity.cli.progress import Progress
+    from acuity.cli.progress import ProgressDisplay
     from acuity.measure import Measurement
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.run import AttachCallback, Request, StartCallback
 
 
 def score_with(
-    progress: Progress | None,
+    progress: ProgressDisplay | None,
     request: Request,
     started: StartCallback | None = None,
     attach: AttachCallback | None = None,

@@ -3,13 +3,15 @@
 libvmaf leaves out without a word what it can't use: options of extractors that the model doesn't use, and
 options that an extractor doesn't have. Scripts rely on it: Netflix's own runner gives every model the options
 of every extractor it might use. So they are left out here too, and named: a typing error looks the same.
+
+`allowed` reads `--cpumask`: bits that forbid instruction sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import platform
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from acuity.cli.getopt import UsageError
 from acuity.errors import FeatureError, ModelError
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
 
 
-@dataclass(slots=True)
 class Specs:
     """Models that are loaded, features with options that exist, and what was left out on the way."""
 
-    models: list[Model | ModelCollection] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.models: list[Model | ModelCollection] = []
+        self.features: list[str] = []
+        self.ignored: list[str] = []
 
     @property
     def warning(self) -> str | None:
@@ -54,3 +56,19 @@ def read_specs(models: Iterable[str], features: Iterable[str]) -> Specs:
         kept = ":".join(f"{option}={value}" for option, value in options.items() if option in known)
         specs.features.append(f"{name}={kept}" if kept else name)
     return specs
+
+
+# Which of libvmaf's bits each of our instruction sets stands on. A set is allowed when none of its
+# bits is forbidden, so forbidding SSE4.1 also forbids what builds on it.
+_X86: Final = {"sse4": 0x07, "avx2": 0x0F, "avx512": 0x1F, "avx512vnni": 0x3F}
+_ARM: Final = {"neon": 0x01}
+
+
+def allowed(available: Sequence[str], mask: int, machine: str | None = None) -> str:
+    """The fastest of `available` (fastest first) that the mask permits; `plain` is never forbidden."""
+    arm = (machine or platform.machine()).lower() in {"aarch64", "arm64"}
+    bits = _ARM if arm else _X86
+    for name in available:
+        if not mask & bits.get(name, 0):
+            return name
+    return "plain"

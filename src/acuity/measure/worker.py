@@ -15,7 +15,7 @@ from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
 
 
-class Job(NamedTuple):
+class WorkItem(NamedTuple):
     """One frame and what to compute for it."""
 
     frame: Frame
@@ -25,10 +25,10 @@ class Job(NamedTuple):
 
 def worker_factory(
     geometry: Geometry, collector: Collector, devices: Sequence[Device]
-) -> Callable[[], Callable[[Job], None]]:
+) -> Callable[[], Callable[[WorkItem], None]]:
     """What each worker thread calls to get its function."""
 
-    def make_worker() -> Callable[[Job], None]:
+    def make_worker() -> Callable[[WorkItem], None]:
         current = NOTHING
         lanes: dict[str, Lane] = {}
         # Of the current plan only: a worker meets plans in the order of frames, so old ones don't come back.
@@ -47,7 +47,7 @@ def worker_factory(
             by_lane = [(lanes[name], members) for name, members in groups.items()]
             current = plan
 
-        def work(job: Job) -> None:
+        def work(job: WorkItem) -> None:
             frame, plan, counted = job
             if plan is not current:
                 change_plan(plan)

@@ -16,7 +16,7 @@ from acuity.jobs.job import Progress
 from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
-from acuity.jobs.tasks.benchmark import Meter, Spread
+from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
 from acuity.jobs.tasks.engines import ExternalEngine, OwnEngine, Run, Runner
 from acuity.jobs.tasks.fixtures import Clip
 
@@ -70,7 +70,7 @@ def test_frames_without_a_score_fail(scores: list[float]) -> None:
 def test_progress_and_time_left() -> None:
     told: list[Progress] = []
     clock = iter(range(0, 1000, 5))
-    meter = Meter(told.append, total=100.0, now=lambda: float(next(clock)))
+    meter = BenchmarkProgress(told.append, total=100.0, now=lambda: float(next(clock)))
     with meter.step("small", 20.0, rounds=2, frames=10) as tell:
         tell(0, 0)
         tell(0, 5)

@@ -61,7 +61,7 @@ async def test_a_segmentation_fault_is_named_with_the_last_words() -> None:
         ({"status": 3}, "ended by itself (exit status 3)"),
         ({"signal": "SIGKILL"}, "was killed (SIGKILL), as systems do when memory runs out"),
         ({"signal": "SIGABRT"}, "crashed (SIGABRT)"),
-        ({"signal": "SIGTERM"}, "was killed (SIGKILL)"),  # its lifeline ends the whole group
+        ({"signal": "SIGTERM"}, "was killed (SIGKILL)"),  # its watch thread ends the whole group
     ],
 )
 @on_loop
@@ -85,16 +85,16 @@ async def test_memory_beyond_the_limit_is_refused_and_the_worker_replaced() -> N
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"HTTP/1.1 200 OK", "bytes that begin no frame (72)"),
-        (bytes([Kind.PROGRESS]) + b"\xff\xff\xff\xff", "a PROGRESS frame of 4294967295 bytes, more than 65"),
-        (bytes([Kind.RESULT]) + b"\xff\xff\xff\xff", "a RESULT frame of 4294967295 bytes, more than 268"),
-        (bytes([Kind.RESULT]) + b"\0\0\0\2[]", "a RESULT frame that holds no object"),
-        (bytes([Kind.PROGRESS]) + b"\0\0\0\2{}", "a PROGRESS frame that says nothing"),
-        (bytes([Kind.PROGRESS]) + b"\0\0\0\1{", "a PROGRESS frame that isn't JSON"),
-        (bytes([Kind.FAILURE]) + b"\0\0\0\2{}", "a FAILURE frame that says nothing"),
-        (bytes([Kind.RESULT]) + b"\0\0\0\1\xff", "a RESULT frame that isn't UTF-8"),
-        (bytes([Kind.STARTED]) + b"\0\0\0\2{}", "a STARTED frame out of turn"),
-        (bytes([Kind.JOB]) + b"\0\0\0\2{}", "a JOB frame out of turn"),
+        (b"HTTP/1.1 200 OK", "bytes that begin no message (72)"),
+        (bytes([Kind.PROGRESS]) + b"\xff\xff\xff\xff", "a PROGRESS message of 4294967295 bytes, more than 6"),
+        (bytes([Kind.RESULT]) + b"\xff\xff\xff\xff", "a RESULT message of 4294967295 bytes, more than 268"),
+        (bytes([Kind.RESULT]) + b"\0\0\0\2[]", "a RESULT message that holds no object"),
+        (bytes([Kind.PROGRESS]) + b"\0\0\0\2{}", "a PROGRESS message that says nothing"),
+        (bytes([Kind.PROGRESS]) + b"\0\0\0\1{", "a PROGRESS message that isn't JSON"),
+        (bytes([Kind.FAILURE]) + b"\0\0\0\2{}", "a FAILURE message that says nothing"),
+        (bytes([Kind.RESULT]) + b"\0\0\0\1\xff", "a RESULT message that isn't UTF-8"),
+        (bytes([Kind.STARTED]) + b"\0\0\0\2{}", "a STARTED message out of turn"),
+        (bytes([Kind.JOB]) + b"\0\0\0\2{}", "a JOB message out of turn"),
     ],
 )  # fmt: skip
 @on_loop

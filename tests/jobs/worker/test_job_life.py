@@ -19,7 +19,7 @@ import pytest
 from acuity.errors import JobFailed
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.process import Process
-from acuity.jobs.worker.wire import Decoder, Frame, Kind, encode
+from acuity.jobs.worker.wire import Kind, Message, MessageDecoder, encode
 from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec
 
 _PARENT = Path(__file__).with_name("job_parent.py")
@@ -62,7 +62,7 @@ async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> 
         theirs.close()
         ours.sendall(encode(Kind.SETUP, {"nice": 0, "memory": None, "roots": [], "warm": [], "tasks": TASKS}))
         ours.sendall(encode(Kind.JOB, {"task": "with_child", "payload": {}}))
-        decoder, frames = Decoder(), list[Frame]()
+        decoder, frames = MessageDecoder(), list[Message]()
         while not frames or frames[-1].kind is not Kind.PROGRESS:
             frames += decoder.feed(await asyncio.to_thread(ours.recv, 1000))
         child = Watched(frames[-1].value()["details"]["child"])
@@ -172,7 +172,7 @@ async def test_waiting_for_a_job_of_a_server_that_is_killed_comes_to_an_end(tmp_
 
 
 @on_loop
-async def test_workers_step_back_for_the_server() -> None:
+async def test_workers_have_less_priority_than_the_server() -> None:
     async with Jobs(config(nice=7)) as jobs:
         found = (await jobs.run(spec("surroundings"), client="a")).document
     assert found["blas"] == "1"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.jobs.worker.wire import LIMITS, Decoder, Kind, WireError, encode, wrap
+from acuity.jobs.worker.wire import LIMITS, Kind, MessageDecoder, WireError, encode, wrap
 
 _VALUES = st.dictionaries(
     st.text(), st.none() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
@@ -14,55 +14,55 @@ _VALUES = st.dictionaries(
 
 
 @given(st.lists(st.tuples(st.sampled_from([Kind.JOB, Kind.RESULT]), _VALUES)), st.data())
-def test_frames_come_back_whatever_the_pieces(
+def test_messages_come_back_whatever_the_pieces(
     values: list[tuple[Kind, dict[str, object]]], data: st.DataObject
 ) -> None:
     stream = b"".join(encode(kind, value) for kind, value in values)
-    decoder, found = Decoder(), []
+    decoder, found = MessageDecoder(), []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
         found += decoder.feed(stream[:size])
         stream = stream[size:]
-    assert [(frame.kind, frame.value()) for frame in found] == values
+    assert [(message.kind, message.value()) for message in found] == values
     assert not decoder.partial
 
 
 @given(st.binary(max_size=200))
-def test_garbage_is_refused_or_is_frames(data: bytes) -> None:
-    decoder = Decoder()
+def test_garbage_is_refused_or_is_messages(data: bytes) -> None:
+    decoder = MessageDecoder()
     try:
-        for frame in decoder.feed(data):
-            frame.value()
+        for message in decoder.feed(data):
+            message.value()
     except WireError:
         return  # and nothing else is ever raised
     assert len(data) < 5 or data[0] in set(Kind)
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_a_frame_beyond_its_limit_is_refused_by_its_header_alone(kind: Kind) -> None:
+def test_a_message_beyond_its_limit_is_refused_by_its_header_alone(kind: Kind) -> None:
     header = bytes([kind]) + (LIMITS[kind] + 1).to_bytes(4, "big")
-    with pytest.raises(WireError, match=f"{kind.name} frame of {LIMITS[kind] + 1} bytes, more than"):
-        Decoder().feed(header)
+    with pytest.raises(WireError, match=f"{kind.name} message of {LIMITS[kind] + 1} bytes, more than"):
+        MessageDecoder().feed(header)
 
 
-def test_a_frame_at_its_limit_passes() -> None:
+def test_a_message_at_its_limit_passes() -> None:
     body = b'{"a":"' + b"x" * (LIMITS[Kind.PROGRESS] - 8) + b'"}'
-    (frame,) = Decoder().feed(wrap(Kind.PROGRESS, body))
-    assert len(frame.value()["a"]) == LIMITS[Kind.PROGRESS] - 8
+    (message,) = MessageDecoder().feed(wrap(Kind.PROGRESS, body))
+    assert len(message.value()["a"]) == LIMITS[Kind.PROGRESS] - 8
 
 
 def test_nothing_too_long_is_sent() -> None:
-    with pytest.raises(WireError, match="PROGRESS frame of"):
+    with pytest.raises(WireError, match="PROGRESS message of"):
         encode(Kind.PROGRESS, {"message": "x" * LIMITS[Kind.PROGRESS]})
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 60_000])
 def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
-    (frame,) = Decoder().feed(wrap(Kind.PROGRESS, body))
-    with pytest.raises(WireError, match="a PROGRESS frame that"):
-        frame.value()
+    (message,) = MessageDecoder().feed(wrap(Kind.PROGRESS, body))
+    with pytest.raises(WireError, match="a PROGRESS message that"):
+        message.value()
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(WireError, match=r"begin no frame \(72\)"):
-        Decoder().feed(b"HTTP/1.1 200 OK")
+    with pytest.raises(WireError, match=r"begin no message \(72\)"):
+        MessageDecoder().feed(b"HTTP/1.1 200 OK")

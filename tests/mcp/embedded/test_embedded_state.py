@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from acuity._native import Bridge
-from acuity.mcp.embedded import state
-from acuity.mcp.embedded.bridge import MeasuringSide
-from acuity.mcp.embedded.commands import Luggage
-from acuity.mcp.embedded.state import Live
+from acuity.mcp.embedded.live import state
+from acuity.mcp.embedded.live.state import Live
+from acuity.mcp.embedded.steering.bridge import MeasuringSide
+from acuity.mcp.embedded.steering.commands import Luggage
 from acuity.measure import Measurement
 from acuity.measure.plan import ExtractorSet
 from bridge_room import measuring

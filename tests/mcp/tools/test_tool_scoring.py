@@ -14,7 +14,7 @@ from mcp import Client
 import acuity
 from acuity.mcp.tools.scoring import tools
 from acuity.report.precision import parse_precision
-from acuity.video.pair_options import PairOptions
+from acuity.video.pairs.pair_options import PairOptions
 from golden_figures import GOLDEN, load_cases, needs_golden
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
 from scoring_room import ERAS, Ask, ThreadJobs, ask_with, play, serve, services_for

@@ -156,10 +156,10 @@ def _score_files(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
 def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
     """Decode both videos, pair them by the usual rules, and let the binary score the pairs."""
     from acuity.jobs.tasks.picture_pipes import PicturePipes, raw_options
-    from acuity.video.open import OpenOptions, RawGeometry
-    from acuity.video.open_pair import open_pair
-    from acuity.video.pair_options import PairOptions
-    from acuity.video.pairing import pair_videos
+    from acuity.video.pairs.open_pair import open_pair
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.pairs.pairing import pair_videos
+    from acuity.video.readers.open import OpenOptions, RawGeometry
 
     opening = OpenOptions(guess=True, allow_damaged=wanted.allow_damaged)
     readers = open_pair(wanted.reference, wanted.distorted, RawGeometry(), opening)

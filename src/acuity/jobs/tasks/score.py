@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from acuity.report.precision import Precision
     from acuity.scoring.report import AnyModel, ScoreReport
     from acuity.scoring.run import Request
-    from acuity.video.pairing import Pairing
+    from acuity.video.pairs.pairing import Pairing
 
 _EVERY: Final = 0.1  # seconds between two messages
 
@@ -80,8 +80,8 @@ def _score(wanted: ScorePayload, report: Callable[[Progress], None]) -> ScoreRep
 def _request(wanted: ScorePayload) -> Request:
     from acuity.measure import available_threads
     from acuity.scoring.run import Request
-    from acuity.video.open import OpenOptions, RawGeometry
-    from acuity.video.pair_options import PairOptions
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.readers.open import OpenOptions, RawGeometry
 
     return Request(
         wanted.reference,

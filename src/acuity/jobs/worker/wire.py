@@ -1,8 +1,7 @@
 """Messages between the server and a worker: one byte of kind, four of length, then JSON.
 
-`encode` makes bytes and `Decoder` takes them as they come; neither does I/O. Both ends hold every message to
-the limit of its kind before they keep any of it, so neither can fill the other's memory. `Channel` is the
-server's end, on the event loop.
+`encode` and `MessageDecoder` convert messages to bytes and back without I/O. Both ends check the length of a
+message against the limit of its kind before they store any of it. `Channel` is the server's end.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ _HEADER: Final = struct.Struct(">BI")
 
 
 class Kind(IntEnum):
-    """What a frame is. The first two go to the worker, the others come from it."""
+    """The kind of a message. The first two go to the worker, the others come from it."""
 
     SETUP = 1  # its limits and tasks, once, before anything else
     JOB = 2  # {"task", "payload"}
     READY = 3  # {}: its imports are done
     STARTED = 4  # {}: it has taken the job it was sent
     PROGRESS = 5  # {"done", "total", "message", "details"}
-    RESULT = 6  # the task's document; the last frame of a job, as FAILURE is
+    RESULT = 6  # the task's document; the last message of a job, as FAILURE is
     FAILURE = 7  # {"kind", "message", "trace"}
 
 
@@ -42,12 +41,12 @@ LIMITS: Final = {
 
 
 class WireError(Exception):
-    """Bytes that are no frame, or a frame that is too long."""
+    """The other end sent bytes that are no valid message, or a message is too long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """A frame that has come in whole. Its body stays in pieces until somebody wants it, maybe in a thread."""
+class Message:
+    """A complete message. Its body stays in pieces, so that a thread can join a long one."""
 
     kind: Kind
     pieces: tuple[bytes, ...]
@@ -56,33 +55,33 @@ class Frame:
         try:
             return b"".join(self.pieces).decode()
         except UnicodeDecodeError as error:
-            raise WireError(f"a {self.kind.name} frame that isn't UTF-8") from error
+            raise WireError(f"a {self.kind.name} message that isn't UTF-8") from error
 
     def value(self) -> dict[str, Any]:
         """The JSON object inside; raises WireError."""
         try:
             value = json.loads(self.text())
         except (ValueError, RecursionError) as error:
-            raise WireError(f"a {self.kind.name} frame that isn't JSON: {error}") from error
+            raise WireError(f"a {self.kind.name} message that isn't JSON: {error}") from error
         if not isinstance(value, dict):
-            raise WireError(f"a {self.kind.name} frame that holds no object")
+            raise WireError(f"a {self.kind.name} message that holds no object")
         return value
 
 
 def encode(kind: Kind, value: dict[str, Any]) -> bytes:
-    """A frame around a JSON object; raises WireError where it would be too long, ValueError and TypeError."""
+    """A message that holds a JSON object; raises WireError if too long, ValueError and TypeError."""
     return wrap(kind, json.dumps(value, allow_nan=False, separators=(",", ":")).encode())
 
 
 def wrap(kind: Kind, body: bytes) -> bytes:
-    """A frame around JSON text; raises WireError where it would be too long."""
+    """A message that holds JSON text; raises WireError if it is too long."""
     if len(body) > LIMITS[kind]:
-        raise WireError(f"a {kind.name} frame of {len(body)} bytes, more than {LIMITS[kind]}")
+        raise WireError(f"a {kind.name} message of {len(body)} bytes, more than {LIMITS[kind]}")
     return _HEADER.pack(kind, len(body)) + body
 
 
-class Decoder:
-    """Turns bytes, in pieces of any size, back into frames."""
+class MessageDecoder:
+    """Turns bytes, in pieces of any size, back into messages."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -90,9 +89,9 @@ class Decoder:
         self._missing: int | None = None  # bytes of the body still to come; None while reading a header
         self._pieces: list[bytes] = []
 
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete; raises WireError, after which nothing can be read."""
-        frames = []
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that these bytes complete; raises WireError, after which nothing can be read."""
+        messages = []
         start = 0
         while start < len(data) or self._missing == 0:
             if self._missing is None:
@@ -104,14 +103,14 @@ class Decoder:
             if piece:
                 self._pieces.append(piece)
             if self._missing == 0:
-                frames.append(Frame(self._kind, tuple(self._pieces)))
+                messages.append(Message(self._kind, tuple(self._pieces)))
                 self._pieces.clear()
                 self._missing = None
-        return frames
+        return messages
 
     @property
     def partial(self) -> bool:
-        """Whether a frame has begun but not ended."""
+        """Whether a message has begun but not ended."""
         return bool(self._head) or self._missing is not None
 
     def _read_head(self, data: bytes, start: int) -> int:
@@ -123,35 +122,37 @@ class Decoder:
             try:
                 self._kind = Kind(number)
             except ValueError:
-                raise WireError(f"bytes that begin no frame ({number})") from None
+                raise WireError(f"bytes that begin no message ({number})") from None
             if length > LIMITS[self._kind]:
                 raise WireError(
-                    f"a {self._kind.name} frame of {length} bytes, more than {LIMITS[self._kind]}"
+                    f"a {self._kind.name} message of {length} bytes, more than {LIMITS[self._kind]}"
                 )
             self._missing = length
         return len(piece)
 
 
 class Channel(asyncio.Protocol):
-    """Hands every frame on as it comes, and tells once when no more will come, with the reason if any.
+    """The server's end of the connection. Calls `receive` for each message and `closed` once at the end.
 
-    Frames may be sent before the connection stands: they wait for it.
+    Messages may be sent before the connection is made: they wait for it.
     """
 
-    def __init__(self, receive: Callable[[Frame], None], closed: Callable[[WireError | None], None]) -> None:
+    def __init__(
+        self, receive: Callable[[Message], None], closed: Callable[[WireError | None], None]
+    ) -> None:
         self._receive = receive
         self._closed = closed
-        self._decoder = Decoder()
+        self._decoder = MessageDecoder()
         self._transport: asyncio.Transport | None = None
         self._unsent: list[bytes] = []
         self._reason: WireError | None = None
         self._ended = False
 
-    def send(self, frame: bytes) -> None:
+    def send(self, message: bytes) -> None:
         if self._transport is None:
-            self._unsent.append(frame)
+            self._unsent.append(message)
         else:
-            self._transport.write(frame)
+            self._transport.write(message)
 
     def close(self) -> None:
         self._ended = True
@@ -163,16 +164,16 @@ class Channel(asyncio.Protocol):
         if self._ended:
             self._transport.abort()
             return
-        for frame in self._unsent:
-            self._transport.write(frame)
+        for message in self._unsent:
+            self._transport.write(message)
         self._unsent.clear()
 
     def data_received(self, data: bytes) -> None:
         if self._ended:
             return
         try:
-            for frame in self._decoder.feed(data):
-                self._receive(frame)
+            for message in self._decoder.feed(data):
+                self._receive(message)
         except WireError as error:
             self._reason = error
             self.close()
@@ -180,7 +181,7 @@ class Channel(asyncio.Protocol):
     def connection_lost(self, _: Exception | None) -> None:
         self._ended = True
         closed = self._closed
-        self._receive = self._closed = _ignore  # or it and its owner would hold each other
+        self._receive = self._closed = _ignore  # breaks the reference cycle with the owner
         closed(self._reason)
 
 

@@ -14,20 +14,20 @@ from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
-from acuity.mcp.embedded.clients import CONNECTED
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.front import Front, local_access
+from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.quick import QuickAnswers
-from acuity.mcp.embedded.scores import Scores
+from acuity.mcp.embedded.steering.clients import CONNECTED
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
 from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.live.state import Live
     from acuity.mcp.embedded.presence import Ending, Presence
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.steering.bridge import McpSide
 
 _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
 # Methods that are answered at once whatever their client owes: what they begin is paced by itself.

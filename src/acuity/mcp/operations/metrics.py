@@ -38,7 +38,7 @@ _JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 _FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
 
 
-class WatchedJobs(Protocol):
+class CountedJobs(Protocol):
     """What metrics want of the job service."""
 
     def stats(self) -> JobsStats: ...
@@ -84,7 +84,7 @@ class Metrics:
         self._calls[tool, outcome].inc()
         self._seconds[tool].observe(seconds)
 
-    def watch(self, jobs: WatchedJobs) -> Callable[[], None]:
+    def watch(self, jobs: CountedJobs) -> Callable[[], None]:
         """Have figures about jobs too, until the function returned is called."""
         figures = _JobFigures(jobs, self.tool)
         self.registry.register(figures)
@@ -100,7 +100,7 @@ class Metrics:
 class _JobFigures(Collector):
     """What the job service says when asked, and how long its jobs waited and ran."""
 
-    def __init__(self, jobs: WatchedJobs, label: Callable[[object], str]) -> None:
+    def __init__(self, jobs: CountedJobs, label: Callable[[object], str]) -> None:
         self._jobs = jobs
         self._label = label
         # In no registry of their own: they come and go with this collector.

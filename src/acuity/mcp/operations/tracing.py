@@ -28,7 +28,7 @@ _SERVICE: Final = "acuity-mcp"
 _LAST_WORDS: Final = 2.0  # seconds that spans may take to be sent when the server ends
 
 
-class WatchedJobs(Protocol):
+class TracedJobs(Protocol):
     """What traces want of the job service."""
 
     def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
@@ -104,7 +104,7 @@ class JobTracer:
         self._tracer = tracer or trace.get_tracer("acuity", __version__)
         self._open: dict[str, _JobSpans] = {}
 
-    def watch(self, jobs: WatchedJobs) -> Callable[[], None]:
+    def watch(self, jobs: TracedJobs) -> Callable[[], None]:
         """Make spans of these jobs until the function returned is called."""
         return jobs.on_change(self.changed)
 

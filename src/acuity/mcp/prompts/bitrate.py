@@ -11,10 +11,10 @@ from typing import Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.prompts.making import argument, make_prompt
-from acuity.mcp.prompts.reading import SCALE, VALID
+from acuity.mcp.prompts.interpretation import SCALE, VALID
+from acuity.mcp.prompts.prompt import argument, make_prompt
 from acuity.mcp.prompts.scoring import SCORING_ARGUMENTS, Scoring
-from acuity.video.guess import Geometry, is_raw_name
+from acuity.video.readers.guess import RawFormat, is_raw_name
 
 _DEFAULT_TARGET: Final = "93"
 
@@ -111,7 +111,7 @@ Submit all of them, then wait; `list_jobs` shows them together. For each trial, 
 """
 
 
-def _source(reference: str, geometry: Geometry | None) -> str:
+def _source(reference: str, geometry: RawFormat | None) -> str:
     """How ffmpeg is told to read the reference; raw video needs words for what it doesn't say."""
     quoted = shlex.quote(reference)
     if not is_raw_name(reference):

@@ -8,7 +8,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import InputError
-from acuity.video.guess import Geometry, guess_geometry
+from acuity.video.readers.guess import RawFormat, guess_geometry
 
 COMMON: Final = (
     "1920x1080 420 8-bit",
@@ -19,7 +19,7 @@ COMMON: Final = (
 )
 
 
-def known_geometry(hint: str | None, name: str) -> Geometry | None:
+def known_geometry(hint: str | None, name: str) -> RawFormat | None:
     """Everything about raw video, from the hint or else from the file's name; None where neither says it."""
     return _reading(hint) or _reading(name)
 
@@ -37,11 +37,11 @@ def check_hint(hint: str | None) -> None:
         raise MCPError(types.INVALID_PARAMS, f"geometry '{hint}' gives no size: write it like '{COMMON[0]}'")
 
 
-def spelled(geometry: Geometry) -> str:
+def spelled(geometry: RawFormat) -> str:
     return f"{geometry.width}x{geometry.height} {geometry.format.layout} {geometry.format.depth}-bit"
 
 
-def _reading(text: str | None, **known: Any) -> Geometry | None:
+def _reading(text: str | None, **known: Any) -> RawFormat | None:
     try:
         return guess_geometry(text, None, **known) if text else None
     except InputError:

@@ -10,9 +10,9 @@ from typing import Any, Final
 import mcp_types as types
 
 from acuity.mcp.prompts.geometry import check_hint, known_geometry, known_size
-from acuity.mcp.prompts.making import argument
+from acuity.mcp.prompts.prompt import argument
 from acuity.models.fit import size_class
-from acuity.video.guess import Geometry, is_raw_name
+from acuity.video.readers.guess import RawFormat, is_raw_name
 
 MODEL_HD: Final = "version=vmaf_v0.6.1"
 MODEL_4K: Final = "version=vmaf_4k_v0.6.1"
@@ -36,7 +36,7 @@ class Scoring:
     """How the videos of a prompt are to be scored."""
 
     model: str
-    geometry: Geometry | None  # None where neither the hint nor the reference's name says all of it
+    geometry: RawFormat | None  # None where neither the hint nor the reference's name says all of it
     backend: str | None
     feature: str | None
 

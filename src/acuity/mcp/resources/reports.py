@@ -28,8 +28,7 @@ from acuity.mcp.resources.content import (
 from acuity.mcp.resources.report_csv import report_csv
 from acuity.mcp.results import finite, to_ordered_text
 from acuity.mcp.score_answers import in_order
-from acuity.mcp.tasks.documents import REPORTS, has_report, report_uri, timestamp
-from acuity.mcp.tasks.stored_reports import stored_report
+from acuity.mcp.tasks.documents import REPORTS, has_report, report_uri, stored_report, timestamp
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

@@ -9,7 +9,7 @@ from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
 from acuity.scoring.presets import PRESETS
-from acuity.video.pair_options import PairOptions
+from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from acuity.video.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
+from acuity.video.readers.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 
 # By their names: looking into every file would take too long.
 SUFFIXES: Final = RAW_SUFFIXES | CONTAINER_SUFFIXES

@@ -1,0 +1,161 @@
+"""The report so far, in the command's own shape, as much of it as fits into an answer.
+
+Writing out a film's worth of figures would keep the measuring thread from the interpreter for seconds, so
+what is going to be left out is never written, and the rest is written in slices: after each the lock is free,
+and the client waits for its turn as with another question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import mcp_types as types
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import EmbeddedError
+from acuity.mcp.embedded.uris import REPORT
+from acuity.mcp.results import READABLE, answer, fits, to_text, without_frames
+from acuity.measure.results import Results
+from acuity.report import render_report
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.live.state import Live
+
+MOST_FRAMES: Final = 5000  # in one answer
+_SLICE: Final = 50  # frames written at a time, in about a millisecond
+_MARK: Final = "\0frames\0"  # stands for the frames in a text; no name or path has such characters
+
+# Waits until the client may go on being answered.
+Turn: TypeAlias = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Excerpt:
+    """Some rows of the results, and the pools of all unless it is bare."""
+
+    whole: Results
+    rows: slice
+    bare: bool = False
+
+    @property
+    def frames(self) -> list[int]:
+        return self.whole.frames[self.rows]
+
+    @property
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        return {name: values[self.rows] for name, values in self.whole.columns.items()}
+
+    @property
+    def undefined(self) -> dict[str, NDArray[np.bool_]]:
+        return {name: which[self.rows] for name, which in self.whole.undefined.items()}
+
+    def pooled(self) -> dict[str, dict[str, float]]:
+        return {} if self.bare else self.whole.pooled()
+
+    @property
+    def aggregate(self) -> Mapping[str, float]:
+        return {} if self.bare else self.whole.aggregate
+
+    @property
+    def width(self) -> int:
+        return self.whole.width
+
+    @property
+    def height(self) -> int:
+        return self.whole.height
+
+    @property
+    def fps(self) -> float:
+        return self.whole.fps
+
+
+def excerpt(results: Results, wanted: range | None) -> Excerpt:
+    """The frames with these numbers; None: all of them."""
+    if wanted is None:
+        return Excerpt(results, slice(None))
+    first, last = np.searchsorted(results.frames, [wanted.start, wanted.stop])
+    return Excerpt(results, slice(int(first), int(last)))
+
+
+def slices(part: Excerpt) -> Iterator[Excerpt]:
+    """The same rows, a few at a time."""
+    first, last, _ = part.rows.indices(len(part.whole.frames))
+    for start in range(first, last, _SLICE):
+        yield Excerpt(part.whole, slice(start, min(start + _SLICE, last)), bare=True)
+
+
+async def report_document(
+    live: Live, *, wanted: range | None = None, include: bool | None = None, precision: str = "legacy"
+) -> dict[str, Any]:
+    """The report with the frames that are wanted if they are to be included; None: if they fit.
+
+    Raises NoFramesError before the first frame.
+    """
+    results = live.results()
+    part = excerpt(results, wanted)
+    count = len(part.frames)
+    if include and count > MOST_FRAMES:
+        raise EmbeddedError(
+            f"{count} frames are too many for one answer, {MOST_FRAMES} are the most: name first and last"
+        )
+    shell = render_report(
+        excerpt(results, range(0)), "json", precision, extra={"acuity": _about(live, results)}
+    )
+    document: dict[str, Any] = {**json.loads("".join(shell)), "report": REPORT}
+    if include is False or count > MOST_FRAMES:
+        return without_frames(document, count)
+    frames: list[Any] = []
+    for rows in slices(part):
+        await live.budget.turn()
+        frames += json.loads("".join(render_report(rows, "json", precision)))["frames"]
+        if include is None and frames and not fits(count, frames[0]):
+            return without_frames(document, count)
+    return {**document, "frames": frames}
+
+
+async def report_text(document: dict[str, Any], turn: Turn) -> str:
+    """What `to_text` makes of a report, which is finite, in slices."""
+    frames = document["frames"]
+    if len(frames) <= _SLICE:
+        return to_text(document)
+    rows = []
+    for start in range(0, len(frames), _SLICE):
+        await turn()
+        rows.append(_compact(frames[start : start + _SLICE])[1:-1])
+    before, _, after = _compact({**document, "frames": [_MARK]}).partition(_compact(_MARK))
+    text = "".join((before, ", ".join(rows), after))
+    return text if len(text) > READABLE else to_text(document)
+
+
+async def report_answer(document: dict[str, Any], turn: Turn) -> types.CallToolResult:
+    """What `answer` makes of a report, in slices."""
+    if not document["frames"]:
+        return answer(document)
+    content = types.TextContent(type="text", text=await report_text(document, turn))
+    return types.CallToolResult(content=[content], structured_content=document)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
+
+
+def _about(live: Live, results: Results) -> dict[str, Any]:
+    measurement = live.measurement
+    at = measurement.snapshot()
+    return {
+        "partial": not live.over,
+        "frames_read": at.frames_fed,
+        "frames_scored": at.frames_done,
+        "model": measurement.models[0].label if measurement.models else None,
+        "width": results.width,
+        "height": results.height,
+        "backend": measurement.backend,
+        "computed_by": measurement.computed_by,
+        "instruction_set": measurement.instruction_set,
+        "threads": measurement.threads,
+        **({"steering": results.marks()} if results.steered else {}),
+    }

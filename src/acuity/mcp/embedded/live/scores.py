@@ -1,0 +1,319 @@
+"""Scores and features of a running measurement, as clients ask for them: the newest, one frame, many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
+from acuity.mcp.embedded.live.running_scores import RunningScores
+from acuity.measure.pooling import POOLS, percentiles
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.live.state import Live, Version
+    from acuity.measure.results import Results
+
+ALL: Final = "all"  # stands for every feature
+_MOST_FRAMES: Final = 500  # in one answer
+_MOST_FIGURES: Final = 5000
+_RECENT: Final = 100  # frames that the resource shows by itself
+
+MOST_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
+
+Row = dict[str, Any]  # frame, score
+_Column = tuple[NDArray[np.int64], NDArray[np.float64]]  # frames and their figures, without gaps in either
+
+
+class Scores:
+    """Answers questions for figures. For the server's thread."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._name: str | None = None  # of the first model
+        self._running: RunningScores | None = None
+        self._last: tuple[Version, dict[str, Any]] | None = None
+
+    def newest(self) -> dict[str, Any]:
+        """The newest score, and what all of them pool to; takes no longer the more there are."""
+        version = self._live.version
+        if self._last is None or self._last[0] != version:
+            self._last = version, self._newest(self._main(), ())
+        return self._last[1]
+
+    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What vmaf.score says; raises AcuityError."""
+        name = asked.get("name") or self._main()
+        percents = asked.get("percentiles", ())
+        if "first" in asked or "last" in asked:
+            if "index" in asked:
+                raise InputError(
+                    "index is for one frame, first and last are for a range: give one or the other"
+                )
+            document = self._range(name, asked, percents)
+        elif "index" in asked:
+            document = self._one(name, int(asked["index"]), percents)
+        else:
+            document = self._newest(name, percents)
+        features = asked.get("features")
+        return self._with_features(document, features) if features else document
+
+    def worst(self, count: int, name: str | None) -> dict[str, Any]:
+        """The lowest frames so far, the worst first."""
+        name = name or self._main()
+        frames, values = self._column(name)
+        order = np.argsort(values, kind="stable")[:count]
+        return {
+            "name": name,
+            "frames": [{"frame": int(frames[i]), "score": float(values[i])} for i in order],
+            "frames_compared": len(frames),
+        }
+
+    def recent(self, wanted: range | None) -> dict[str, Any]:
+        """The newest scores, or those of the frames wanted, oldest first; no error where there are none."""
+        try:
+            name = self._main()
+            frames, values = self._column(name)
+        except (FeatureError, NotReady):
+            return {"name": None, "count": 0, "aggregate": None, "frames": []}
+        first, last = max(len(frames) - _RECENT, 0), len(frames)
+        if wanted is not None:
+            first, last = np.searchsorted(frames, [wanted.start, wanted.stop])
+            last = min(last, first + _MOST_FRAMES)
+        rows = zip(frames[first:last].tolist(), values[first:last].tolist(), strict=True)
+        return {
+            "name": name,
+            "count": len(frames),
+            "aggregate": self._aggregate(name, ()),
+            "frames": [{"frame": frame, "score": value} for frame, value in rows],
+        }
+
+    def headline(self) -> tuple[int, float] | None:
+        """The newest frame that has a score of the first model, and that score."""
+        try:
+            self._main()
+        except FeatureError:
+            return None
+        return self._run().newest
+
+    def check(self, name: str | None) -> str:
+        """The column of that name, by default the first model's; raises FeatureError where there is none."""
+        measurement = self._live.measurement
+        known = [*measurement.agenda.outputs(), *measurement.features]
+        if name is not None and name not in known:
+            raise FeatureError(f"nothing named '{name}' is measured: there are {', '.join(known)}")
+        return name or self._main()
+
+    def since(self, name: str, first: int, below: float | None = None) -> tuple[list[Row], int]:
+        """The known frames from `first` on, or those of them below a figure, and where to go on from."""
+        try:
+            if self._is_main(name):
+                frames, values = self._run().since(first)
+            else:
+                column = self._column(name)
+                start = int(np.searchsorted(column[0], first))
+                frames, values = column[0][start:].tolist(), column[1][start:].tolist()
+        except NotReady:
+            return [], first
+        rows = [
+            {"frame": frame, "score": value}
+            for frame, value in zip(frames, values, strict=True)
+            if below is None or value < below
+        ]
+        return rows, frames[-1] + 1 if frames else first
+
+    def count_below(self, name: str | None, below: float) -> int:
+        """How many known frames are below a figure."""
+        try:
+            _, values = self._column(self.check(name))
+        except NotReady:
+            return 0
+        return int(np.count_nonzero(values < below))
+
+    def newest_rows(self, name: str, first: int, below: float | None = None) -> tuple[dict[str, Any], int]:
+        """The same as a document that is never too long: the newest rows, and how many were left out."""
+        rows, following = self.since(name, first, below)
+        shown = rows[-MOST_ROWS:]
+        document = {
+            "name": name,
+            "first": shown[0]["frame"] if shown else None,
+            "last": shown[-1]["frame"] if shown else None,
+            "frames": shown,
+            "omitted": len(rows) - len(shown),
+        }
+        return (document if below is None else {**document, "below": below}), following
+
+    # ---- the three kinds of question --------------------------------------------------------
+
+    def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
+        if self._is_main(name) and not percents:
+            running = self._run()
+            if running.newest is None:
+                raise _nothing_yet(name)
+            frame, value = running.newest
+            return self._document(name, frame, value, _running_pools(running))
+        frames, values = self._column(name)
+        pools = _pooled(frames, values, percents)
+        return self._document(name, int(frames[-1]), float(values[-1]), pools)
+
+    def _one(self, name: str, index: int, percents: Sequence[float]) -> dict[str, Any]:
+        measurement = self._live.measurement
+        self._check_fed(index)
+        try:
+            value = measurement.feature_at(index, name)
+        except NotReady as error:
+            raise NotReady(str(error).replace("feed more frames or flush", "ask again in a moment")) from None
+        try:
+            aggregate = self._aggregate(name, percents)
+        except NotReady:  # threads may be done with this frame before they are with the first
+            aggregate = None
+        return self._document(name, index, value, aggregate)
+
+    def _range(self, name: str, asked: Mapping[str, Any], percents: Sequence[float]) -> dict[str, Any]:
+        first = int(asked.get("first", 0))
+        last = int(asked.get("last", max(self._live.measurement.frames - 1, first)))
+        if first > last:
+            raise InputError(f"first {first} is behind last {last}: swap them")
+        self._check_fed(first)
+        frames, values = self._column(name)
+        start, stop = np.searchsorted(frames, [first, last + 1])
+        if start == stop:
+            raise NotReady(f"no frame from {first} to {last} has {name} yet: ask again in a moment")
+        frames, values = frames[start:stop], values[start:stop]
+        limit = min(_MOST_FRAMES, _MOST_FIGURES // (1 + len(self._names(asked.get("features", ())))))
+        rows = zip(frames[:limit].tolist(), values[:limit].tolist(), strict=True)
+        document = self._document(name, int(frames[-1]), float(values[-1]), _pooled(frames, values, percents))
+        document["frames"] = [{"frame": frame, "score": value} for frame, value in rows]
+        document["next_first"] = int(frames[limit]) if len(frames) > limit else None
+        return document
+
+    # ---- pieces -----------------------------------------------------------------------------
+
+    def _document(
+        self, name: str, frame: int, value: float, aggregate: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        return {
+            "name": name,
+            "model": self._model_at(name, frame),
+            "frame": frame,
+            "score": value,
+            "aggregate": aggregate,
+        }
+
+    def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:
+        results = self._results(document["name"])
+        columns = {name: results.columns[name] for name in self._names(features)}
+        numbers = np.asarray(results.frames)
+
+        def figures(frames: list[int]) -> list[dict[str, float]]:
+            """Those that each of these frames has; one that isn't counted has none."""
+            rows = np.minimum(np.searchsorted(numbers, frames), len(numbers) - 1)
+            table = np.column_stack([values[rows] for values in columns.values()]).tolist()
+            return [
+                {name: value for name, value in zip(columns, row, strict=True) if value == value}
+                if there
+                else {}
+                for row, there in zip(table, numbers[rows] == frames, strict=True)
+            ]
+
+        if "frames" in document:
+            found = figures([row["frame"] for row in document["frames"]])
+            pairs = zip(document["frames"], found, strict=True)
+            return {**document, "frames": [{**row, "features": some} for row, some in pairs]}
+        return {**document, "features": figures([document["frame"]])[0]}
+
+    def _names(self, features: Sequence[str]) -> list[str]:
+        """Columns of the report; raises FeatureError for one that isn't there."""
+        if not features:
+            return []
+        results = self._results(features[0])
+        if ALL in features:
+            return list(results.columns)
+        for name in features:
+            results.values(name, 0, -1)  # has the sentence
+        return list(dict.fromkeys(features))
+
+    def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
+        running = self._run() if self._is_main(name) else None
+        if running is None or percents:
+            return _pooled(*self._column(name), percents)
+        if not len(running):
+            raise _nothing_yet(name)
+        return _running_pools(running)
+
+    def _column(self, name: str) -> _Column:
+        """What is known of a column; raises NotReady where that is nothing."""
+        if self._is_main(name):
+            frames, values = self._run().column()
+        else:
+            results = self._results(name)
+            results.values(name, 0, -1)  # has the sentence for one that isn't there
+            column = results.columns[name]
+            known = ~np.isnan(column)
+            frames, values = np.asarray(results.frames, np.int64)[known], column[known]
+        if not len(frames):
+            raise _nothing_yet(name)
+        return frames, values
+
+    def _run(self) -> RunningScores:
+        if self._running is None:
+            self._running = RunningScores(self._live.measurement, self._main())
+        self._running.advance()
+        return self._running
+
+    def _results(self, name: str) -> Results:
+        try:
+            return self._live.results()
+        except NoFramesError:
+            raise _nothing_yet(name) from None
+
+    def _main(self) -> str:
+        """The column that counts."""
+        if self._name is None:
+            models = self._live.measurement.models
+            if not models:
+                there = ", ".join(self._live.measurement.features) or "none"
+                raise FeatureError(f"no model is measured, so there are no scores: name a feature of {there}")
+            self._name = models[0].name  # whatever model takes its place goes by the same
+        return self._name
+
+    def _is_main(self, name: str) -> bool:
+        try:
+            return name == self._main()
+        except FeatureError:
+            return False
+
+    def _model_at(self, name: str, frame: int) -> str | None:
+        segments = self._live.measurement.segments
+        return next((s.label for s in segments if s.name == name and s.first <= frame <= s.last), None)
+
+    def _check_fed(self, index: int) -> None:
+        fed = self._live.measurement.frames
+        if index < fed:
+            return
+        if not self._live.over:
+            newest = f"the newest is {fed - 1}" if fed else "none was"
+            raise NotReady(f"frame {index} was not read yet: {newest}")
+        raise InputError(f"there is no frame {index}: {fed} were measured, and no more come")
+
+
+def _pooled(
+    frames: NDArray[np.int64], values: NDArray[np.float64], percents: Sequence[float]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"first": int(frames[0]), "last": int(frames[-1]), "frames": len(frames)}
+    found |= {method: function(values) for method, function in POOLS.items()}
+    if percents:
+        values_at = percentiles(values, percents)
+        found["percentiles"] = {f"p{p:g}": value for p, value in zip(percents, values_at, strict=True)}
+    return found
+
+
+def _running_pools(running: RunningScores) -> dict[str, Any]:
+    pools = running.aggregate or {}
+    return {"first": running.first, "last": running.last, "frames": len(running), **pools}
+
+
+def _nothing_yet(name: str) -> NotReady:
+    return NotReady(f"no frame has {name} yet: ask again after a frame or two")

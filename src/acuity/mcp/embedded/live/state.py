@@ -1,0 +1,222 @@
+"""A running measurement, to be looked at from the thread that serves clients.
+
+Nothing here waits for a frame boundary or makes the measuring thread wait. Scores are predicted when somebody
+asks for them, on the asking thread, and kept: the report at the end has that much less to do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from acuity.errors import NotReady, ScoreError
+from acuity.mcp.embedded.budget import Budget
+from acuity.mcp.embedded.steering.clients import pause_documents, timestamp
+from acuity.measure.plan import ExtractorSet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from acuity._native import Bridge
+    from acuity.features.extractor import Extractor
+    from acuity.mcp.embedded.steering.bridge import MeasuringSide
+    from acuity.measure import BoundarySnapshot, Measurement, Results
+    from acuity.measure.gate import Pause
+
+Document: TypeAlias = dict[str, Any]
+# Changes whenever there may be something new to read.
+Version: TypeAlias = tuple[int, int, int, bool]
+
+# Predicting one frame takes several times as long as all the rest of a status, and holds the lock that the
+# measuring thread needs: somebody who asks a thousand times a second gets a new score ten times.
+_FRESH: Final = 0.1  # seconds
+
+_LOOK_BACK: Final = 64  # counted frames: more than can be under way on most machines
+
+# Seconds after the last frame boundary from which on the next frame is said to be long in coming.
+_STALLED: Final = 1.0
+
+
+class Live:
+    """Read-only views of a measurement. For the server's thread."""
+
+    def __init__(
+        self,
+        measurement: Measurement,
+        native: Bridge,
+        side: MeasuringSide,
+        *,
+        total: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`total` is how many frames there will be, where the host knows."""
+        self.measurement: Final = measurement
+        self.total: Final = total
+        self.budget: Final = Budget(lambda: self.moving)
+        self._native = native
+        self._side = side
+        self._clock = clock
+        self._latest: tuple[Version, tuple[int, float] | None] | None = None
+        self._looked = 0.0  # when, for the latest score
+        self._results: tuple[Version, Results] | None = None
+        self._keys: tuple[list[Extractor], list[str]] = ([], [])
+
+    @property
+    def version(self) -> Version:
+        """Frames fed and done, re-predictions, and whether it is over: the same while nothing happens."""
+        at = self.measurement.snapshot()
+        return at.frames_fed, at.frames_done, self.measurement.repredictions, self.measurement.over
+
+    @property
+    def over(self) -> bool:
+        """Whether no more frames come."""
+        return self.measurement.over
+
+    @property
+    def moving(self) -> bool:
+        """Whether frames are measured now."""
+        return self.state in ("measuring", "finishing")
+
+    @property
+    def state(self) -> str:
+        """What the measurement does, in a word."""
+        return self._state(self.measurement.snapshot(), paused=self.measurement.paused)[0]
+
+    def _state(self, at: BoundarySnapshot, *, paused: bool) -> tuple[str, float | None]:
+        """The state, and how many seconds it has waited for its next frame if it does."""
+        measurement = self.measurement
+        if measurement.over:
+            return "over", None
+        if paused:
+            return "paused", None
+        if measurement.finished:
+            return "finishing", None
+        if at.frames_fed == at.frames_done:  # nothing that it could be working on
+            waited = self._clock() - (self._native.status()[1] or self._side.attached)
+            if not at.frames_fed:
+                return "waiting", round(max(waited, 0.0), 1)
+            if waited >= _STALLED:
+                return "waiting_for_input", round(waited, 1)
+        return "measuring" if at.frames_fed else "waiting", None
+
+    def status(self) -> Document:
+        """Where the measurement stands; whatever is asked for here is asked for once."""
+        measurement, native = self.measurement, self._native
+        at, over = measurement.snapshot(), measurement.over
+        fed, done = at.frames_fed, at.frames_done
+        pauses, last_frame = measurement.gate.pauses, measurement.last_frame
+        models = measurement.models
+        state, waited = self._state(at, paused=bool(pauses))
+        version = fed, done, measurement.repredictions, over
+        frame, score = self._latest_at(version, moving=state == "measuring") or (None, None)
+        return {
+            "state": state,
+            "model": models[0].label if models else None,
+            "models": [{"name": model.name, "label": model.label} for model in models],
+            "features": self._active(),
+            "frames_read": fed,
+            "frames_scored": done,
+            "frames_pending": fed - done,
+            "frames_total": self._total(last_frame),
+            "fps": self._fps(),
+            "last_frame": frame,
+            "last_score": score,
+            "waiting_seconds": waited,
+            "paused": bool(pauses),
+            "paused_by": pause_documents(pauses),
+            "paused_until": timestamp(_last_end(pauses)),
+            "pause_seconds_left": self._seconds_left(pauses),
+            "subsample": measurement.subsample,
+            "stop_after": last_frame,
+            "queue": {
+                "depth": native.depth,
+                "waiting": native.waiting,
+                "outstanding": native.outstanding,
+                "refused": native.refused,
+            },
+        }
+
+    def latest(self) -> tuple[int, float] | None:
+        """The last frame that has a score of the first model, and that score; None before the first.
+
+        While frames are fed it may be a few frames old.
+        """
+        moving = not (self.measurement.paused or self.measurement.over)
+        return self._latest_at(self.version, moving=moving)
+
+    def _latest_at(self, version: Version, *, moving: bool) -> tuple[int, float] | None:
+        known, now = self._latest, time.monotonic()
+        if known is not None:
+            # While nothing moves only the last one is new enough.
+            fresh = moving and now < self._looked + _FRESH and known[1] is not None
+            if fresh or known[0] == version:
+                return known[1]
+        self._latest = version, self._find_latest(version[1])
+        self._looked = now
+        return self._latest[1]
+
+    def features(self) -> list[Document]:
+        """The extractors that are computed now, each with its options and the keys of what it gives."""
+        return [
+            {
+                "name": extractor.name,
+                "options": dict(extractor.settings),
+                "keys": [*extractor.keys(late=False), *extractor.keys(late=True)],
+            }
+            for extractor in self.measurement.extractors
+        ]
+
+    def results(self) -> Results:
+        """Everything known so far, pools over what is there; raises NoFramesError before the first frame."""
+        version = self.version
+        if self._results is None or self._results[0] != version:
+            self._results = version, self.measurement.results(partial=True)
+        return self._results[1]
+
+    def _active(self) -> list[str]:
+        """The keys of what is measured now."""
+        extractors = self.measurement.extractors
+        if self._keys[0] != extractors:
+            self._keys = extractors, ExtractorSet(extractors).keys()
+        return self._keys[1]
+
+    def _total(self, last_frame: int | None) -> int | None:
+        if last_frame is None:
+            return self.total
+        return last_frame + 1 if self.total is None else min(last_frame + 1, self.total)
+
+    def _fps(self) -> float:
+        """Frames in a second of measuring, pauses not counted; 0 before the first."""
+        done, at = self._native.status()
+        seconds = at - self._side.began - self._side.paused_for
+        return round(done / seconds, 3) if seconds > 0 else 0.0
+
+    def _seconds_left(self, pauses: tuple[Pause, ...]) -> float | None:
+        """Until all pauses have ended by themselves; None if there is none, or one doesn't."""
+        ends = [pause.until for pause in pauses if pause.until is not None]
+        if not pauses or len(ends) < len(pauses):
+            return None
+        return round(max(max(ends) - self.measurement.gate.clock(), 0.0), 1)
+
+    def _find_latest(self, done: int) -> tuple[int, float] | None:
+        measurement = self.measurement
+        if not measurement.models:
+            return None
+        # Later ones are under way, or a thread was faster than the others: to look for those takes longer
+        # than it is worth.
+        frame = measurement.last_counted(done - 1)
+        for _ in range(_LOOK_BACK):
+            if frame < 0:
+                break
+            try:
+                return frame, measurement.score_at(frame)
+            except (NotReady, ScoreError):
+                frame = measurement.last_counted(frame - 1)
+        return None
+
+
+def _last_end(pauses: tuple[Pause, ...]) -> datetime | None:
+    """When all have ended by themselves; None if there is none, or one doesn't."""
+    ends = [pause.ends_at for pause in pauses if pause.ends_at is not None]
+    return max(ends) if ends and len(ends) == len(pauses) else None

@@ -1,0 +1,291 @@
+"""The two ends of the bridge between a measuring thread and the thread that serves clients.
+
+    McpSide.submit() ── command ──► MeasuringSide, at the next frame boundary
+           ▲                              │
+           └────────── answer ────────────┘
+
+Neither takes a lock that the other holds, and neither waits for the other, but who submitted for its answer,
+and that not for ever. A command that nobody waits for any more is taken back if it was not begun.
+Reading needs no command: state.py reads what the measuring thread published, and the measurement itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity._native import PAYLOAD_BYTES, Bridge
+from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
+from acuity.mcp.embedded.steering.clients import Client
+from acuity.mcp.embedded.steering.commands import BY_KIND, Document, Luggage, Order, Reply, encode, find
+from acuity.text import one_line
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.steering.model_loader import ModelLoader
+    from acuity.measure import BoundarySnapshot, Measurement
+
+logger: Final = logging.getLogger(__name__)
+
+_PATIENCE: Final = 0.05  # seconds until a pause that the host or its lease ended is noticed
+_TIMEOUT: Final = 5.0  # seconds without a frame boundary after which a command is taken back
+
+
+class MeasuringSide:
+    """Listens at the frame boundary: publishes how many frames are done, and carries out commands.
+
+    Everything here runs on the thread that feeds; `attached`, `began` and `paused_for` may be read by any.
+    """
+
+    def __init__(
+        self,
+        measurement: Measurement,
+        native: Bridge,
+        luggage: Luggage,
+        *,
+        most: int,
+        on_end: Callable[[], None],
+    ) -> None:
+        """`most` commands are carried out at one boundary; `on_end` is told when no more frames come."""
+        self.attached: Final = time.monotonic()
+        self.began = math.nan  # time.monotonic() at the first boundary
+        self.paused_for = 0.0  # seconds
+        self._measurement = measurement
+        self._native = native
+        self._luggage = luggage
+        self._most = most
+        self._on_end = on_end
+        self._detached = False
+        boundary = measurement.boundary
+        self._undo = [
+            boundary.on_frame(self._at_boundary),
+            boundary.on_pause(self._wait),
+            boundary.on_idle(self._idle),
+            boundary.on_end(self._end),
+        ]
+
+    def detach(self) -> None:
+        """Leave the measurement alone, and end the clients' pauses; any thread may call this."""
+        self._detached = True
+        for undo in self._undo:
+            undo()
+        self._measurement.gate.release_clients()
+
+    def _at_boundary(self, at: BoundarySnapshot) -> None:
+        try:
+            if self._native.publish(at.frames_done):
+                self._drain()
+        except ClosedError:  # the server stopped just now, or this is a forked child
+            self.detach()
+        if self.began != self.began:  # NaN: this is the first
+            self.began = time.monotonic()
+
+    def _wait(self) -> None:
+        """While paused: sleep without Python's lock until there is a command, and carry it out."""
+        try:
+            since = time.monotonic()
+            self._native.wait(_PATIENCE)
+            self.paused_for += time.monotonic() - since
+            self._at_boundary(self._measurement.snapshot())
+        except ClosedError:
+            self.detach()
+
+    def _idle(self) -> None:
+        """While the next pair isn't there: carry out what waits. No frame came, so nothing is published."""
+        try:
+            if self._native.waiting:
+                self._drain()
+        except ClosedError:
+            self.detach()
+
+    def _end(self, at: BoundarySnapshot) -> None:
+        try:
+            self._native.publish(at.frames_done)
+            self._native.interrupt()  # the feeding thread, if another one closed the measurement meanwhile
+        except ClosedError:
+            return
+        self._on_end()
+
+    def _drain(self) -> None:
+        for _ in range(self._most):
+            envelope = self._native.take()
+            if envelope is None:
+                return
+            self._native.answer(envelope[0], *self._carry_out(*envelope))
+
+    def _carry_out(self, ticket: int, kind: int, payload: bytes) -> tuple[Reply, bytes]:
+        command = BY_KIND[kind]
+        order = self._luggage.orders.pop(ticket, None)
+        if order is None:
+            return Reply.WITHDRAWN, b""
+        try:
+            result = command.run(self._measurement, json.loads(payload), order)
+        except AcuityError as error:
+            return Reply.REFUSED, _clipped(str(error))
+        except Exception:  # a fault of ours must not end somebody's measurement
+            logger.exception("command '%s' failed", command.name)
+            return Reply.REFUSED, _clipped(
+                f"'{command.name}' failed in a way it should not; the log says more"
+            )
+        if self._detached:  # meanwhile: nobody is left who could end a pause
+            self._measurement.gate.release_clients()
+        text = encode(result)
+        if len(text) <= PAYLOAD_BYTES:
+            return Reply.RESULT, text
+        self._luggage.results[ticket] = result
+        return Reply.LUGGAGE, b""
+
+
+class McpSide:
+    """Sends commands and waits for their answers. Everything here but ended() runs on the server's thread."""
+
+    def __init__(
+        self,
+        measurement: Measurement,
+        native: Bridge,
+        luggage: Luggage,
+        models: ModelLoader,
+        *,
+        timeout: float = _TIMEOUT,
+    ) -> None:
+        """A command is taken back when no frame boundary has come for `timeout` seconds."""
+        self._measurement = measurement
+        self._timeout = timeout
+        self._native = native
+        self._luggage = luggage
+        self._models = models
+        self._tickets = itertools.count(1)
+        self._pending: dict[int, asyncio.Future[Document]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._descriptor = -1
+        self._refusal: str | None = None  # why no command can be sent any more
+
+    # ---- for tools --------------------------------------------------------------------------
+
+    async def submit(
+        self, command: str, argument: Mapping[str, Any] | None = None, client: Client | None = None
+    ) -> Document:
+        """Have a command of commands.py carried out at the next frame boundary, and return its result.
+
+        Raises CommandQueueFull at once if too many are under way, and EmbeddedError if the measurement
+        refused it, is over, or reached no frame boundary for too long. A command that was not begun when its
+        caller is cancelled, or gets such an error, is not carried out.
+        """
+        found = find(command)
+        wanted = dict(argument or {})
+        self._check()
+        model = await self._models.load(str(wanted.pop("model", ""))) if found.names_model else None
+        self._check()
+        payload = encode(wanted)
+        if len(payload) > PAYLOAD_BYTES:
+            raise EmbeddedError(f"the argument of '{command}' is too long: use shorter names")
+        ticket = next(self._tickets)
+        self._luggage.orders[ticket] = Order(client or Client("client"), model)
+        if not self._native.send(ticket, found.kind, payload):
+            del self._luggage.orders[ticket]
+            depth = self._native.depth
+            raise CommandQueueFull(
+                f"{depth} commands are waiting, which is the most: try again after the next frame boundary"
+            )
+        answer: asyncio.Future[Document] = asyncio.get_running_loop().create_future()
+        self._pending[ticket] = answer
+        try:
+            return await self._answered(command, ticket, answer)
+        finally:
+            self._luggage.orders.pop(ticket, None)
+            self._pending.pop(ticket, None)
+
+    async def _answered(self, command: str, ticket: int, answer: asyncio.Future[Document]) -> Document:
+        sent = time.monotonic()
+        while not answer.done():
+            left = max(sent, self._native.status()[1]) + self._timeout - time.monotonic()
+            if left <= 0 and self._luggage.orders.pop(ticket, None) is not None:
+                raise EmbeddedError(
+                    f"no frame boundary came for {self._timeout:g} seconds, so '{command}' was taken back "
+                    "and changed nothing: vmaf.status says what the measurement waits for; ask again later, "
+                    "or end it with vmaf.stop"
+                )
+            # Without a limit where it is just being carried out.
+            await asyncio.wait([answer], timeout=left if left > 0 else None)
+        return answer.result()
+
+    def stop(self) -> Document:
+        """Have no more frames read; the measurement need not come to a frame boundary for that."""
+        self._check()
+        self._measurement.stop()
+        self._wake()
+        return {"stopped": True, "frames_read": self._measurement.frames}
+
+    def left(self, client: Client) -> None:
+        """A client has gone: its pause ends."""
+        if self._measurement.gate.release(client.key):
+            logger.info("the pause of %s ended, as it left", client.name, extra={"event": "pause_ended"})
+            self._wake()
+
+    def _wake(self) -> None:
+        with suppress(ClosedError):
+            self._native.interrupt()
+
+    @property
+    def over(self) -> bool:
+        """Whether no more commands are taken."""
+        return self._refusal is not None
+
+    # ---- for the server ---------------------------------------------------------------------
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch for answers on this loop, which is the running one."""
+        self._loop = loop
+        self._descriptor = self._native.fileno()
+        loop.add_reader(self._descriptor, self._collect)
+
+    def ended(self) -> None:
+        """No more frames come; any thread may say so."""
+        assert self._loop is not None
+        with suppress(RuntimeError):  # where the loop has ended before
+            self._loop.call_soon_threadsafe(
+                self._end, "the measurement is over, so it can't be steered any more"
+            )
+
+    def detach(self) -> None:
+        """The server stops: whoever waits is told so."""
+        if self._loop is not None:
+            self._loop.remove_reader(self._descriptor)
+        self._end("the server is stopping, so the measurement can't be steered any more")
+
+    def _check(self) -> None:
+        if self._refusal is not None:
+            raise EmbeddedError(self._refusal)
+
+    def _end(self, why: str) -> None:
+        if self._refusal is not None:
+            return
+        if not self._native.closed:
+            self._collect()  # what was answered is answered
+        self._refusal = why
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(EmbeddedError(why))
+        self._luggage.orders.clear()
+
+    def _collect(self) -> None:
+        for ticket, kind, payload in self._native.replies():
+            luggage = self._luggage.results.pop(ticket, None)
+            answer = self._pending.pop(ticket, None)
+            if answer is None or answer.done():
+                continue  # who asked has gone, or took it back
+            if kind == Reply.REFUSED:
+                answer.set_exception(EmbeddedError(payload.decode()))
+            else:
+                answer.set_result(luggage if luggage is not None else json.loads(payload))
+
+
+def _clipped(sentence: str) -> bytes:
+    """As much of a sentence as a slot holds."""
+    return one_line(sentence).encode()[:PAYLOAD_BYTES].decode(errors="ignore").encode()

@@ -1,0 +1,158 @@
+"""What can be asked of a running measurement, carried out by its own thread between two frames.
+
+    command         argument                        result
+    swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, starts
+    pause           lease_seconds                   paused, next_frame, lease_seconds, paused_until, paused_by
+    resume                                          paused, next_frame, lifted, paused_by
+    stop_after      frame | None                    stop_after, next_frame, finished
+    set_subsample   n                               subsample, next_frame
+
+An envelope has a number for the command and its argument as JSON, which has to fit into a slot of the ring.
+What doesn't, a model that was loaded beforehand and the client, is in an order, which waits in the luggage
+under the envelope's ticket. Whoever takes it out decides: the measuring thread carries the command out,
+unless the server's thread took it back before. A result that is longer than a slot goes back in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from acuity.errors import EmbeddedError, InputError
+from acuity.mcp.embedded.steering.clients import Client, pause_documents, timestamp
+
+if TYPE_CHECKING:
+    from acuity.measure import Measurement
+    from acuity.models import Model, ModelCollection
+
+    AnyModel: TypeAlias = Model | ModelCollection
+
+Document: TypeAlias = dict[str, Any]
+
+_LARGEST: Final = (1 << 31) - 1  # frame numbers beyond this are typing errors
+
+LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says otherwise
+LONGEST_LEASE: Final = 86400.0
+
+
+class Reply(IntEnum):
+    """What an answer's payload is."""
+
+    RESULT = 0  # JSON
+    LUGGAGE = 1  # empty: the result waits under the ticket
+    REFUSED = 2  # a sentence that says why
+    WITHDRAWN = 3  # empty: whoever sent it took it back, so it was not carried out
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What belongs to a command beside its argument."""
+
+    client: Client
+    model: AnyModel | None = None
+
+
+@dataclass(slots=True)
+class Luggage:
+    """What is too large for a slot, by ticket: put in before its envelope is sent, taken out after."""
+
+    orders: dict[int, Order] = field(default_factory=dict)
+    results: dict[int, Document] = field(default_factory=dict)
+
+
+Action: TypeAlias = Callable[["Measurement", Mapping[str, Any], Order], Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One of them: its number on the ring, and what it does, between two frames on the feeding thread."""
+
+    kind: int
+    name: str
+    run: Action
+    names_model: bool = False  # the argument's `model` is loaded and handed over
+
+
+def encode(document: Mapping[str, Any]) -> bytes:
+    """As it goes through the ring."""
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def find(name: str) -> Command:
+    if name not in BY_NAME:
+        raise EmbeddedError(f"there is no command '{name}': use one of {', '.join(BY_NAME)}")
+    return BY_NAME[name]
+
+
+def _swap_model(measurement: Measurement, argument: Mapping[str, Any], order: Order) -> Document:
+    model = order.model
+    assert model is not None
+    held = {other.name: other.label for other in measurement.models}
+    if not held:
+        raise EmbeddedError("no model is being measured, so there is none to take the place of")
+    slot = argument.get("slot") or next(iter(held))
+    repredict = bool(argument.get("repredict"))
+    swap = measurement.swap_model(slot, model, repredict=repredict)
+    return {
+        "slot": slot,
+        "model": model.label,
+        "before": held[slot],
+        "first": swap.first,
+        "next_frame": measurement.frames,
+        "waits_for": swap.waits_for,
+        "starts": swap.starts,
+        "repredict": repredict,
+    }
+
+
+def _pause(measurement: Measurement, argument: Mapping[str, Any], order: Order) -> Document:
+    lease = argument.get("lease_seconds", LEASE)
+    if not isinstance(lease, int | float) or isinstance(lease, bool) or not 1 <= lease <= LONGEST_LEASE:
+        raise InputError(f"lease_seconds {lease!r} must be a number from 1 to {LONGEST_LEASE:g}")
+    pause = order.client.pause(measurement.gate, float(lease))
+    return _paused(measurement) | {"lease_seconds": lease, "paused_until": timestamp(pause.ends_at)}
+
+
+def _resume(measurement: Measurement, _: Mapping[str, Any], __: Order) -> Document:
+    lifted = measurement.gate.release_clients()
+    return _paused(measurement) | {"lifted": pause_documents(lifted)}
+
+
+def _paused(measurement: Measurement) -> Document:
+    pauses = measurement.gate.pauses
+    return {
+        "paused": bool(pauses),
+        "next_frame": measurement.frames,
+        "paused_by": pause_documents(pauses),
+    }
+
+
+def _stop_after(measurement: Measurement, argument: Mapping[str, Any], _: Order) -> Document:
+    frame = argument.get("frame")
+    measurement.stop_after(None if frame is None else _bounded("frame", frame))
+    return {"stop_after": frame, "next_frame": measurement.frames, "finished": measurement.finished}
+
+
+def _set_subsample(measurement: Measurement, argument: Mapping[str, Any], _: Order) -> Document:
+    measurement.set_subsample(_bounded("n", argument.get("n")))
+    return {"subsample": measurement.subsample, "next_frame": measurement.frames}
+
+
+def _bounded(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST:
+        raise InputError(f"{name} {value!r} must be a whole number of at most {_LARGEST}")
+    return value
+
+
+COMMANDS: Final = (
+    Command(1, "swap_model", _swap_model, names_model=True),
+    Command(2, "pause", _pause),
+    Command(3, "resume", _resume),
+    Command(4, "stop_after", _stop_after),
+    Command(5, "set_subsample", _set_subsample),
+)
+BY_NAME: Final = {command.name: command for command in COMMANDS}
+BY_KIND: Final = {command.kind: command for command in COMMANDS}

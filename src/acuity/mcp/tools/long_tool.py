@@ -1,0 +1,77 @@
+"""Tools whose work is a job: called, they wait for it with progress; whoever stops waiting stops the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio.to_thread
+import mcp_types as types
+
+from acuity.jobs.job import JobSpec
+from acuity.mcp.catalog import Answer, Call, Planner, Tool
+from acuity.mcp.results import ordered_answer
+from acuity.mcp.score_answers import ASKED, score_answer
+from acuity.mcp.tasks.documents import links
+from acuity.mcp.tools.progress_notifications import ProgressNotifications
+
+if TYPE_CHECKING:
+    from acuity.mcp.services import Services
+
+_MANY: Final = 50  # frames; their text takes milliseconds, in which nobody else is answered
+
+
+def long_tool(
+    services: Services,
+    *,
+    name: str,
+    title: str,
+    description: str,
+    input_schema: dict[str, Any],
+    output_schema: dict[str, Any] | None,
+    plan: Planner,
+    read_only: bool = True,
+    idempotent: bool = True,
+    meta: dict[str, Any] | None = None,
+) -> Tool:
+    """A tool that does what `plan` makes of its arguments in a worker process.
+
+    The plan is kept in the tool, so the same work can be submitted as a job or run as a task. What the caller
+    says about frames travels with the work, so every way obeys it. An answer that has a report also says
+    where it can be read again.
+    """
+
+    async def keeping(arguments: Mapping[str, Any]) -> JobSpec:
+        spec = await plan(arguments)
+        if ASKED not in arguments:
+            return spec
+        echo = {**spec.payload.get("echo", {}), ASKED: arguments[ASKED]}
+        return replace(spec, payload={**spec.payload, "echo": echo})
+
+    async def run(call: Call) -> Answer:
+        spec = await keeping(call.arguments)
+        notifications = ProgressNotifications(call.progress)
+        outcome = await services.jobs.run(spec, client=call.client, progress=notifications.send)
+        await notifications.finish()
+        document = {**outcome.document, **links(name, outcome.id)}
+        if len(document.get("frames", ())) > _MANY:
+            return await anyio.to_thread.run_sync(_answer, document)
+        return _answer(document)
+
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        run=run,
+        plan=keeping,
+        read_only=read_only,
+        idempotent=idempotent,
+        meta=meta,
+    )
+
+
+def _answer(document: dict[str, Any]) -> types.CallToolResult:
+    return ordered_answer(score_answer(document))

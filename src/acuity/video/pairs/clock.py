@@ -1,0 +1,70 @@
+"""Presentation times of a pair of videos.
+
+`Clock` checks that both videos keep step; `Timeline` tells when a player shows a pair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acuity.errors import PairingError
+from acuity.video.pairs.pair_plan import PairPlan
+from acuity.video.picture import Picture
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+class Clock:
+    """Watches that both videos move on by the same time from pair to pair.
+
+    Steps are compared, not times: two clocks may start apart and may drift, but a frame that is
+    missing or doubled in one video makes one step differ by a frame.
+    """
+
+    def __init__(self, plan: PairPlan) -> None:
+        self._plan = plan
+        self._offset: float | None = None
+
+    def check(self, ref: Picture, dis: Picture, index: int) -> None:
+        slack, one, other = self._plan.time_slack, self._plan.ref.name, self._plan.dis.name
+        if slack is None:
+            return
+        by_time = self._plan.pair_by == "time"
+        option = "vfr=by-index" if by_time else "rate=by-index"
+        if ref.pts is None or dis.pts is None:
+            if by_time:
+                raise PairingError(
+                    f"frame {index} has no presentation time, so the videos cannot be paired by time:"
+                    f" pass {option} to compare frame by frame"
+                )
+            return
+        offset = dis.pts - ref.pts
+        before, self._offset = self._offset, offset
+        if before is not None and abs(offset - before) > slack:
+            raise PairingError(
+                f"frame {index} is shown at {ref.pts:.3f} s in {one} but at {dis.pts:.3f} s in {other},"
+                " so frames are missing or doubled in one of them:"
+                f" make them the same, or pass {option} to compare frame by frame"
+            )
+
+
+class Timeline:
+    """Times of the pairs, in seconds of the reference: from its rate, or one by one where that varies."""
+
+    def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
+        self._rate = rate  # pairs a second
+        self._start = start or 0  # what was skipped
+        self._times: list[float | None] | None = [] if variable else None
+
+    def note(self, time: float | None) -> None:
+        """Take the presentation time of the next pair; kept only where nothing else tells it."""
+        if self._times is not None:
+            self._times.append(time)
+
+    def at(self, pair: int) -> float | None:
+        """When the pair is shown; None where neither times nor a rate are known."""
+        if self._times:
+            first, time = self._times[0], self._times[min(pair, len(self._times) - 1)]
+            return None if first is None or time is None else time - first
+        return None if self._rate is None else float(pair / self._rate + self._start)

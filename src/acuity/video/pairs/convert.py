@@ -1,0 +1,112 @@
+"""What is done to the pictures of one video so that they can be compared with the other's.
+
+Each step is a callable that makes a picture from a picture. PyAV is loaded by Fit alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from acuity.video.picture import Picture, PixelFormat, Samples
+
+if TYPE_CHECKING:
+    from av.video.reformatter import VideoReformatter
+
+Step = Callable[[Picture], Picture]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Turn the picture clockwise by quarter turns, as a player does."""
+
+    degrees: int
+
+    def __call__(self, picture: Picture) -> Picture:
+        turns = -self.degrees // 90 % 4  # numpy turns the other way
+        planes = tuple(cast("Samples", np.ascontiguousarray(np.rot90(p, turns))) for p in picture.planes)
+        return replace(picture, planes=planes)
+
+
+@dataclass(frozen=True, slots=True)
+class Deepen:
+    """More bits a sample, without loss."""
+
+    depth: int
+    full_range: bool
+
+    def __call__(self, picture: Picture) -> Picture:
+        planes = tuple(self._plane(plane, picture.format.depth) for plane in picture.planes)
+        return replace(picture, planes=planes, format=PixelFormat(picture.format.layout, self.depth))
+
+    def _plane(self, plane: Samples, depth: int) -> Samples:
+        if not self.full_range:  # black and white of limited range scale with powers of two
+            return np.left_shift(plane, self.depth - depth, dtype=np.uint16)
+        top, bottom = (1 << self.depth) - 1, (1 << depth) - 1
+        wide = plane.astype(np.uint32) * np.uint32(top) + np.uint32(bottom // 2)
+        return (wide // np.uint32(bottom)).astype(np.uint16)
+
+
+@dataclass(slots=True)
+class Fit:
+    """Bicubic to another size, and to another layout, depth or range, in one go."""
+
+    width: int
+    height: int
+    format: PixelFormat
+    from_full: bool
+    to_full: bool
+    _reformatter: VideoReformatter | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __call__(self, picture: Picture) -> Picture:
+        from av.video.reformatter import ColorRange, VideoReformatter
+
+        from acuity.video.readers.avframes import BICUBIC, ToPlanar, av_name, to_frame
+
+        if self._reformatter is None:
+            self._reformatter = VideoReformatter()
+        # Gray travels with empty chroma, see to_frame().
+        layout = "420" if self.format.layout == "400" else self.format.layout
+        frame = self._reformatter.reformat(
+            to_frame(picture),
+            width=self.width,
+            height=self.height,
+            format=av_name(PixelFormat(layout, self.format.depth)),
+            interpolation=BICUBIC,
+            src_color_range=ColorRange.JPEG if self.from_full else ColorRange.MPEG,
+            dst_color_range=ColorRange.JPEG if self.to_full else ColorRange.MPEG,
+        )
+        planes = ToPlanar(frame.format)(frame, luma_only=_luma_only(picture) or self.format.layout == "400")
+        return replace(picture, planes=planes, format=self.format)
+
+
+@dataclass(slots=True)
+class Resample:
+    """Chroma to another layout; luma stays as it is, to the bit."""
+
+    format: PixelFormat
+    full_range: bool
+    _fit: Fit | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __call__(self, picture: Picture) -> Picture:
+        if self.format.layout == "400" or _luma_only(picture):
+            chroma: tuple[Samples, ...] = ()
+        elif picture.format.layout == "400":
+            shapes = self.format.plane_shapes(picture.width, picture.height)[1:]
+            chroma = tuple(
+                np.full(shape, 1 << (self.format.depth - 1), self.format.dtype) for shape in shapes
+            )
+        else:
+            if self._fit is None:
+                full = self.full_range
+                self._fit = Fit(picture.width, picture.height, self.format, full, full)
+            chroma = self._fit(picture).planes[1:]
+        return replace(picture, planes=(picture.luma, *chroma), format=self.format)
+
+
+def _luma_only(picture: Picture) -> bool:
+    """Whether the reader left out chroma that the video has."""
+    return len(picture.planes) == 1 and picture.format.layout != "400"

@@ -1,0 +1,45 @@
+"""Opening the two videos of a pair: which of them the caller's geometry is about."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TypeAlias
+
+from acuity.errors import PairingError
+from acuity.video.readers.guess import is_raw_name
+from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_its_size
+from acuity.video.readers.reader import VideoReader
+from acuity.video.source import STDIN
+
+# A path, or a reader that somebody opened already.
+Video: TypeAlias = str | os.PathLike[str] | VideoReader
+
+
+def open_pair(
+    ref: Video, dis: Video, said: RawGeometry, options: OpenOptions
+) -> tuple[VideoReader, VideoReader]:
+    """Open both, or neither; readers that were handed in are passed on.
+
+    Geometry means raw video, as in libvmaf, except for the one file of a pair that says its own size: a raw
+    reference and an encoded file. Where the geometry isn't complete, names decide which is raw.
+    """
+    if ref == dis == STDIN:  # before one of them takes the other's bytes
+        raise PairingError("both videos are to come from standard input: pass a file for one of them")
+    videos = (ref, dis)
+    raw = [isinstance(video, str | os.PathLike) and _is_raw(video, said) for video in videos]
+    with contextlib.ExitStack() as stack:
+        readers: list[VideoReader] = []
+        for video, is_raw in zip(videos, raw, strict=True):
+            if isinstance(video, str | os.PathLike):
+                meant = said if is_raw or not any(raw) else RawGeometry()
+                video = open_as(video, meant, options)
+                stack.callback(video.close)
+            readers.append(video)
+        stack.pop_all()  # the caller's from now on
+    return readers[0], readers[1]
+
+
+def _is_raw(path: str | os.PathLike[str], said: RawGeometry) -> bool:
+    """Whether the geometry is about this file."""
+    return is_raw_name(path) if said.missing else not says_its_size(path)

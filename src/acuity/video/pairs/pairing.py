@@ -1,0 +1,256 @@
+"""Two videos, frame by frame: which frames belong together, and what was done to make them fit."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from acuity.errors import InputError, NoFramesError, PairingError
+from acuity.video.notes import Note, warning
+from acuity.video.pairs.clock import Clock, Timeline
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, Side, make_plan
+from acuity.video.pairs.plausibility import plausibility_warnings
+from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.prefetch import Prefetch
+from acuity.video.readers.reader import VideoInfo, VideoReader
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+# Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
+_MOST_AHEAD: Final = 4
+_AHEAD_BYTES: Final = 32 << 20
+
+
+def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | None = None) -> Pairing:
+    """Decide how `dis` is compared with `ref`, or raise PairingError.
+
+    The pairing takes over both readers: closing it closes them, and so does an error here.
+    """
+    options = options or PairOptions()
+    try:
+        if (
+            ref.info.path == dis.info.path
+            and not ref.info.seekable
+            and not _gives_each_its_own(ref.info.path)
+        ):
+            raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
+        plan = make_plan(ref.info, dis.info, options)
+        plan.notes.extend(plausibility_warnings(ref.info, dis.info))
+        return Pairing(ref, dis, plan, options)
+    except BaseException:
+        ref.close()
+        dis.close()
+        raise
+
+
+def _gives_each_its_own(path: str) -> bool:
+    """Whether whoever opens it gets all its bytes, as of /dev/zero; of a pipe each gets what others left."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISCHR(mode)
+
+
+class Pairing:
+    """Iterates (reference, distorted) pictures once, in order, reading both videos ahead in threads."""
+
+    def __init__(self, ref: VideoReader, dis: VideoReader, plan: PairPlan, options: PairOptions) -> None:
+        self.options = options
+        self.info_ref: VideoInfo = ref.info
+        self.info_dis: VideoInfo = dis.info
+        self.width: int = plan.ref.width
+        self.height: int = plan.ref.height
+        self.format: PixelFormat = plan.ref.format
+        self.notes: list[Note] = plan.notes
+        self._plan = plan
+        self._readers = (ref, dis)
+        self._gather_notes()
+        self._skips = (options.frame_skip_ref, options.frame_skip_dis)
+        self._started = False
+        self._pairs = 0  # handed out so far
+        self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
+        self._prefetches: list[Prefetch] = []
+        self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
+        lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
+        self._note_lengths(lengths)
+        limits = [*lengths, options.frame_count or None]
+        self.length: int | None = min((n for n in limits if n is not None), default=None)
+        self.length_exact: bool = all(reader.info.frames_exact for reader in self._readers)
+        rate = self.info_ref.rate or self.info_dis.rate
+        skipped = options.frame_skip_ref / rate if rate else None
+        self.timeline = Timeline(self.rate, skipped, variable=ref.info.variable_rate)
+
+    @property
+    def rate(self) -> Fraction | None:
+        """Pairs a second."""
+        rate = self.info_ref.rate or self.info_dis.rate
+        return rate / self._plan.ref.stride if rate else None
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What a report should say about the input, besides the notes; plain values, ready for JSON."""
+        return {
+            "reference": self.info_ref.to_dict(),
+            "distorted": self.info_dis.to_dict(),
+            "width": self.width,
+            "height": self.height,
+            "pixel_format": self.format.layout,
+            "bitdepth": self.format.depth,
+            "pair_by": self._plan.pair_by,
+            "range": self.info_ref.to_dict()["range"],
+            "conversions": list(self._plan.conversions),
+            "frame_skip_ref": self.options.frame_skip_ref,
+            "frame_skip_dis": self.options.frame_skip_dis,
+            "frame_step_ref": self._plan.ref.stride,
+            "frame_step_dis": self._plan.dis.stride,
+            "time_offset": self._offset,
+            "pairs": self._pairs,
+        }
+
+    def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
+        if self._started:
+            raise InputError("a pairing can be iterated only once: pair the videos again")
+        self._started = True
+        left, right = self._reading()
+        clock = Clock(self._plan)
+        try:
+            while not self.options.frame_count or self._pairs < self.options.frame_count:
+                ref, dis = left.take(), right.take()
+                if ref is None or dis is None:
+                    self._note_end(ref, dis)
+                    break
+                clock.check(ref, dis, self._pairs)
+                self.timeline.note(ref.pts)
+                if self._pairs == 0 and ref.pts is not None and dis.pts is not None:
+                    self._offset = dis.pts - ref.pts
+                self._pairs += 1
+                yield ref, dis
+                del ref, dis
+        finally:
+            self._gather_notes()
+            self.close()
+        if self._pairs == 0:
+            raise NoFramesError(self._nothing())
+
+    def ready(self, seconds: float) -> bool:
+        """Whether the next pair, or the end, can be had without waiting; waits at most so many seconds."""
+        if self.options.frame_count and self._pairs >= self.options.frame_count:
+            return True
+        end = time.monotonic() + seconds
+        return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
+
+    def close(self) -> None:
+        """Stop reading and close both videos. Does nothing the second time."""
+        self._closer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _reading(self) -> list[Prefetch]:
+        """The threads that read ahead; started when first asked for."""
+        if self._prefetches:
+            return self._prefetches
+        ahead = self.options.ahead
+        if ahead is None:
+            frame_bytes = self.format.frame_bytes(self.width, self.height)
+            ahead = max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
+        sides = (self._plan.ref, self._plan.dis)
+        for reader, side, skip, name in zip(self._readers, sides, self._skips, ("ref", "dis"), strict=True):
+            produce = _Producer(reader, side, skip)
+            self._prefetches.append(Prefetch(produce, ahead=ahead, name=name))
+        return self._prefetches
+
+    def _note_lengths(self, lengths: list[int | None]) -> None:
+        ref, dis = lengths
+        if 0 in lengths:
+            raise NoFramesError(self._nothing())
+        if not all(reader.info.frames_exact for reader in self._readers) or ref == dis:
+            return
+        if ref is not None and dis is not None and not 0 < self.options.frame_count <= min(ref, dis):
+            self._ended(ref < dis, min(ref, dis))
+
+    def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
+        if self._pairs and self._closer.alive and (ref is None) != (dis is None):
+            self._ended(ref is None, self._pairs)
+
+    def _ended(self, ref_first: bool, count: int) -> None:
+        paths = (self.info_ref.path, self.info_dis.path)
+        first, last = paths if ref_first else paths[::-1]
+        if all(note.code != "frame-count" for note in self.notes):
+            text = f"'{first}' ended before '{last}': the first {count} pairs are scored"
+            self.notes.append(warning("frame-count", text))
+
+    def _gather_notes(self) -> None:
+        for reader in self._readers:
+            for note in getattr(reader, "notes", ()):
+                if note not in self.notes:
+                    self.notes.append(note)
+
+    def _nothing(self) -> str:
+        skipped = f" after skipping {self._skips[0]} and {self._skips[1]} frames" if any(self._skips) else ""
+        return f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common{skipped}"
+
+
+class _Producer:
+    """Reads one video: skips its start, leaves out frames, takes the planned steps."""
+
+    def __init__(self, reader: VideoReader, side: Side, skip: int) -> None:
+        self._reader = reader
+        self._side = side
+        self._skip = skip
+        self._pictures: Iterator[Picture] | None = None
+
+    def __call__(self) -> Picture | None:
+        if self._pictures is None:
+            self._pictures = self._open()
+            leave_out = 0
+        else:
+            leave_out = self._side.stride - 1
+        for _ in range(leave_out):
+            if next(self._pictures, None) is None:
+                return None
+        picture = next(self._pictures, None)
+        if picture is None:
+            return None
+        for step in self._side.steps:
+            picture = step(picture)
+        return picture
+
+    def _open(self) -> Iterator[Picture]:
+        if self._skip and self._reader.info.seekable:
+            self._reader.seek(self._skip)
+            return iter(self._reader)
+        pictures = iter(self._reader)
+        for _ in range(self._skip):
+            if next(pictures, None) is None:
+                break
+        return pictures
+
+
+def _pairs(side: Side, skip: int) -> int | None:
+    """How many frames of one video will be compared, as far as it is known."""
+    if side.info.frames is None:
+        return None
+    left = side.info.frames - skip
+    if left <= 0:
+        return 0 if side.info.frames_exact else None
+    return -(-left // side.stride)
+
+
+def _close(prefetches: list[Prefetch], readers: tuple[VideoReader, ...]) -> None:
+    for prefetch in prefetches:
+        prefetch.stop()
+    for reader in readers:  # makes a read that waits for a slow pipe fail
+        reader.close()
+    for prefetch in prefetches:
+        prefetch.join()

@@ -1,0 +1,1 @@
+"""Readers of video: one file for each format, and open_video(), which chooses among them."""

@@ -1,0 +1,187 @@
+"""Any container PyAV decodes. Importing this module imports PyAV."""
+
+from __future__ import annotations
+
+import os
+import threading
+from itertools import islice
+from typing import Final
+
+import av
+
+from acuity.errors import InputError, NoFramesError
+from acuity.video.notes import warning
+from acuity.video.picture import Picture
+from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.container_info import describe, indexed_stamps, uneven
+from acuity.video.readers.decoder import Decoder
+from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
+from acuity.video.readers.reader import BaseReader, check_frame
+
+# Packets whose times tell whether the frame rate is even, where the container has no index of them.
+_PROBE_PACKETS: Final = 400
+_REORDERED: Final = 16
+
+# Decoding this many frames is no slower than looking for a keyframe.
+_NEAR: Final = 50
+
+
+class ContainerReader(BaseReader):
+    """Decodes the first video stream to planar YUV of its own layout and depth."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        threads: int = 0,
+        luma_only: bool = False,
+        allow_damaged: bool = False,
+    ) -> None:
+        super().__init__()
+        self._path = os.fspath(path)
+        self._threads = threads
+        self._luma_only = luma_only
+        self._allow_damaged = allow_damaged
+        self._lock = threading.Lock()  # held while the decoder is in use
+        self._closed = False
+        self._keyframes: KeyframeIndex | None = None
+        self._indexed = False
+        self._hole = False  # whether a hole in the times was noted
+        self._pending: av.VideoFrame | None = None
+        self._last_time: float | None = None
+        self._open()
+        try:
+            first = next(self._frames, None)
+            if first is None:
+                raise NoFramesError(f"'{self._path}' has a video stream, but no frame in it can be decoded")
+            self._pending = first
+            self._planar = ToPlanar(first.format)
+            self.info = describe(
+                self._path,
+                self._decoder.container,
+                self._decoder.stream,
+                first,
+                self._planar,
+                variable=_variable(self._decoder),
+            )
+        except BaseException:
+            self._decoder.close()
+            raise
+        self._next = 0
+
+    def read(self) -> Picture | None:
+        with self._lock:
+            if self._closed:
+                raise InputError(f"'{self._path}' was closed, so it cannot be read any more")
+            frame = self._pending or next(self._frames, None)
+            self._pending = None
+            if frame is None:
+                return None
+            self._check_unchanged(frame)
+            planes = self._planar(frame, luma_only=self._luma_only)
+            pts = self._time(frame)
+            self._next += 1
+            return Picture(planes, self.info.format, pts)
+
+    def seek(self, frame: int) -> None:
+        check_frame(self.info, frame)
+        with self._lock:
+            near = 0 <= frame - self._next <= _NEAR
+            if not near and not self._jump(frame):
+                self._start_over()
+            while self._next < frame:
+                if (self._pending or next(self._frames, None)) is None:
+                    raise NoFramesError(f"'{self._path}' has no frame {frame}: it has {self._next} frames")
+                self._pending = None
+                self._last_time = None
+                self._next += 1
+
+    def close(self) -> None:
+        self._closed = True
+        with self._lock:
+            self._decoder.close()
+
+    def _start_over(self) -> None:
+        if self._closed:
+            raise InputError(f"'{self._path}' was closed, so it cannot be read any more")
+        self._decoder.close()
+        self._open()
+        self._next = 0
+
+    def _open(self) -> None:
+        self._decoder = Decoder(self._path, threads=self._threads, allow_damaged=self._allow_damaged)
+        self._decoder.notes = self.notes
+        self._frames = self._decoder.frames()
+        self._pending = None
+        self._last_time = None
+
+    def _jump(self, frame: int) -> bool:
+        """Start at the keyframe before `frame`; False where that would not be exact."""
+        if not self._indexed:
+            self._indexed = True
+            self._keyframes = _index(self._path)
+        start = self._keyframes.start(frame) if self._keyframes is not None else None
+        if start is None:
+            return False
+        self._start_over()
+        self._decoder.start_at(*start, frame)
+        try:
+            found = next(self._frames, None)
+        except InputError:
+            return False
+        if found is None or found.pts != start[1]:
+            return False
+        self._pending = found
+        self._next = frame
+        return True
+
+    def _time(self, frame: av.VideoFrame) -> float | None:
+        """When the frame is shown, in seconds; a hole in an even sequence of times gets a note."""
+        base = self._decoder.stream.time_base
+        if frame.pts is None or base is None:
+            return None
+        now, before = float(frame.pts * base), self._last_time
+        self._last_time = now
+        step = None if self.info.variable_rate or self.info.rate is None else float(1 / self.info.rate)
+        if step is not None and before is not None and now - before > 1.5 * step and not self._hole:
+            self._hole = True
+            text = (
+                f"the times of '{self._path}' jump from {before:.3f} s to {now:.3f} s at frame {self._next}:"
+                " frames may be missing there"
+            )
+            self.notes.append(warning("time-gap", text))
+        return now
+
+    def _check_unchanged(self, frame: av.VideoFrame) -> None:
+        now = (frame.width, frame.height, frame.format.name)
+        before = (self.info.width, self.info.height, self._planar.source)
+        if now != before:
+            raise InputError(
+                f"'{self._path}' changes at frame {self._next} from {before[0]}x{before[1]} {before[2]} to"
+                f" {now[0]}x{now[1]} {now[2]}: cut it there and score the parts"
+            )
+
+
+def _index(path: str) -> KeyframeIndex | None:
+    decoder = Decoder(path)
+    try:
+        return index_keyframes(decoder)
+    finally:
+        decoder.close()
+
+
+def _variable(decoder: Decoder) -> bool:
+    """Whether frames come at uneven times; from the index, or else from the first packets."""
+    stamps = indexed_stamps(decoder.stream) if "mov" in decoder.container.format.name.split(",") else []
+    if len(stamps) > 2:
+        return uneven(stamps)
+    probe = Decoder(decoder.path)
+    try:
+        packets = islice(probe.demux(), _PROBE_PACKETS)
+        found = sorted(packet.pts for packet in packets if packet.size and packet.pts is not None)
+    except InputError:
+        return False  # the decoder will meet the same damage, and say where
+    finally:
+        probe.close()
+    # The times of frames shown last may still be missing where the probe stopped.
+    return uneven(found[:-_REORDERED] if len(found) > 2 * _REORDERED else found)

@@ -1,0 +1,154 @@
+"""What a container says about its video, in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import islice
+from typing import Final, cast
+
+import av
+import numpy as np
+from av.buffer import Buffer
+
+from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.reader import VideoInfo
+
+# FFmpeg's numbers for colour tags -> the names its tools print. 2 is "unspecified", 0 and 3 are reserved.
+TRANSFERS: Final = {
+    1: "bt709",
+    4: "bt470m",
+    5: "bt470bg",
+    6: "smpte170m",
+    7: "smpte240m",
+    8: "linear",
+    9: "log100",
+    10: "log316",
+    11: "iec61966-2-4",
+    12: "bt1361e",
+    13: "iec61966-2-1",
+    14: "bt2020-10",
+    15: "bt2020-12",
+    16: "smpte2084",
+    17: "smpte428",
+    18: "arib-std-b67",
+}
+PRIMARIES: Final = {
+    1: "bt709",
+    4: "bt470m",
+    5: "bt470bg",
+    6: "smpte170m",
+    7: "smpte240m",
+    8: "film",
+    9: "bt2020",
+    10: "smpte428",
+    11: "smpte431",
+    12: "smpte432",
+    22: "ebu3213",
+}
+MATRICES: Final = {
+    0: "gbr",
+    1: "bt709",
+    4: "fcc",
+    5: "bt470bg",
+    6: "smpte170m",
+    7: "smpte240m",
+    8: "ycgco",
+    9: "bt2020nc",
+    10: "bt2020c",
+    11: "smpte2085",
+    14: "ictcp",
+}
+_RANGES: Final = {1: False, 2: True}
+
+# Frame times are even when each step is this close to the usual one (or to it by two clock ticks).
+_UNEVEN: Final = 0.3
+_MOST_STAMPS: Final = 100_000
+
+
+def describe(
+    path: str,
+    container: av.container.InputContainer,
+    stream: av.VideoStream,
+    first: av.VideoFrame,
+    planar: ToPlanar,
+    *,
+    variable: bool,
+) -> VideoInfo:
+    """Everything VideoInfo has room for; `first` is the first decoded frame."""
+    context = stream.codec_context
+    rate = _rate(stream, variable=variable)
+    extra = {"container": container.format.name}
+    if planar.description is not None:
+        extra["converted"] = planar.description
+    if stream.sample_aspect_ratio not in (None, 1):
+        extra["aspect"] = str(stream.sample_aspect_ratio)
+    rotation, flipped = orientation(first)
+    if flipped:
+        extra["flipped"] = "yes"
+    full_range = True if planar.source.startswith("yuvj") else _RANGES.get(first.color_range)
+    return VideoInfo(
+        path=path,
+        kind="container",
+        width=first.width,
+        height=first.height,
+        format=planar.format,
+        frames=_claimed_frames(container, stream, rate),
+        rate=rate,
+        variable_rate=variable,
+        rotation=rotation,
+        full_range=full_range,
+        transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(context.color_trc),
+        primaries=PRIMARIES.get(first.color_primaries) or PRIMARIES.get(context.color_primaries),
+        matrix=MATRICES.get(first.colorspace) or MATRICES.get(context.colorspace),
+        interlaced=first.interlaced_frame,
+        codec=context.name,
+        seekable=True,
+        extra=extra,
+    )
+
+
+def orientation(frame: av.VideoFrame) -> tuple[int, bool]:
+    """Quarter turns clockwise, in degrees, that a player applies, and whether it mirrors too."""
+    rotation = round(-frame.rotation / 90) * 90 % 360
+    matrix = cast("Buffer | None", frame.side_data.get("DISPLAYMATRIX"))
+    if matrix is None:
+        return rotation, False
+    a, b, _, c, d = (int(value) for value in np.frombuffer(bytes(matrix), np.int32)[:5])
+    return rotation, a * d - b * c < 0
+
+
+def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
+    # The guess knows the codec's own clock; only the average makes sense where there is no clock.
+    candidates = (stream.average_rate, stream.guessed_rate, stream.base_rate)
+    order = candidates if variable else (candidates[1], candidates[0], candidates[2])
+    return next((rate for rate in order if rate), None)
+
+
+def _claimed_frames(
+    container: av.container.InputContainer, stream: av.VideoStream, rate: Fraction | None
+) -> int | None:
+    if stream.frames:
+        return stream.frames
+    if rate is None:
+        return None
+    if stream.duration and stream.time_base:
+        return max(1, round(stream.duration * stream.time_base * rate))
+    return max(1, round(Fraction(container.duration, av.time_base) * rate)) if container.duration else None
+
+
+def indexed_stamps(stream: av.VideoStream) -> list[int]:
+    """Decoding times of all frames from the index of an MP4 or MOV, which costs no reading."""
+    entries = islice(iter(stream.index_entries), _MOST_STAMPS)
+    return [entry.timestamp for entry in entries if not entry.is_discard]
+
+
+def uneven(stamps: Iterable[int]) -> bool:
+    """Whether frame times step unevenly, beyond what rounding to clock ticks explains."""
+    ordered = np.sort(np.fromiter(stamps, np.int64)).astype(np.float64)
+    steps = np.diff(ordered)
+    steps = steps[steps > 0]
+    if steps.size < 2:
+        return False
+    usual = float(np.median(steps))
+    return bool(np.any(np.abs(steps - usual) > max(2.0, _UNEVEN * usual)))

@@ -1,0 +1,146 @@
+"""Geometry of a raw video from its name and length, where only one reading is possible.
+
+`crowd_1920x1080_420p10.yuv` says everything; `crowd_1920x1080.yuv` says the size, and its length may
+leave one format or several. Several: the caller has to say, because a wrong guess is a wrong score.
+
+No I/O here. Remedies are written as the arguments of open_video(); the commands spell them as options.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from typing import Final, NamedTuple
+
+from acuity.errors import InputError
+from acuity.video.frame_layout import check_size
+from acuity.video.picture import LAYOUTS, PixelFormat
+
+# Names that are raw samples by custom, so that nothing in the file says what they are.
+RAW_SUFFIXES: Final = frozenset((".yuv", ".raw", ".i420", ".yuv420p", ".yuv422p", ".yuv444p"))
+# Of files that say their own size.
+CONTAINER_SUFFIXES: Final = frozenset(
+    (
+        *(".y4m", ".mp4", ".m4v", ".mkv", ".webm", ".mov", ".avi", ".ts", ".m2ts", ".mts", ".mpg", ".mpeg"),
+        *(".vob", ".flv", ".ogv", ".ogg", ".wmv", ".asf", ".3gp", ".mxf", ".nut", ".ivf", ".obu", ".mj2"),
+        *(".264", ".h264", ".avc", ".265", ".h265", ".hevc", ".266", ".vvc", ".av1", ".m2v", ".mpv"),
+    )
+)
+
+# Patterns are compiled when a name is looked at: most videos say their size.
+_SIZE: Final = r"(?<!\d)([1-9]\d{1,4})x([1-9]\d{1,4})(?!\d)"
+_NAMED: Final = r"(?:yuv|i)(400|420|422|444)p?(8|10|12|14|16)?(?:le)?(?![a-z0-9])"
+_BARE: Final = r"(?<![a-z0-9])(400|420|422|444)(?:p(8|10|12|14|16)?)?(?:le)?(?![a-z0-9])"
+_DEPTH: Final = r"(?<![a-z0-9])(8|10|12|14|16)[-_]?b(?:it|its|pp|pc)?(?![a-z0-9])"
+_PLANAR_8: Final = r"(?:400|420|422|444)p(?![a-z0-9])"
+_UNREADABLE: Final = (
+    r"(?<![a-z0-9])(nv12|nv21|nv16|p010|p016|yuyv\w*|uyvy\w*|v210|yuv4\d\dp\d+be)(?![a-z0-9])"
+)
+
+# Samples of more than 8 bits all take two bytes, so 10 stands for every depth the length can't tell apart.
+_WIDTHS: Final = (8, 10)
+
+
+class RawFormat(NamedTuple):
+    """Everything that raw video doesn't say about itself."""
+
+    width: int
+    height: int
+    format: PixelFormat
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height} {self.format.layout} at {self.format.depth} bit"
+
+
+def is_raw_name(path: str | os.PathLike[str]) -> bool:
+    return os.path.splitext(os.fspath(path))[1].lower() in RAW_SUFFIXES
+
+
+def guess_geometry(
+    path: str,
+    length: int | None,
+    *,
+    width: int | None = None,
+    height: int | None = None,
+    layout: str | None = None,
+    depth: int | None = None,
+) -> RawFormat:
+    """What the caller said, completed from the name and the length; InputError where that leaves a choice.
+
+    `length` is the file's in bytes, None for a pipe.
+    """
+    name = os.path.basename(path).lower()
+    unreadable = re.search(_UNREADABLE, name)
+    if unreadable and layout is None:
+        raise InputError(
+            f"the name of '{path}' says {unreadable[1]}, which is not planar little-endian YUV:"
+            " convert it to Y4M, or pass pixel_format= if the name is wrong"
+        )
+    if width is None or height is None:
+        missing = " and ".join(f"{n}=" for n, v in (("width", width), ("height", height)) if v is None)
+        named = _size(path, name, missing)
+        width = named[0] if width is None else width
+        height = named[1] if height is None else height
+    check_size(path, width, height)
+    said_layout, said_depth = _said(name)
+    layouts = [found] if (found := layout or said_layout) else list(LAYOUTS)
+    depths = [bits] if (bits := depth or said_depth) else list(_WIDTHS)
+    formats = [PixelFormat(a, b) for a, b in itertools.product(layouts, depths)]
+    return RawFormat(width, height, _only_fit(path, length, width, height, formats))
+
+
+def _size(path: str, name: str, missing: str) -> tuple[int, int]:
+    sizes = {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
+    if len(sizes) != 1:
+        found = "no size" if not sizes else "more than one size"
+        raise InputError(f"'{path}' is raw video and its name gives {found}: pass {missing}")
+    return sizes.pop()
+
+
+def _said(name: str) -> tuple[str | None, int | None]:
+    """Layout and depth that the name gives; None where it gives none or several."""
+    found = [m for pattern in (_NAMED, _BARE) for m in re.findall(pattern, name)]
+    layouts = {layout for layout, _ in found}
+    depths = {int(depth) for _, depth in found if depth} | {int(d) for d in re.findall(_DEPTH, name)}
+    if not depths and re.search(_PLANAR_8, name):
+        depths = {8}  # FFmpeg's names: yuv420p is 8-bit, deeper formats carry their depth
+    return (
+        layouts.pop() if len(layouts) == 1 else None,
+        depths.pop() if len(depths) == 1 else None,
+    )
+
+
+def _only_fit(
+    path: str, length: int | None, width: int, height: int, formats: list[PixelFormat]
+) -> PixelFormat:
+    if len(formats) == 1:
+        return formats[0]  # the reader explains a broken file
+    if length is None:
+        raise InputError(
+            f"the name of '{path}' leaves its format open, and a pipe has no length to tell it by:"
+            " pass pixel_format= and bitdepth="
+        )
+    fits = [f for f in formats if any(length % n == 0 for n in frame_sizes(width, height, f))]
+    if not fits:
+        raise InputError(
+            f"the {length} bytes of '{path}' are not whole frames of {width}x{height} in any common format:"
+            " pass width=, height=, pixel_format= and bitdepth="
+        )
+    if len(fits) > 1:
+        depth_open = len({f.depth for f in formats}) > 1
+        choices = ", ".join(_choice(f, depth_open=depth_open) for f in fits)
+        raise InputError(
+            f"the {length} bytes of '{path}' fit {width}x{height} in several formats ({choices}):"
+            " say which with pixel_format= and bitdepth="
+        )
+    return fits[0]  # of known depth: where two bytes a sample fit, so does one
+
+
+def _choice(pixels: PixelFormat, *, depth_open: bool) -> str:
+    return f"{pixels.layout} {'10 to 16' if depth_open and pixels.depth != 8 else pixels.depth}-bit"
+
+
+def frame_sizes(width: int, height: int, pixels: PixelFormat) -> set[int]:
+    """Bytes of a frame with chroma rounded up, and as libvmaf rounds it, down."""
+    return {pixels.frame_bytes(width, height, round_up=up) for up in (True, False)}

@@ -1,0 +1,53 @@
+"""Where a decoder may start so that it meets a given frame. Importing this module imports PyAV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.readers.decoder import ONE_TO_ONE, Decoder
+
+# Containers whose seeking and time stamps are exact enough to lean on.
+_TRUSTED: Final = {"mov", "matroska"}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyframeIndex:
+    """Presentation times, in ticks, of all frames and of those that stand alone."""
+
+    stamps: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+    def start(self, frame: int) -> tuple[int, int] | None:
+        """(time of the last keyframe not after `frame`, time of `frame`); None past the end."""
+        if frame >= self.stamps.size:
+            return None
+        target = self.stamps[frame]
+        return int(self.keys[np.searchsorted(self.keys, target, "right") - 1]), int(target)
+
+
+def index_keyframes(decoder: Decoder) -> KeyframeIndex | None:
+    """Read through the packets without decoding; None where frames can't be told from packets.
+
+    A frame's number is its rank among the time stamps only if every packet makes one frame, each with
+    a time of its own, and the decoder can use all of them from the first one on.
+    """
+    trusted = _TRUSTED.intersection(decoder.container.format.name.split(","))
+    if not trusted or decoder.stream.codec_context.name not in ONE_TO_ONE:
+        return None
+    stamps: list[int] = []
+    keys: list[int] = []
+    for packet in decoder.demux():
+        if not packet.size:
+            continue
+        if packet.pts is None or packet.is_discard or packet.is_corrupt:
+            return None
+        stamps.append(packet.pts)
+        if packet.is_keyframe:
+            keys.append(packet.pts)
+    if not keys or stamps[0] != keys[0] or stamps[0] != min(stamps) or len(set(stamps)) != len(stamps):
+        return None
+    return KeyframeIndex(np.sort(np.array(stamps, np.int64)), np.sort(np.array(keys, np.int64)))

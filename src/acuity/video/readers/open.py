@@ -1,0 +1,219 @@
+"""open_video(): the one way in. What opens a file is decided by a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.video.local_file import local_size
+from acuity.video.notes import info
+from acuity.video.picture import PixelFormat, split_format
+from acuity.video.readers.guess import CONTAINER_SUFFIXES, RawFormat, guess_geometry, is_raw_name
+from acuity.video.readers.raw import RawReader
+from acuity.video.readers.reader import BaseReader
+from acuity.video.source import STDIN, Y4M_MAGIC, open_source
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+# What files that say their own size begin with: where, what, and its name.
+_SIGNATURES: Final = (
+    (0, Y4M_MAGIC, "Y4M"),
+    (4, b"ftyp", "MP4 or MOV"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM"),
+    (0, b"RIFF", "AVI"),
+)
+_TASTE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RawGeometry:
+    """What the caller says about raw video; None: not said."""
+
+    width: int | None = None
+    height: int | None = None
+    pixel_format: str | None = None
+    bitdepth: int | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of what was not said."""
+        values = {
+            "width": self.width,
+            "height": self.height,
+            "pixel_format": self.pixel_format,
+            "bitdepth": self.bitdepth,
+        }
+        return [name for name, value in values.items() if value is None]
+
+    @property
+    def said(self) -> bool:
+        return len(self.missing) < 4
+
+    def complete(self) -> RawFormat | None:
+        """All of it, or None where something is missing."""
+        if self.width is None or self.height is None or self.pixel_format is None or self.bitdepth is None:
+            return None
+        return RawFormat(self.width, self.height, PixelFormat.parse(self.pixel_format, self.bitdepth))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """How videos are opened, besides the geometry of raw ones: see open_video()."""
+
+    rate: Fraction | None = None
+    guess: bool = False
+    threads: int = 0
+    luma_only: bool = False
+    allow_damaged: bool = False
+
+
+def open_video(
+    path: str | os.PathLike[str],
+    *,
+    width: int | None = None,
+    height: int | None = None,
+    pixel_format: str | None = None,
+    bitdepth: int | None = None,
+    rate: Fraction | None = None,
+    guess: bool = False,
+    threads: int = 0,
+    luma_only: bool = False,
+    allow_damaged: bool = False,
+) -> BaseReader:
+    """Open raw YUV, Y4M or any container PyAV decodes; '-' reads Y4M or raw from standard input.
+
+        with open_video("clip.mp4") as video:
+            for picture in video:
+                print(picture.pts, picture.luma.mean())
+
+    Geometry (`width`, `height`, `pixel_format`, `bitdepth`) says that the file is raw, and all four are
+    needed. `guess` takes what is missing from the file's name and length, where only one reading is
+    possible; a note on the reader says what was guessed. `rate` is the frame rate of a raw file.
+    `threads` is for the decoder, 0 lets it choose. With `luma_only` pictures may come without chroma.
+    `allow_damaged` takes what the decoder makes of damaged frames, with a warning, instead of refusing them.
+    Raises InputError.
+    """
+    geometry = RawGeometry(width, height, pixel_format, bitdepth)
+    return open_as(path, geometry, OpenOptions(rate, guess, threads, luma_only, allow_damaged))
+
+
+def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions) -> BaseReader:
+    """open_video() with its arguments as two values."""
+    kind = _kind(path)
+    if not said.said and kind != "raw":
+        return _OPENERS[kind](path, options)
+    name = os.fspath(path)
+    if local_size(name) is not None:
+        _check_raw(name, kind)
+    geometry = said.complete()
+    if geometry is not None:
+        return _open_raw(path, geometry, options)
+    if not options.guess:
+        raise _incomplete(name, said)
+    geometry = _guessed(name, said)
+    reader = _open_raw(path, geometry, options)
+    reader.notes.append(info("guessed", f"'{name}' is read as {geometry}, going by its name and length"))
+    return reader
+
+
+def says_its_size(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is no raw video, going by its first bytes or by the ending of its name.
+
+    Pipes and devices can't be looked at without losing bytes, and other names say nothing.
+    """
+    name = os.fspath(path)
+    if name == STDIN or local_size(name) is None or (kind := _kind(path)) == "raw":
+        return False
+    if kind == "y4m" or os.path.splitext(name)[1].lower() in CONTAINER_SUFFIXES:
+        return True
+    with open_source(name) as source:
+        return _signature(source.peek(_TASTE)) is not None
+
+
+def _signature(start: bytes) -> str | None:
+    """The name of what begins with these bytes."""
+    return next((what for at, magic, what in _SIGNATURES if start[at : at + len(magic)] == magic), None)
+
+
+def _check_raw(name: str, kind: str) -> None:
+    """Refuse what can't be raw video, before its bytes are taken for samples."""
+    with open_source(name) as source:
+        if source.size == 0:
+            raise NoFramesError(f"'{name}' is empty: there is no frame to score")
+        start = source.peek(_TASTE)
+    known = _signature(start)
+    # Raw samples may look like anything, so where the name says raw only Y4M's long signature counts.
+    if known is not None and kind != "raw":
+        raise FormatError(f"'{name}' is {known}, which says its own size: leave out the geometry")
+
+
+def _incomplete(name: str, said: RawGeometry) -> InputError:
+    missing = " and ".join(", ".join(f"{part}=" for part in said.missing).rsplit(", ", 1))
+    if not said.said:
+        return FormatError(f"'{name}' is raw video, which does not say its size: pass {missing}")
+    return InputError(
+        f"raw video needs width, height, pixel format and bit depth together: pass {missing} for '{name}' too"
+    )
+
+
+def _guessed(name: str, said: RawGeometry) -> RawFormat:
+    if not os.path.exists(name) or os.path.isdir(name):
+        open_source(name).close()  # says what is wrong with the path
+    length = local_size(name)
+    layout, depth = None, said.bitdepth
+    if said.pixel_format is not None:
+        layout, named = split_format(said.pixel_format)
+        if named is not None:
+            depth = PixelFormat.parse(said.pixel_format, said.bitdepth).depth
+    return guess_geometry(name, length, width=said.width, height=said.height, layout=layout, depth=depth)
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    """'y4m', 'raw' or 'container', from the first bytes and then from the name."""
+    name = os.fspath(path)
+    if name == STDIN or local_size(name) is None:
+        # A pipe cannot be tasted without losing bytes, and only Y4M says its size in the stream.
+        # A path that is nothing at all is refused by the reader in the same words for each kind.
+        return "y4m"
+    with open_source(path) as source:
+        if source.peek(len(Y4M_MAGIC)) == Y4M_MAGIC:
+            return "y4m"
+    if is_raw_name(name):
+        return "raw"
+    return "y4m" if name.lower().endswith(".y4m") else "container"
+
+
+def _open_raw(path: str | os.PathLike[str], geometry: RawFormat, options: OpenOptions) -> RawReader:
+    return RawReader(
+        path,
+        geometry.width,
+        geometry.height,
+        geometry.format,
+        rate=options.rate,
+        luma_only=options.luma_only,
+    )
+
+
+def _open_y4m(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
+    from acuity.video.readers.y4m import Y4mReader
+
+    return Y4mReader(path, luma_only=options.luma_only)
+
+
+def _open_container(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
+    # PyAV takes a while to load, and raw video does not need it.
+    from acuity.video.readers.container import ContainerReader
+
+    return ContainerReader(
+        path, threads=options.threads, luma_only=options.luma_only, allow_damaged=options.allow_damaged
+    )
+
+
+_OPENERS: Final[dict[str, Callable[[str | os.PathLike[str], OpenOptions], BaseReader]]] = {
+    "y4m": _open_y4m,
+    "container": _open_container,
+}

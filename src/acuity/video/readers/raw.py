@@ -1,0 +1,102 @@
+"""Raw planar YUV: frame after frame, nothing else, so the geometry has to be given."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from acuity.errors import NoFramesError, TruncatedError
+from acuity.video.buffers import BufferPool
+from acuity.video.frame_layout import FrameLayout, check_size
+from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
+from acuity.video.source import Source, open_source
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+class RawReader(BaseReader):
+    """Reads a raw file or pipe; one read call and no copy for each frame."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        width: int,
+        height: int,
+        format: PixelFormat,
+        *,
+        rate: Fraction | None = None,
+        luma_only: bool = False,
+    ) -> None:
+        super().__init__()
+        check_size(os.fspath(path), width, height)
+        self._source = open_source(path)
+        try:
+            self._layout, frames = _fit(self._source, width, height, format)
+        except BaseException:
+            self._source.close()
+            raise
+        self.info = VideoInfo(
+            path=self._source.path,
+            kind="raw",
+            width=width,
+            height=height,
+            format=format,
+            frames=frames,
+            frames_exact=frames is not None,
+            rate=rate,
+            seekable=self._source.seekable,
+        )
+        # A pipe has to be read through; a file lets us step over the chroma nobody asked for.
+        self._skip_chroma = luma_only and self._source.seekable
+        self._luma_only = luma_only
+        self._wanted = self._layout.luma_bytes() if self._skip_chroma else self._layout.frame_bytes
+        self._pool = BufferPool(self._wanted)
+        self._next = 0
+
+    def read(self) -> Picture | None:
+        if self.info.frames is not None and self._next >= self.info.frames:
+            return None
+        if self._skip_chroma:
+            self._source.seek(self._next * self._layout.frame_bytes)
+        buffer = self._pool.take()
+        count = self._source.readinto(buffer.data)
+        if count == 0 and self.info.frames is None:
+            if self._next == 0:
+                raise NoFramesError(f"'{self.info.path}' is empty: there is no frame to score")
+            return None
+        if count < self._wanted:
+            raise TruncatedError(
+                f"'{self.info.path}' ends in the middle of frame {self._next}: {count} of"
+                f" {self._wanted} bytes are there, so check the file, or the size and format given"
+            )
+        self._next += 1
+        return Picture(self._layout.planes(buffer, luma_only=self._luma_only), self.info.format)
+
+    def seek(self, frame: int) -> None:
+        check_frame(self.info, frame)
+        self._source.seek(frame * self._layout.frame_bytes)
+        self._next = frame
+
+    def close(self) -> None:
+        self._source.close()
+
+
+def _fit(source: Source, width: int, height: int, format: PixelFormat) -> tuple[FrameLayout, int | None]:
+    """The layout that makes whole frames, and how many there are."""
+    layout = FrameLayout.of(format, width, height)
+    if source.size is None:
+        return layout, None
+    if source.size == 0:
+        raise NoFramesError(f"'{source.path}' is empty: there is no frame to score")
+    # Odd sizes: FFmpeg rounds chroma up, libvmaf's own raw files round it down.
+    for candidate in (layout, FrameLayout.of(format, width, height, round_up=False)):
+        frames, rest = divmod(source.size, candidate.frame_bytes)
+        if frames and not rest:
+            return candidate, frames
+    raise TruncatedError(
+        f"'{source.path}' has {source.size} bytes, which is not a whole number of frames of"
+        f" {layout.frame_bytes} bytes ({width}x{height} {format.layout} at {format.depth} bit):"
+        " check width, height, pixel format and bit depth, or whether the file is complete"
+    )

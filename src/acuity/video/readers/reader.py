@@ -1,0 +1,124 @@
+"""What every video reader offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from acuity.errors import InputError, NoFramesError
+from acuity.video.notes import Note
+from acuity.video.picture import Picture, PixelFormat
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class VideoInfo:
+    """What is known about a video before its first frame is decoded."""
+
+    path: str
+    kind: str  # "raw", "y4m" or "container"
+    width: int
+    height: int
+    format: PixelFormat
+    frames: int | None = None  # exact when frames_exact, else what the container claims
+    frames_exact: bool = False
+    rate: Fraction | None = None  # frames a second
+    variable_rate: bool = False
+    rotation: int = 0  # degrees clockwise that a player turns the picture
+    full_range: bool | None = None  # None: not said
+    transfer: str | None = None  # e.g. "bt709", "smpte2084", "arib-std-b67"
+    primaries: str | None = None
+    matrix: str | None = None
+    interlaced: bool = False
+    codec: str | None = None
+    seekable: bool = False
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def hdr(self) -> bool:
+        return self.transfer in {"smpte2084", "arib-std-b67"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "path": self.path,
+            "kind": self.kind,
+            "codec": self.codec,
+            "width": self.width,
+            "height": self.height,
+            "pixel_format": self.format.layout,
+            "bitdepth": self.format.depth,
+            "frames": self.frames,
+            "frame_rate": str(self.rate) if self.rate else None,
+            "variable_rate": self.variable_rate,
+            "rotation": self.rotation,
+            "range": None if self.full_range is None else "full" if self.full_range else "limited",
+            "transfer": self.transfer,
+            "primaries": self.primaries,
+            "matrix": self.matrix,
+            "interlaced": self.interlaced,
+            **self.extra,
+        }
+
+
+class VideoReader(Protocol):
+    """A stream of pictures; iterate it once from where it stands.
+
+    pair_videos() takes anything that has these, so a host may bring a reader of its own.
+    """
+
+    @property
+    def info(self) -> VideoInfo: ...
+
+    def __iter__(self) -> Iterator[Picture]: ...
+
+    def seek(self, frame: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class BaseReader:
+    """What open_video() gives: a VideoReader that is also a context manager, with remarks in `notes`.
+
+    A reader belongs to one thread at a time; only close() may come from another one.
+    """
+
+    info: VideoInfo
+
+    def __init__(self) -> None:
+        self.notes: list[Note] = []  # remarks that came up while reading
+
+    def __iter__(self) -> Iterator[Picture]:
+        # Unlike a generator this holds on to no picture, so that its buffer can be used again.
+        return iter(self.read, None)
+
+    def read(self) -> Picture | None:
+        """The next picture, or None after the last one."""
+        raise NotImplementedError
+
+    def seek(self, frame: int) -> None:
+        """Make the next picture be number `frame`; raises InputError where that can't be exact."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give up the file. Does nothing the second time."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def check_frame(info: VideoInfo, frame: int) -> None:
+    """Refuse a seek outside the video. One past the last frame is its end, which is fine."""
+    if frame < 0:
+        raise InputError(f"frame {frame} of '{info.path}' cannot be: frames are counted from 0")
+    if info.frames_exact and info.frames is not None and frame > info.frames:
+        raise NoFramesError(
+            f"'{info.path}' has no frame {frame}: it has {info.frames} frames, counted from 0"
+        )

@@ -1,0 +1,169 @@
+"""Y4M: a header line, then frames, each behind a line of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from acuity.errors import FormatError, NoFramesError, TruncatedError
+from acuity.video.buffers import BufferPool
+from acuity.video.frame_layout import FrameLayout
+from acuity.video.picture import Picture
+from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
+from acuity.video.readers.y4m_header import MAX_LINE, Y4mHeader, frame_line_length, parse_header
+from acuity.video.source import Y4M_MAGIC, Source, open_source
+
+_LINE: Final = b"FRAME\n"  # what nearly every writer puts before a frame
+
+# Samples start at this offset of a buffer: aligned, with room for the plain line right before them.
+_ROOM: Final = 64
+
+
+class Y4mReader(BaseReader):
+    """Reads a Y4M file or pipe; one read call and no copy for each frame with a plain line."""
+
+    def __init__(self, path: str | os.PathLike[str], *, luma_only: bool = False) -> None:
+        super().__init__()
+        self._source = open_source(path)
+        self._next = 0
+        try:
+            line = _header_line(self._source)
+            header = parse_header(line, self._source.path)
+            self._start = len(line) + 1
+            self._layout = FrameLayout.of(header.format, header.width, header.height)
+            # The alpha plane is read with the rest, and then nobody looks at it.
+            self._payload = self._layout.frame_bytes + (self._layout.luma_bytes() if header.alpha else 0)
+            frames, self._plain = self._count()
+        except BaseException:
+            self._source.close()
+            raise
+        self.info = _describe(self._source, header, frames)
+        self._luma_only = luma_only
+        # Where every frame is as long as the others, the chroma nobody asked for is stepped over.
+        self._skip_chroma = luma_only and self._plain
+        self._wanted = self._layout.luma_bytes() if self._skip_chroma else self._payload
+        self._pool = BufferPool(_ROOM + self._wanted)
+
+    def read(self) -> Picture | None:
+        if self._skip_chroma:
+            self._source.seek(self._offset(self._next))
+        buffer = self._pool.take()
+        view = buffer.data[_ROOM - len(_LINE) :]
+        count = self._source.readinto(view)
+        if count == 0:
+            if self._next == 0:
+                raise _empty(self._source)
+            return None
+        if bytes(view[: len(_LINE)]) == _LINE:
+            have = count - len(_LINE)
+        else:
+            self._source.unread(bytes(view[:count]))
+            self._skip_line()
+            have = self._source.readinto(view[len(_LINE) :])
+        if have < self._wanted:
+            raise self._truncated()
+        self._next += 1
+        return Picture(self._layout.planes(buffer, _ROOM, luma_only=self._luma_only), self.info.format)
+
+    def seek(self, frame: int) -> None:
+        check_frame(self.info, frame)
+        position = self._offset(frame) if self._plain else self._start
+        self._source.seek(position)
+        if not self._plain:
+            for self._next in range(frame):
+                position += self._skip_line() + self._payload
+                self._source.seek(position)
+        self._next = frame
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _offset(self, frame: int) -> int:
+        return self._start + frame * (len(_LINE) + self._payload)
+
+    def _skip_line(self) -> int:
+        """Read past the FRAME line at which the source stands; returns its length."""
+        where = f"frame {self._next} of '{self._source.path}'"
+        seen = self._source.read(len(_LINE))
+        while (length := frame_line_length(seen, where)) is None:
+            more = self._source.read(len(_LINE) * 8)
+            if not more:
+                raise self._truncated()
+            seen += more
+        self._source.unread(seen[length:])
+        return length
+
+    def _count(self) -> tuple[int | None, bool]:
+        """How many frames there are, and whether all of them have the plain line."""
+        size = self._source.size
+        if size is None:
+            return None, False
+        if size == self._start:
+            raise _empty(self._source)
+        frames, rest = divmod(size - self._start, len(_LINE) + self._payload)
+        if not rest and all(self._line_at(self._offset(frame)) == _LINE for frame in {0, frames - 1}):
+            self._source.seek(self._start)
+            return frames, True
+        position = self._start
+        while position < size:
+            self._source.seek(position)
+            position += self._skip_line() + self._payload
+            if position > size:
+                raise self._truncated()
+            self._next += 1
+        frames, self._next = self._next, 0
+        self._source.seek(self._start)
+        return frames, False
+
+    def _line_at(self, position: int) -> bytes:
+        self._source.seek(position)
+        return self._source.read(len(_LINE))
+
+    def _truncated(self) -> TruncatedError:
+        return TruncatedError(
+            f"'{self._source.path}' ends in the middle of frame {self._next}, which takes {self._payload}"
+            " bytes: the file is incomplete, so copy or encode it again"
+        )
+
+
+def _empty(source: Source) -> NoFramesError:
+    return NoFramesError(f"'{source.path}' has a Y4M header but no frame: there is nothing to score")
+
+
+def _header_line(source: Source) -> bytes:
+    """The first line without its newline; leaves the source right behind it."""
+    start = source.read(len(Y4M_MAGIC))
+    if not start:
+        raise NoFramesError(f"'{source.path}' is empty: there is no frame to score")
+    if start != Y4M_MAGIC:
+        raise FormatError(f"'{source.path}' is not a Y4M file: it does not start with YUV4MPEG2")
+    seen = start + source.read(MAX_LINE - len(start))
+    line, newline, rest = seen.partition(b"\n")
+    if not newline:
+        raise FormatError(
+            f"'{source.path}' has a Y4M header without an end: the file is damaged or incomplete"
+        )
+    source.unread(rest)
+    return line
+
+
+def _describe(source: Source, header: Y4mHeader, frames: int | None) -> VideoInfo:
+    extra = {"colour": header.colour}
+    if header.aspect is not None:
+        extra["aspect"] = header.aspect
+    if header.alpha:
+        extra["dropped"] = "the alpha plane"
+    return VideoInfo(
+        path=source.path,
+        kind="y4m",
+        width=header.width,
+        height=header.height,
+        format=header.format,
+        frames=frames,
+        frames_exact=frames is not None,
+        rate=header.rate,
+        full_range=header.full_range,
+        interlaced=header.interlaced,
+        seekable=source.seekable,
+        extra=extra,
+    )

@@ -1,0 +1,316 @@
+"""Pairs of real files: the right frames together, notes for people, nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.errors import InputError, NoFramesError, PairingError, TruncatedError
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.picture import PixelFormat
+from acuity.video.readers.open import open_video
+from video_clips import encode, feed, number_of, numbered_luma, random_planes, raw_bytes, y4m_bytes
+
+
+def pair(ref: Path, dis: Path, **options: Any) -> Pairing:
+    return pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))
+
+
+def numbers(pairing: Pairing) -> list[tuple[int, int]]:
+    return [(number_of(ref), number_of(dis)) for ref, dis in pairing]
+
+
+def codes(pairing: Pairing) -> set[str]:
+    return {note.code for note in pairing.notes}
+
+
+def numbered_y4m(path: Path, count: int, tags: str = "F25:1") -> Path:
+    chroma = np.full((32, 48), 128, np.uint8)
+    path.write_bytes(y4m_bytes([[numbered_luma(n), chroma, chroma] for n in range(count)], f"W96 H64 {tags}"))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_threads_left() -> Iterator[None]:
+    yield
+    gc.collect()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("acuity-read")]
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lossless source and encodes of it."""
+    folder = tmp_path_factory.mktemp("clips")
+    encode(folder / "src.mkv", codec="ffv1", frames=30)
+    encode(folder / "enc.mp4", frames=30, options={"crf": "30"})
+    encode(folder / "small.mp4", frames=30, size=(72, 48))
+    encode(folder / "deep.mp4", frames=30, pix_fmt="yuv420p10le")
+    encode(folder / "fast.mp4", frames=60, rate=50)
+    numbered_y4m(folder / "src.y4m", 30)
+    return folder
+
+
+def test_frames_stay_together(clips: Path) -> None:
+    with pair(clips / "src.mkv", clips / "enc.mp4") as pairing:
+        assert (pairing.width, pairing.height, pairing.format) == (96, 64, PixelFormat("420", 8))
+        assert (pairing.length, pairing.length_exact, pairing.rate) == (30, False, 25)
+        assert numbers(pairing) == [(n, n) for n in range(30)]
+        assert pairing.notes == []
+        with pytest.raises(InputError, match="only once"):
+            next(iter(pairing))
+
+
+def test_y4m_against_a_container(clips: Path) -> None:
+    assert numbers(pair(clips / "src.y4m", clips / "enc.mp4")) == [(n, n) for n in range(30)]
+
+
+def test_skips_and_limits(clips: Path) -> None:
+    skipped = pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_ref=7, frame_skip_dis=7, frame_count=5)
+    assert skipped.length == 5
+    assert numbers(skipped) == [(n, n) for n in range(7, 12)]
+    assert skipped.notes == []
+    apart = pair(clips / "src.y4m", clips / "src.y4m", frame_skip_ref=20, frame_skip_dis=3)
+    assert apart.length == 10
+    assert numbers(apart) == [(20 + n, 3 + n) for n in range(10)]
+    assert "frame-count" in codes(apart)
+
+
+def test_the_distorted_video_is_scaled_to_the_reference(clips: Path) -> None:
+    with pair(clips / "src.mkv", clips / "small.mp4") as pairing:
+        assert pairing.description["conversions"] == [
+            f"'{clips / 'small.mp4'}' is scaled from 72x48 to 96x64 with a bicubic filter"
+        ]
+        for number, (ref, dis) in enumerate(pairing):
+            assert [p.shape for p in ref.planes] == [p.shape for p in dis.planes]
+            assert number_of(ref) == number_of(dis) == number
+
+
+def test_the_deeper_video_decides_the_depth(clips: Path) -> None:
+    with pair(clips / "src.mkv", clips / "deep.mp4") as pairing:
+        assert pairing.format == PixelFormat("420", 10)
+        for number, (ref, dis) in enumerate(pairing):
+            assert ref.format == dis.format == PixelFormat("420", 10)
+            assert np.array_equal(ref.luma, numbered_luma(number).astype(np.uint16) << 2)
+            assert number_of(dis) == number
+
+
+def test_rates_that_differ(clips: Path) -> None:
+    with pytest.raises(PairingError, match="rate=match"):
+        pair(clips / "src.mkv", clips / "fast.mp4")
+    with pair(clips / "src.mkv", clips / "fast.mp4", rate="match") as pairing:
+        assert pairing.length == 30
+        assert numbers(pairing) == [(n, 2 * n) for n in range(30)]
+    with pair(clips / "fast.mp4", clips / "src.mkv", rate="match") as pairing:
+        assert pairing.rate == 25
+        assert numbers(pairing) == [(2 * n, n) for n in range(30)]
+    with pair(clips / "src.mkv", clips / "fast.mp4", rate="by-index") as pairing:
+        assert numbers(pairing) == [(n, n) for n in range(30)]
+
+
+def test_variable_rate_is_paired_by_time(tmp_path: Path, clips: Path) -> None:
+    ticks = [0, 1, 2, 5, 6, 9, 10, 11, 15, 16]
+    ref = encode(tmp_path / "ref.mkv", codec="ffv1", ticks=ticks)
+    dis = encode(tmp_path / "dis.mp4", ticks=ticks)
+    pairing = pair(ref, dis)
+    assert pairing.description["pair_by"] == "time"
+    assert numbers(pairing) == [(n, n) for n in range(10)]
+    with pytest.raises(PairingError, match="vfr=by-index"):
+        numbers(pair(clips / "src.mkv", dis))
+    assert len(numbers(pair(clips / "src.mkv", dis, vfr="by-index"))) == 10
+    with pytest.raises(PairingError, match="no times to pair by"):
+        pair(clips / "src.y4m", dis)
+
+
+def test_a_frame_missing_on_the_way_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acuity.video.readers.container._PROBE_PACKETS", 20)
+    ref = encode(tmp_path / "ref.mkv", codec="ffv1", frames=60)
+    dis = encode(tmp_path / "dis.mkv", frames=59, ticks=[*range(45), *range(46, 60)])
+    pairing = pair(ref, dis)
+    with pytest.raises(PairingError, match=r"frame 45 is shown at 1\.800 s .* 1\.840 s .*rate=by-index"):
+        numbers(pairing)
+    assert "time-gap" in codes(pairing)
+    assert len(numbers(pair(ref, dis, rate="by-index"))) == 59
+
+
+def test_rotated_video_is_turned_upright(tmp_path: Path) -> None:
+    lying = encode(tmp_path / "lying.mp4", codec="libx264", rotation=90, frames=3, options={"qp": "0"})
+    with pair(lying, lying) as pairing:
+        assert (pairing.width, pairing.height) == (96, 64)
+    upright = encode(tmp_path / "upright.mp4", size=(64, 96), frames=3)
+    with pair(upright, lying) as pairing:
+        assert (pairing.width, pairing.height) == (64, 96)
+        for number, (_, dis) in enumerate(pairing):
+            assert np.array_equal(dis.luma, np.rot90(numbered_luma(number), -1))
+    assert "rotation" in codes(pairing)
+
+
+def test_hdr_against_sdr_is_refused(tmp_path: Path, clips: Path) -> None:
+    hdr = encode(tmp_path / "hdr.mp4", color_trc=16, color_primaries=9, colorspace=9)
+    with pytest.raises(PairingError, match="hdr=ignore"):
+        pair(hdr, clips / "enc.mp4")
+    with pair(hdr, clips / "enc.mp4", hdr="ignore") as pairing:
+        assert "hdr" in codes(pairing)
+
+
+def test_ranges_are_made_equal(tmp_path: Path) -> None:
+    limited = encode(tmp_path / "limited.mkv", codec="ffv1", frames=2, color_range=1)
+    full = encode(tmp_path / "full.mkv", codec="ffv1", frames=2, color_range=2)
+    with pair(limited, full) as pairing:
+        ref, dis = next(iter(pairing))
+        expected = ref.luma.astype(float) * 219 / 255 + 16
+        assert np.abs(dis.luma - expected).max() <= 1
+    assert "range" in codes(pairing)
+
+
+def test_one_video_ends_first(tmp_path: Path, clips: Path) -> None:
+    short = numbered_y4m(tmp_path / "short.y4m", 12)
+    with pair(clips / "src.y4m", short) as pairing:
+        assert "frame-count" in codes(pairing)  # known before the first frame
+        assert (pairing.length, pairing.length_exact) == (12, True)
+        assert len(numbers(pairing)) == 12
+        assert [note.text for note in pairing.notes if note.code == "frame-count"] == [
+            f"'{short}' ended before '{clips / 'src.y4m'}': the first 12 pairs are scored"
+        ]
+    cut = encode(tmp_path / "cut.mkv", frames=12)
+    pairing = pair(cut, clips / "src.y4m")
+    assert len(numbers(pairing)) == 12
+    assert "frame-count" in codes(pairing)
+    limited = pair(clips / "src.y4m", short, frame_count=12)
+    assert len(numbers(limited)) == 12
+    assert limited.notes == []
+
+
+def test_no_frame_in_common(tmp_path: Path, clips: Path) -> None:
+    with pytest.raises(NoFramesError, match="no frame in common after skipping 0 and 30"):
+        pair(clips / "src.y4m", clips / "src.y4m", frame_skip_dis=30)
+    with pytest.raises(NoFramesError):
+        numbers(pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_dis=31))
+    with pytest.raises(NoFramesError, match="no frame in common"):
+        numbers(pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_dis=30))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = feed(pipe, numbered_y4m(tmp_path / "short.y4m", 2).read_bytes())
+    with pytest.raises(NoFramesError, match="no frame in common"):
+        numbers(pair(clips / "src.y4m", pipe, frame_skip_dis=5))
+    writer.join()
+
+
+def test_swapped_files_get_a_warning(tmp_path: Path, clips: Path) -> None:
+    assert "swapped" in codes(pair(clips / "enc.mp4", clips / "src.mkv"))
+    assert "swapped" in codes(pair(clips / "small.mp4", clips / "src.mkv"))
+    fine = encode(tmp_path / "fine.mp4", frames=30, options={"qp": "1"})
+    poor = encode(tmp_path / "poor.mp4", frames=30, options={"qp": "45"})
+    assert "swapped" in codes(pair(poor, fine))
+    assert codes(pair(fine, poor)) == set()
+
+
+def test_identical_files_get_a_warning(tmp_path: Path, clips: Path) -> None:
+    copy = tmp_path / "copy.y4m"
+    copy.write_bytes((clips / "src.y4m").read_bytes())
+    link = tmp_path / "link.y4m"
+    link.symlink_to(clips / "src.y4m")
+    for other, says in ((clips / "src.y4m", "same file"), (link, "same file"), (copy, "same content")):
+        [note] = pair(clips / "src.y4m", other).notes
+        assert (note.level, note.code) == ("warning", "identical")
+        assert says in note.text
+    data = bytearray(copy.read_bytes())
+    data[-1] ^= 1
+    copy.write_bytes(bytes(data))
+    assert pair(clips / "src.y4m", copy).notes == []
+
+
+def test_errors_on_the_way_reach_the_caller(tmp_path: Path, clips: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = numbered_y4m(tmp_path / "whole.y4m", 6).read_bytes()
+    writer = feed(pipe, data[:-100])
+    pictures = iter(pair(clips / "src.y4m", pipe))
+    for number in range(5):
+        ref, dis = next(pictures)
+        assert number_of(ref) == number_of(dis) == number
+    with pytest.raises(TruncatedError, match="frame 5"):
+        next(pictures)
+    writer.join()
+
+
+def test_leaving_early_stops_the_threads(tmp_path: Path, clips: Path) -> None:
+    with pair(clips / "src.mkv", clips / "enc.mp4") as pairing:
+        next(iter(pairing))
+    for _ in pair(clips / "src.mkv", clips / "enc.mp4"):
+        break
+    pairing = pair(clips / "src.mkv", clips / "enc.mp4")
+    pictures = iter(pairing)
+    next(pictures)
+    pairing.close()
+    pairing.close()
+    assert list(pictures) == []
+    del pairing, pictures
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    keeper = os.open(pipe, os.O_RDWR)  # a writer that stops in the middle of a frame
+    os.write(keeper, numbered_y4m(tmp_path / "short.y4m", 1).read_bytes() + b"FRAME\nxx")
+    with pair(clips / "src.y4m", pipe) as waiting:
+        next(iter(waiting))
+    os.close(keeper)
+
+
+def test_readers_are_closed_even_when_the_pair_is_refused(tmp_path: Path) -> None:
+    planes = [random_planes(PixelFormat("420", 8), 16, 16)]
+    (tmp_path / "a.y4m").write_bytes(y4m_bytes(planes, "W16 H16"))
+    (tmp_path / "b.yuv").write_bytes(raw_bytes([random_planes(PixelFormat("420", 8), 32, 16)]))
+    ref = open_video(tmp_path / "a.y4m")
+    dis = open_video(tmp_path / "b.yuv", width=32, height=16, pixel_format="420", bitdepth=8)
+    with pytest.raises(PairingError, match="dimensions"):
+        pair_videos(ref, dis)
+    for reader in (ref, dis):
+        with pytest.raises(InputError, match="closed"):
+            next(iter(reader))
+
+
+def test_both_from_one_pipe_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    keeper = os.open(pipe, os.O_RDWR)
+    geometry: dict[str, Any] = {"width": 16, "height": 16, "pixel_format": "420", "bitdepth": 8}
+    with pytest.raises(PairingError, match="pass a file for one of them"):
+        pair_videos(open_video(pipe, **geometry), open_video(pipe, **geometry))
+    os.close(keeper)
+
+
+def test_look_ahead_is_bounded_and_buffers_come_back(tmp_path: Path) -> None:
+    path = numbered_y4m(tmp_path / "long.y4m", 60)
+    pairing = pair(path, path, ahead=2)
+    addresses = {picture.luma.ctypes.data for pictures in pairing for picture in pictures}
+    assert len(addresses) <= 2 * (2 + 2)  # for each video: those ahead, the one read, the one in use
+
+
+def test_the_description_is_ready_for_json(clips: Path) -> None:
+    with pair(clips / "src.mkv", clips / "small.mp4") as pairing:
+        told = json.loads(json.dumps(pairing.description))
+    assert told["reference"]["codec"] == "ffv1"
+    assert told["distorted"]["width"] == 72
+    assert told["width"] == 96
+    assert told["pairs"] == 0
+    assert "bicubic" in told["conversions"][0]
+
+
+def test_the_description_says_what_pairing_did(clips: Path) -> None:
+    pairing = pair(clips / "src.mkv", clips / "fast.mp4", rate="match", frame_skip_ref=4, frame_skip_dis=9)
+    pairs = len(numbers(pairing))
+    told = pairing.description
+    assert told["pairs"] == pairs > 0
+    assert (told["frame_skip_ref"], told["frame_skip_dis"]) == (4, 9)
+    assert (told["frame_step_ref"], told["frame_step_dis"]) == (1, 2)
+    assert told["time_offset"] == pytest.approx(9 / 50 - 4 / 25, abs=0.002)  # Matroska rounds to milliseconds
+    raw = pair(clips / "src.y4m", clips / "src.y4m")
+    numbers(raw)
+    assert raw.description["time_offset"] is None

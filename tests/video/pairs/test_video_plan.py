@@ -1,0 +1,183 @@
+"""The decisions of pairing, as a table: two descriptions in, a plan or a refusal out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from acuity.errors import PairingError
+from acuity.video.pairs.convert import Deepen, Fit, Resample, Turn
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, make_plan
+from acuity.video.picture import PixelFormat
+from acuity.video.readers.reader import VideoInfo
+
+BASE = {"width": 640, "height": 360, "format": PixelFormat("420", 8), "rate": Fraction(25)}
+
+
+def video(path: str, kind: str, **changes: Any) -> VideoInfo:
+    return VideoInfo(**{"path": path, "kind": kind, **BASE, **changes})
+
+
+def plan(
+    ref: dict[str, Any] | None = None,
+    dis: dict[str, Any] | None = None,
+    kinds: tuple[str, str] = ("container", "container"),
+    **options: Any,
+) -> PairPlan:
+    infos = video("ref", kinds[0], **(ref or {})), video("dis", kinds[1], **(dis or {}))
+    return make_plan(*infos, PairOptions(**options))
+
+
+def codes(made: PairPlan) -> dict[str, str]:
+    return {note.code: note.level for note in made.notes}
+
+
+def step_types(made: PairPlan) -> tuple[list[type], list[type]]:
+    return [type(step) for step in made.ref.steps], [type(step) for step in made.dis.steps]
+
+
+Y4M = ("y4m", "y4m")
+
+
+@pytest.mark.parametrize("kinds", [("container", "container"), Y4M, ("raw", "raw"), ("y4m", "container")])
+def test_equal_videos_need_nothing(kinds: tuple[str, str]) -> None:
+    made = plan(kinds=kinds)
+    assert step_types(made) == ([], [])
+    assert made.notes == made.conversions == []
+    assert made.pair_by == "index"
+    assert made.time_slack == (0.02 if kinds == ("container", "container") else None)
+
+
+SMALL = {"width": 320, "height": 180}
+DEEP = {"format": PixelFormat("420", 10)}
+WIDE = {"format": PixelFormat("444", 8)}
+FULL = {"full_range": True}
+LIMITED = {"full_range": False}
+TURNED = {"rotation": 90, "width": 360, "height": 640}
+PQ = {"transfer": "smpte2084"}
+HLG = {"transfer": "arib-std-b67"}
+SDR = {"transfer": "bt709"}
+FAST = {"rate": Fraction(50)}
+VFR = {"variable_rate": True}
+
+HANDLED = [
+    # reference, distorted, kinds, options, steps of the reference, of the distorted, notes
+    (None, SMALL, None, {}, [], [Fit], {"scaled": "info"}),
+    (None, SMALL, Y4M, {"scale": "force"}, [], [Fit], {"scaled": "info"}),
+    (None, SMALL, ("y4m", "container"), {}, [], [Fit], {"scaled": "info"}),
+    (None, {"width": 640, "height": 480}, None, {}, [], [Fit], {"scaled": "info", "shape": "warning"}),
+    (None, DEEP, None, {}, [Deepen], [], {"bit-depth": "info"}),
+    (DEEP, None, None, {}, [], [Deepen], {"bit-depth": "info"}),
+    (DEEP, None, Y4M, {"convert": "force"}, [], [Deepen], {"bit-depth": "info"}),
+    (DEEP, None, Y4M, {"convert": "depth"}, [], [Deepen], {"bit-depth": "info"}),
+    (None, DEEP, Y4M, {"convert": "depth"}, [Deepen], [], {"bit-depth": "info"}),
+    (DEEP, SMALL, None, {}, [], [Fit], {"scaled": "info", "bit-depth": "info"}),
+    (None, WIDE, None, {}, [], [Resample], {"chroma-layout": "info"}),
+    (DEEP, WIDE, None, {}, [], [Deepen, Resample], {"bit-depth": "info", "chroma-layout": "info"}),
+    (None, FULL, None, {}, [], [Fit], {"range": "info"}),
+    (FULL, LIMITED, None, {}, [], [Fit], {"range": "info"}),
+    (None, LIMITED, None, {}, [], [], {}),
+    (LIMITED, FULL, Y4M, {}, [], [], {"range": "warning"}),
+    (LIMITED, FULL, Y4M, {"convert": "force"}, [], [Fit], {"range": "info"}),
+    (None, FULL, Y4M, {"convert": "force"}, [], [], {"range": "warning"}),
+    (None, FULL, ("raw", "container"), {}, [], [], {"range": "warning"}),
+    (TURNED, None, None, {}, [Turn], [], {"rotation": "info"}),
+    (None, TURNED, None, {}, [], [Turn], {"rotation": "info"}),
+    (TURNED, TURNED, None, {}, [], [], {}),
+    ({"rotation": 180}, TURNED | {"rotation": 270}, None, {}, [Turn], [Turn], {"rotation": "info"}),
+    (TURNED | {"format": PixelFormat("422", 8)}, WIDE, None, {}, [Resample, Turn], [], {"rotation": "info"}),
+    (PQ, PQ, None, {}, [], [], {"hdr": "warning"}),
+    (PQ, SDR, None, {"hdr": "ignore"}, [], [], {"hdr": "warning"}),
+    (PQ, None, ("container", "y4m"), {}, [], [], {"hdr": "warning"}),
+    ({"matrix": "bt709"}, {"matrix": "smpte170m"}, None, {}, [], [], {"matrix": "warning"}),
+    ({"primaries": "bt709"}, {"primaries": "bt2020"}, None, {}, [], [], {"primaries": "warning"}),
+    (None, {"interlaced": True}, Y4M, {}, [], [], {"interlaced": "warning"}),
+    (None, FAST, None, {"rate": "match"}, [], [], {"rate": "info"}),
+    (None, FAST, None, {"rate": "by-index"}, [], [], {"rate": "warning"}),
+    (None, FAST, Y4M, {}, [], [], {"rate": "warning"}),
+    (None, {"rate": None}, ("raw", "container"), {}, [], [], {}),
+    (VFR, VFR, None, {}, [], [], {"vfr": "info"}),
+    (VFR, None, ("container", "raw"), {"vfr": "by-index"}, [], [], {"vfr": "warning"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ref", "dis", "kinds", "options", "ref_steps", "dis_steps", "notes"), HANDLED)
+def test_differences_that_are_handled_and_said(
+    ref: dict[str, Any] | None,
+    dis: dict[str, Any] | None,
+    kinds: tuple[str, str] | None,
+    options: dict[str, Any],
+    ref_steps: list[type],
+    dis_steps: list[type],
+    notes: dict[str, str],
+) -> None:
+    made = plan(ref, dis, kinds or ("container", "container"), **options)
+    assert step_types(made) == (ref_steps, dis_steps)
+    assert codes(made) == notes
+    assert (made.ref.width, made.ref.height) == (made.dis.width, made.dis.height)
+    assert made.ref.format == made.dis.format
+    assert len(made.conversions) == sum(note.level == "info" and note.code != "vfr" for note in made.notes)
+
+
+REFUSED = [
+    (None, SMALL, Y4M, {}, "dimensions do not match: 'ref' is 640x360 and 'dis' is 320x180.* scale=force"),
+    (None, SMALL, None, {"scale": "never"}, "dimensions do not match"),
+    (None, DEEP, Y4M, {}, "bit depths do not match: 'ref' has 8 and 'dis' has 10.* convert=force"),
+    (None, WIDE, ("raw", "y4m"), {}, "pixel formats do not match: 'ref' is 420 and 'dis' is 444"),
+    (None, WIDE, Y4M, {"convert": "depth"}, "pixel formats do not match: 'ref' is 420 and 'dis' is 444"),
+    (None, DEEP, None, {"convert": "never"}, "bit depths do not match"),
+    (None, FULL, None, {"convert": "never"}, "'dis' is full range"),
+    (None, {"extra": {"flipped": "yes"}}, None, {}, "'dis' is to be shown mirrored"),
+    (PQ, SDR, None, {}, r"HDR \(smpte2084\) and 'dis' is SDR \(bt709\).* hdr=ignore"),
+    (PQ, None, None, {}, "not marked as HDR"),
+    (PQ, HLG, None, {}, "arib-std-b67"),
+    (None, FAST, None, {}, "25 and 'dis' 50 frames a second: pass rate=match to compare every 2nd"),
+    (None, {"rate": Fraction(30)}, None, {}, "25 and 'dis' 30 frames a second: .*rate=by-index"),
+    (None, {"rate": Fraction(30)}, None, {"rate": "match"}, "rate=by-index"),
+    ({"rate": Fraction(24)}, {"rate": Fraction(24000, 1001)}, None, {}, "24 and 'dis' 23.976"),
+    (VFR, None, ("container", "y4m"), {}, "variable frame rate .* vfr=by-index"),
+    ({"format": PixelFormat("420", 11)}, SMALL, None, {}, "11 bit"),
+    ({"format": PixelFormat("444", 11)}, None, None, {}, "11 bit"),
+]
+
+
+@pytest.mark.parametrize(("ref", "dis", "kinds", "options", "says"), REFUSED)
+def test_differences_that_are_refused_with_a_remedy(
+    ref: dict[str, Any] | None,
+    dis: dict[str, Any] | None,
+    kinds: tuple[str, str] | None,
+    options: dict[str, Any],
+    says: str,
+) -> None:
+    with pytest.raises(PairingError, match=says):
+        plan(ref, dis, kinds or ("container", "container"), **options)
+
+
+def test_matched_rates_leave_out_frames_of_the_faster_video() -> None:
+    assert (plan(None, FAST, rate="match").dis.stride, plan(FAST, None, rate="match").ref.stride) == (2, 2)
+    made = plan({"rate": Fraction(24000, 1001)}, {"rate": Fraction(119.88)}, rate="match")
+    assert (made.ref.stride, made.dis.stride) == (1, 5)
+
+
+def test_rates_that_are_the_same_in_all_but_spelling() -> None:
+    assert plan({"rate": Fraction(24000, 1001)}, {"rate": Fraction("23.976")}).notes == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"scale": "yes"},
+        {"convert": ""},
+        {"rate": "drop"},
+        {"vfr": None},
+        {"hdr": "x"},
+        {"frame_skip_ref": -1},
+        {"ahead": 0},
+    ],
+)
+def test_options_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(PairingError, match=next(iter(wrong))):
+        PairOptions(**wrong)

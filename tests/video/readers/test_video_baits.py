@@ -1,0 +1,137 @@
+"""Playlists and containers that point elsewhere: refused, and nobody goes where they point.
+
+The kernel is asked whether the other file was opened, and a port whether anybody came.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+from acuity.errors import InputError
+from acuity.video.local_file import restrict
+from acuity.video.readers import decoder
+from acuity.video.readers.open import open_video
+from canary import FileCanary, PortCanary
+from video_baits import BAITS, IGNORED, Bait, lay_bait
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[PortCanary]:
+    canary = PortCanary()
+    yield canary
+    canary.close()
+
+
+@pytest.fixture(scope="module")
+def bait(tmp_path_factory: pytest.TempPathFactory, port: PortCanary) -> Bait:
+    return lay_bait(tmp_path_factory.mktemp("bait"), port.port)
+
+
+@pytest.fixture(params=["free", "guarded"])
+def asked(request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """With and without a guard; what the guard was asked for."""
+    names: list[str] = []
+    restrict((lambda fd, name: names.append(name)) if request.param == "guarded" else None)
+    yield names
+    restrict(None)
+
+
+def write(bait: Bait, name: str, data: bytes) -> Path:
+    path = bait.folder / name
+    path.write_bytes(data)
+    return path
+
+
+def read_all(path: Path) -> int:
+    with open_video(path) as reader:
+        return sum(1 for _ in reader)
+
+
+@pytest.mark.parametrize("suffix", ["its-own", ".mp4", ".mkv", ".ts", ""])
+@pytest.mark.parametrize("name", BAITS)
+def test_it_is_refused_and_nobody_goes_there(
+    bait: Bait, port: PortCanary, asked: list[str], name: str, suffix: str
+) -> None:
+    own, content = BAITS[name]
+    path = write(bait, f"bait{own if suffix == 'its-own' else suffix}", content(bait))
+    with FileCanary(bait.clip) as canary:
+        with pytest.raises(InputError) as caught:
+            read_all(path)
+        assert not canary.touched
+    assert not port.touched
+    assert str(path) in str(caught.value)
+    assert set(asked) <= {str(path)}
+    path.unlink()
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_references_that_ffmpeg_takes_no_notice_of(
+    bait: Bait, port: PortCanary, asked: list[str], name: str
+) -> None:
+    path = write(bait, "bait.mov", IGNORED[name](bait))
+    with FileCanary(bait.clip) as canary:
+        assert read_all(path) == 4  # its own frames
+        assert not canary.touched
+    assert not port.touched
+    assert set(asked) <= {str(path)}
+    path.unlink()
+
+
+LIVE: dict[str, dict[str, str]] = {
+    "hls-file": {},
+    "concat-relative": {},
+    "vobsub": {},
+    "mov-alias": {"enable_drefs": "1", "use_absolute_path": "1"},
+}
+
+
+WALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "protocols-and-a-relative-list": ("concat-relative", {"io_open": None}),
+    "protocols-and-a-list": ("concat-unsafe", {"io_open": None}),
+    "protocols-and-hls": ("hls-file", {"io_open": None}),
+    "protocols-and-sdp": ("sdp", {"io_open": None}),
+    "opening-and-an-alias": ("mov-alias", {"container_options": LIVE["mov-alias"]}),
+}
+
+
+@pytest.mark.parametrize("wall", WALLS)
+def test_each_wall_holds_alone(
+    bait: Bait, port: PortCanary, monkeypatch: pytest.MonkeyPatch, wall: str
+) -> None:
+    """Were a bait not known for what it is, and one of FFmpeg's two refusals gone, the other would do."""
+    name, changed = WALLS[wall]
+    monkeypatch.setattr(decoder, "_PLAYLISTS", (b"not this one",))
+    monkeypatch.setattr(decoder, "_REFUSED", frozenset())
+    monkeypatch.chdir(bait.folder)
+    real = av.open
+    monkeypatch.setattr(av, "open", lambda file, **options: real(file, **{**options, **changed}))
+    path = write(bait, f"bait{BAITS[name][0]}", BAITS[name][1](bait))
+    with FileCanary(bait.clip) as canary:
+        with pytest.raises(InputError):
+            read_all(path)
+        assert not canary.touched
+    assert not port.touched
+    path.unlink()
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_the_baits_work_on_others(bait: Bait, name: str) -> None:
+    """FFmpeg left to itself does open the other file, so the tests above prove something."""
+    path = write(bait, f"bait{BAITS[name][0]}", BAITS[name][1](bait))
+    beside = write(bait, "bait.sub", bait.clip.read_bytes())
+    with FileCanary(bait.clip, beside) as canary:
+        try:
+            with av.open(str(path), container_options=LIVE[name]) as container:
+                for _ in container.demux():
+                    pass
+        except (av.error.FFmpegError, OSError):
+            pass
+        assert canary.touched
+    for file in (path, beside):
+        os.unlink(file)

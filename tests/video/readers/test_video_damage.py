@@ -1,0 +1,154 @@
+"""Files that are cut off, damaged or no video at all: read to the last frame, or refused in a sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.video.readers.container import ContainerReader
+from damaged_clip import FRAGILE, damage, packet_at
+from video_clips import encode
+
+
+@pytest.fixture(scope="module")
+def mp4(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """An MP4 whose index comes first, so that it opens even when its end is missing."""
+    path = tmp_path_factory.mktemp("clip") / "clip.mp4"
+    options = {"movflags": "faststart"}
+    return encode(path, frames=40, container_options=options).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def mkv(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return encode(tmp_path_factory.mktemp("clip") / "clip.mkv", frames=40).read_bytes()
+
+
+def read_all(path: Path, data: bytes, **wish: bool) -> int:
+    path.write_bytes(data)
+    with ContainerReader(path, **wish) as reader:
+        return sum(1 for _ in reader)
+
+
+@pytest.mark.parametrize("part", [0.5, 0.7, 0.9, 0.99])
+def test_a_truncated_file_does_not_just_end(tmp_path: Path, mp4: bytes, mkv: bytes, part: float) -> None:
+    assert read_all(tmp_path / "clip.mp4", mp4) == read_all(tmp_path / "clip.mkv", mkv) == 40
+    with pytest.raises(TruncatedError, match=r"clip\.mp4"):
+        read_all(tmp_path / "clip.mp4", mp4[: int(len(mp4) * part)])
+    if part < 0.9:  # the last bytes of a Matroska file are its index
+        with pytest.raises(TruncatedError, match=r"clip\.mkv.* of the 1\.600 s"):
+            read_all(tmp_path / "clip.mkv", mkv[: int(len(mkv) * part)])
+
+
+def test_a_packet_that_cannot_be_decoded_names_file_and_frame(tmp_path: Path, mp4: bytes) -> None:
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(mp4)
+    position, _ = packet_at(path, 20)
+    damaged = mp4[:position] + b"\xff" * 4 + mp4[position + 4 :]  # no NAL unit is that long
+    with pytest.raises(InputError, match=r"clip\.mp4' cannot be decoded at frame (1\d|20)"):
+        read_all(path, damaged)
+
+
+def test_the_last_packet_cannot_get_lost(tmp_path: Path, mp4: bytes) -> None:
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(mp4)
+    position, _ = packet_at(path, 39)
+    damaged = mp4[:position] + b"\xff" * 4 + mp4[position + 4 :]
+    with pytest.raises(InputError, match=r"decoded"):
+        read_all(path, damaged)
+
+
+def test_damaged_frames_are_refused_unless_they_are_allowed(tmp_path: Path) -> None:
+    path = damage(encode(tmp_path / "clip.mkv", frames=40, options={"x264-params": FRAGILE}), 20)
+    with (
+        pytest.raises(InputError, match=r"frame 20 .* is damaged.*allow_damaged=True"),
+        ContainerReader(path) as reader,
+    ):
+        list(reader)
+    with ContainerReader(path, allow_damaged=True) as reader:
+        assert sum(1 for _ in reader) == 40
+    assert [note.code for note in reader.notes] == ["damaged"]
+    assert "frame 20 " in reader.notes[0].text
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("notes.txt", b"hello world\n" * 200, "not a video"),
+        ("notes.mp4", b"hello world\n" * 200, "not a video"),
+        ("noise.mkv", np.random.default_rng(0).bytes(50_000), "not a video"),
+        ("zeros.mov", bytes(50_000), "not a video"),
+        ("words.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhello\n\n" * 9, "no video"),
+        ("list.m3u8", b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nclip.ts\n#EXT-X-ENDLIST\n", "playlist"),
+        ("list.txt", b"ffconcat version 1.0\nfile clip.ts\n", "playlist"),
+        ("list.mpd", b'<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"/>', "not a video"),
+    ],
+)
+def test_files_that_are_no_video(tmp_path: Path, name: str, data: bytes, says: str) -> None:
+    encode(tmp_path / "clip.ts")
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=says) as caught:
+        ContainerReader(path)
+    assert str(path) in str(caught.value)
+
+
+def test_sound_alone_is_no_video(tmp_path: Path) -> None:
+    path = tmp_path / "sound.mka"
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream("pcm_s16le", rate=8000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), "s16", "mono")
+        frame.sample_rate = 8000
+        output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+    with pytest.raises(FormatError, match="no video"):
+        ContainerReader(path)
+
+
+def test_paths_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        ContainerReader(tmp_path / "none.mp4")
+    with pytest.raises(InputError, match="directory"):
+        ContainerReader(tmp_path)
+    for address in ("http://localhost:1/a.mp4", "concat:a.ts|b.ts", "tcp://localhost:1", "data:text/plain,x"):
+        with pytest.raises(InputError, match="only local files"):
+            ContainerReader(address)
+    (tmp_path / "empty.mp4").touch()
+    with pytest.raises(NoFramesError, match="empty"):
+        ContainerReader(tmp_path / "empty.mp4")
+    os.mkfifo(tmp_path / "pipe.mp4")
+    keeper = os.open(tmp_path / "pipe.mp4", os.O_RDWR)
+    with pytest.raises(InputError, match="pipe"):
+        ContainerReader(tmp_path / "pipe.mp4")
+    os.close(keeper)
+
+
+def test_a_size_that_changes_midway_is_refused(tmp_path: Path) -> None:
+    one = encode(tmp_path / "one.m2v", codec="mpeg2video", frames=8)
+    two = encode(tmp_path / "two.m2v", codec="mpeg2video", frames=8, size=(64, 32))
+    path = tmp_path / "both.m2v"
+    path.write_bytes(one.read_bytes() + two.read_bytes())
+    with ContainerReader(path) as reader, pytest.raises(InputError, match=r"changes at frame [78] .*64x32"):
+        list(reader)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mutated_files_are_read_or_refused(tmp_path: Path, mp4: bytes, mkv: bytes, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = bytearray((mp4, mkv)[seed % 2])
+    for _ in range(int(rng.integers(1, 12))):
+        position = int(rng.integers(0, len(data) if seed % 3 else 1200))
+        if rng.random() < 0.7:
+            data[position] = int(rng.integers(0, 256))
+        else:
+            del data[position : position + int(rng.integers(1, 30))]
+    try:
+        assert read_all(tmp_path / "clip", bytes(data)) > 0
+    except InputError as error:
+        told = str(error)
+        assert str(tmp_path) in told
+        assert "\n" not in told

@@ -1,0 +1,185 @@
+"""Raw YUV: geometry, whole frames, odd sizes, pipes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.video.picture import PixelFormat
+from acuity.video.readers.raw import RawReader
+from video_clips import all_same, feed, random_planes, raw_bytes, same
+
+FORMATS = st.builds(
+    PixelFormat, st.sampled_from(["400", "420", "422", "444"]), st.sampled_from([8, 10, 12, 16])
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(FORMATS, st.integers(1, 33), st.integers(1, 33), st.integers(1, 4), st.booleans())
+def test_what_is_written_is_read(
+    tmp_path: Path, format: PixelFormat, width: int, height: int, count: int, round_up: bool
+) -> None:
+    frames = [random_planes(format, width, height, seed, round_up=round_up) for seed in range(count)]
+    data = raw_bytes(frames)
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(data)
+    fits_up = len(data) % format.frame_bytes(width, height) == 0
+    with RawReader(path, width, height, format) as reader:
+        pictures = list(reader)
+    if fits_up and not round_up:  # both fit: the documented choice is to round up
+        assert len(pictures) == len(data) // format.frame_bytes(width, height)
+        return
+    assert reader.info.frames == count
+    assert reader.info.frames_exact
+    assert all_same(pictures, frames)
+    assert all(p.format == format and p.luma.dtype == format.dtype for p in pictures)
+
+
+def test_seeking_is_exact_in_any_order(tmp_path: Path) -> None:
+    format = PixelFormat("420", 10)
+    frames = [random_planes(format, 7, 5, seed) for seed in range(9)]
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(raw_bytes(frames))
+    with RawReader(path, 7, 5, format) as reader:
+        for number in (8, 0, 3, 4, 4, 2):
+            reader.seek(number)
+            assert same(next(iter(reader)), frames[number])
+        reader.seek(7)
+        assert len(list(reader)) == 2
+        reader.seek(9)
+        assert list(reader) == []
+        for wrong in (-1, 10):
+            with pytest.raises(InputError, match=str(wrong)):
+                reader.seek(wrong)
+
+
+def test_luma_only_leaves_chroma_out(tmp_path: Path) -> None:
+    format = PixelFormat("420", 8)
+    frames = [random_planes(format, 7, 5, seed) for seed in range(4)]
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(raw_bytes(frames))
+    with RawReader(path, 7, 5, format, luma_only=True) as reader:
+        pictures = list(reader)
+    assert all(same(p, planes[:1]) for p, planes in zip(pictures, frames, strict=True))
+    assert pictures[0].format == format
+
+
+def test_buffers_are_used_again_but_never_while_a_picture_lives(tmp_path: Path) -> None:
+    format = PixelFormat("420", 8)
+    frames = [random_planes(format, 64, 64, seed) for seed in range(40)]
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(raw_bytes(frames))
+    with RawReader(path, 64, 64, format) as reader:
+        kept = [next(iter(reader)) for _ in range(20)]
+        assert all_same(kept, frames[:20])
+        del kept
+        addresses = {picture.luma.ctypes.data for picture in reader}
+        assert len(addresses) <= 2
+        reader.seek(5)
+        chroma = next(iter(reader)).planes[2]  # the picture goes, a view on its buffer stays
+        list(reader)
+        assert np.array_equal(chroma, frames[5][2])
+
+
+def test_a_size_that_is_not_whole_frames_is_refused_on_opening(tmp_path: Path) -> None:
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(bytes(1000))
+    with pytest.raises(TruncatedError) as caught:
+        RawReader(path, 16, 16, PixelFormat("420", 8))
+    text = str(caught.value)
+    assert all(part in text for part in (str(path), "1000 bytes", "384 bytes", "16x16", "bit depth"))
+    with pytest.raises(TruncatedError):  # less than one frame
+        RawReader(path, 64, 64, PixelFormat("420", 8))
+
+
+def test_an_empty_file_has_no_frames(tmp_path: Path) -> None:
+    path = tmp_path / "clip.yuv"
+    path.touch()
+    with pytest.raises(NoFramesError, match="empty"):
+        RawReader(path, 16, 16, PixelFormat("420", 8))
+
+
+def test_paths_that_are_not_files(tmp_path: Path) -> None:
+    format = PixelFormat("420", 8)
+    with pytest.raises(InputError, match="directory"):
+        RawReader(tmp_path, 16, 16, format)
+    with pytest.raises(InputError, match="does not exist"):
+        RawReader(tmp_path / "none.yuv", 16, 16, format)
+    with pytest.raises(InputError, match="only local files"):
+        RawReader("http://localhost/clip.yuv", 16, 16, format)
+    with pytest.raises(InputError, match="null byte"):
+        RawReader("a\0b.yuv", 16, 16, format)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(bytes(384))
+    path.chmod(0)
+    with pytest.raises(InputError, match="permissions"):
+        RawReader(path, 16, 16, PixelFormat("420", 8))
+
+
+@pytest.mark.parametrize(("width", "height"), [(0, 16), (-4, 16), (16, 0), (70000, 2), (60000, 60000)])
+def test_sizes_no_video_has(tmp_path: Path, width: int, height: int) -> None:
+    path = tmp_path / "clip.yuv"
+    path.write_bytes(bytes(384))
+    with pytest.raises(FormatError, match=f"{width}x{height}"):
+        RawReader(path, width, height, PixelFormat("420", 8))
+
+
+def test_a_pipe_is_read_as_a_stream(tmp_path: Path) -> None:
+    format = PixelFormat("422", 10)
+    frames = [random_planes(format, 31, 17, seed) for seed in range(5)]
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = feed(path, raw_bytes(frames))
+    with RawReader(path, 31, 17, format) as reader:
+        assert reader.info.frames is None
+        assert not reader.info.seekable
+        assert all_same(reader, frames)
+        with pytest.raises(InputError, match="pipe"):
+            reader.seek(0)
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("size", "error"), [(0, NoFramesError), (100, TruncatedError), (384 + 7, TruncatedError)]
+)
+def test_a_pipe_that_ends_too_early(tmp_path: Path, size: int, error: type[Exception]) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = feed(path, bytes(size))
+    with RawReader(path, 16, 16, PixelFormat("420", 8)) as reader, pytest.raises(error, match="pipe"):
+        list(reader)
+    writer.join()
+
+
+def test_closing_frees_a_reader_that_waits_for_its_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    keeper = os.open(path, os.O_RDWR)  # a writer that never writes
+    reader = RawReader(path, 16, 16, PixelFormat("420", 8))
+    failed: list[Exception] = []
+
+    def read() -> None:
+        try:
+            next(iter(reader))
+        except InputError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    reader.close()
+    thread.join(5)
+    os.close(keeper)
+    assert failed
+    assert "closed" in str(failed[0])
+    reader.close()
