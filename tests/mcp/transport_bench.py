@@ -22,10 +22,10 @@ from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.address import Address
 from acuity.mcp.wire.endpoints import Endpoint, Http, Open, Uds
-from acuity.mcp.wire.http import HttpEndpoint, serve_http
 from acuity.mcp.wire.http_app import HttpApp
+from acuity.mcp.wire.http_server import HttpEndpoint, serve_http
+from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.security import Access, Guarded, HttpSecurity
 from acuity.mcp.wire.serving import Serving
 from acuity.mcp.wire.streamable import PATH, StreamableApp

@@ -29,7 +29,7 @@ from acuity.errors import SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import Address
+from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:
     from acuity.mcp.standalone.serve import ServeOptions

@@ -202,7 +202,7 @@ def test_streamable_http_takes_all_ways() -> None:
 
 
 def test_a_connection_is_kept_while_it_is_used_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.wire.http._KEEP_ALIVE", 0.2)
+    monkeypatch.setattr("acuity.mcp.wire.http_server._KEEP_ALIVE", 0.2)
 
     async def main() -> None:
         async with wired() as (bench, wire):

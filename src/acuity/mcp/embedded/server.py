@@ -36,10 +36,9 @@ from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.steering.commands import Luggage
 from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
 from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
-from acuity.mcp.wire.unix_socket import listening
+from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.front import Front

@@ -19,17 +19,16 @@ from mcp_types import INVALID_REQUEST
 from starlette.types import ASGIApp
 
 from acuity.mcp.limits import BUSY
-from acuity.mcp.wire.address import Address
 from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
-from acuity.mcp.wire.http import serve_http
 from acuity.mcp.wire.http_app import HttpApp, Lifespan
+from acuity.mcp.wire.http_server import serve_http
 from acuity.mcp.wire.lines import LINGER, LineConnection
+from acuity.mcp.wire.listeners import Address, listening, peer_may_connect
 from acuity.mcp.wire.messages import encode, error_message
 from acuity.mcp.wire.serving import Serving
 from acuity.mcp.wire.sse import SseApp
 from acuity.mcp.wire.streamable import PATH, StreamableApp
-from acuity.mcp.wire.unix_socket import listening, peer_may_connect
 
 _FLUSH: Final = 2 * LINGER  # seconds for the last answers to be written when the server ends
 _FULL: Final = "too many clients are connected already: try again later"

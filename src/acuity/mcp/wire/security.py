@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acuity.errors import SettingsError
 from acuity.mcp.limits import ORIGIN, address_origin, token_origin
-from acuity.mcp.wire.address import Address, is_loopback
+from acuity.mcp.wire.listeners import Address, is_loopback
 from acuity.mcp.wire.messages import encode, error_message
 from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens
 
