@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from acuity.mcp.embedded.presence import Ending, Presence
+from acuity.mcp.wire.sdk_private import selector_of
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.front import Front
@@ -68,7 +69,7 @@ class LoopThread:
         They are replaced, not closed: objects that still know their numbers can't do harm with them, and
         nothing in here can reach the set of descriptors that the parent's loop waits for.
         """
-        selector: Any = self.loop._selector  # type: ignore[attr-defined]
+        selector = selector_of(self.loop)
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             for descriptor in [*selector.get_map(), selector.fileno()]:

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -26,7 +26,6 @@ from mcp.server.streamable_http import (
     StreamableHTTPServerTransport,
     StreamId,
 )
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -45,6 +44,9 @@ from acuity.mcp.wire.event_log import EventLog
 from acuity.mcp.wire.http_app import checked_message, refusal
 from acuity.mcp.wire.messages import Refused
 from acuity.mcp.wire.streams import InFlight, Outbox
+
+if TYPE_CHECKING:
+    from acuity.mcp.wire.sdk_private import ReadStream, WriteStream
 
 logger: Final = logging.getLogger(__name__)
 

@@ -31,6 +31,7 @@ from acuity.mcp.catalog import Context, Method
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
 from acuity.mcp.embedded.uris import RATES, Address, parse
 from acuity.mcp.tasks.listen import Listen
+from acuity.mcp.wire.sdk_private import connection_of
 from acuity.text import one_line
 
 # What an address shows, in short: equal as long as it shows the same.
@@ -167,7 +168,7 @@ class Subscriptions:
                 one_line(f"'{uri}' can't be subscribed to: there are {known}"),
                 {"uri": uri},
             )
-        connection = _connection(context)
+        connection = connection_of(context.session)
         if not connection.has_standalone_channel:
             raise MCPError(
                 types.INVALID_REQUEST,
@@ -186,7 +187,7 @@ class Subscriptions:
     async def _unsubscribe(
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        followed = _connection(context).state.get(_STATE)
+        followed = connection_of(context.session).state.get(_STATE)
         if followed is not None:
             followed.remove(str(params.uri))
         return types.EmptyResult()
@@ -248,8 +249,3 @@ class _Followed:
                 if uri in self._undo:
                     await self._connection.send_resource_updated(uri, meta=meta)
             await self._woken.wait()
-
-
-def _connection(context: Context) -> Connection:
-    # The SDK hands its connection to middleware and handlers only through the session it makes of it.
-    return context.session._connection
