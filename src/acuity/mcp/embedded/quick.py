@@ -30,7 +30,7 @@ from acuity.mcp.wire.serving import Handshake
 logger: Final = logging.getLogger(__name__)
 
 # Makes what a tool answers when it is called without arguments.
-Document: TypeAlias = Callable[[], dict[str, Any]]
+MakeDocument: TypeAlias = Callable[[], dict[str, Any]]
 
 _CALL: Final = "tools/call"
 _PLAIN: Final = frozenset({"name", "arguments", "_meta"})
@@ -42,7 +42,7 @@ class QuickAnswers:
     def __init__(
         self,
         server: Server[Any],
-        documents: Mapping[str, Document],
+        documents: Mapping[str, MakeDocument],
         admits: Callable[[str], bool] = lambda client: True,
     ) -> None:
         """`admits` says whether a client may be answered at once; other calls wait their turn in the SDK."""

@@ -1,4 +1,4 @@
-"""What an embedded server is made of, put together on its own thread."""
+"""The parts of an embedded server, put together on its own thread."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from acuity.mcp.operations.tracing import drop_unused
 from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.live.state import Live
-    from acuity.mcp.embedded.presence import Ending, Presence
-    from acuity.mcp.embedded.steering.bridge import McpSide
+    from acuity.mcp.embedded.live.state import LiveState
+    from acuity.mcp.embedded.presence import EndSignals, Presence
+    from acuity.mcp.embedded.steering.bridge import CommandSender
 
 _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
 # Methods that are answered at once whatever their client owes: what they begin is paced by itself.
@@ -38,19 +38,19 @@ _FREE: Final = frozenset(
 
 @asynccontextmanager
 async def serving(
-    live: Live,
-    steer: McpSide,
+    live: LiveState,
+    sender: CommandSender,
     paths: AllowedPaths,
     config: EmbeddedConfig,
     presence: Presence,
-    ending: Ending,
+    end: EndSignals,
 ) -> AsyncIterator[Front]:
-    """What every transport serves, for as long as the block lasts."""
+    """The front that every transport serves, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
-    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
+    catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
     limits = CallLimits(config.settings())
-    ending.answering = lambda: limits.answering
+    end.answering = lambda: limits.answering
     pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
     middleware = [limits, _Noted(presence), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
@@ -101,7 +101,7 @@ def _payer(client: str) -> str:
 
 
 class _Noted(ServerMiddleware[Any]):
-    """Says when a client asks for something; to shake hands is to ask for nothing yet."""
+    """Notes that a client has sent a request; a handshake is none yet."""
 
     def __init__(self, presence: Presence) -> None:
         self._presence = presence
@@ -112,7 +112,7 @@ class _Noted(ServerMiddleware[Any]):
         return await call_next(ctx)
 
 
-def _in_short(live: Live) -> dict[str, Any]:
-    """Where the measurement stands, for those who only look whether the server is there."""
+def _in_short(live: LiveState) -> dict[str, Any]:
+    """The measurement's progress, for the answer at `/`."""
     status = live.status()
     return {key: status[key] for key in ("state", "frames_read", "frames_scored", "frames_total")}
