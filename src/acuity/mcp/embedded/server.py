@@ -28,15 +28,14 @@ from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.embedded import life
-from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
-from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.descriptors import check_descriptor, copied
-from acuity.mcp.embedded.loop_thread import LoopThread
-from acuity.mcp.embedded.models import ModelLoader
-from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
+from acuity.mcp.embedded.live.state import Live
 from acuity.mcp.embedded.presence import Ending, Presence
-from acuity.mcp.embedded.state import Live
+from acuity.mcp.embedded.server_thread import Endpoint, LoopThread, OnDemand
+from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
 from acuity.mcp.wire.framing import FRAMINGS, FramingName

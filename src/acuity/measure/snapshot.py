@@ -1,4 +1,4 @@
-"""Reading a measurement, also from other threads and while frames are fed."""
+"""Snapshot a measurement, also from other threads and while frames are fed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acuity.measure.sampling import counted, is_counted
 from acuity.measure.segments import Segment, Slot
 
 
-class Reading(NamedTuple):
+class Snapshot(NamedTuple):
     """A measurement as it stands at one moment; figures that come later may be there too.
 
     The number of frames must be read before the agenda: it then holds whatever was decided for them.

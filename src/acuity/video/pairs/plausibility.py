@@ -37,7 +37,7 @@ _MOST_COMPARED: Final = 256 << 20
 _CHUNK: Final = 1 << 20
 
 
-def suspicions(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
+def plausibility_warnings(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
     """Warnings only: people do compare a file with itself, or a small source with a larger encode."""
     if same := _identical(ref.path, dis.path):
         return [warning("identical", same)]
