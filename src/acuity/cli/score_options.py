@@ -9,13 +9,12 @@ from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError
-from acuity.cli.vmaf_options import DAMAGED, PAIRING
 from acuity.models.choose import AUTO, VIEWINGS
+from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.run import Request
-from acuity.video.pairs.pair_options import PairOptions
+from acuity.scoring.request import SETTINGS, Request
+from acuity.video.pairs.pair_options import WORDS
 from acuity.video.picture import DEPTHS, LAYOUTS
-from acuity.video.readers.open import OpenOptions, RawGeometry
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
 
@@ -72,24 +71,36 @@ def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], di
     return names, {"help": help, **settings}
 
 
-_MODEL = (
-    "a name from 'acuity models', a file, or libvmaf's notation version=NAME:name=LABEL:...; "
-    "may be repeated (default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
-)
-_VIEWING = "take the model of VMAF v1 for this way of watching, and for the frame rate: " + "; ".join(
+def _option(field: str, *names: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The option for a field of the request, which says what it may be and what it means."""
+    setting = SETTINGS[field]
+    if setting.kind == "boolean":
+        made: dict[str, Any] = {"action": "store_true"}
+    elif setting.kind == "array":
+        made = {"action": "append"}
+    elif setting.kind == "integer":
+        made = {"type": positive if setting.minimum else whole, "metavar": "N"}
+    else:
+        made = {"metavar": "WORD"}
+    names = (*names, f"--{ACUITY.name(field)}")
+    return names, {"help": ACUITY.help(field), "dest": field, **made, **settings}
+
+
+_DEFAULT = "; may be repeated (default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
+_MODEL = f"a name from 'acuity models', a file, or {ACUITY.help('models')}{_DEFAULT}"
+_VIEWING = f"{ACUITY.help('viewing')}: " + "; ".join(
     f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
 )
-_METRICS = f"what to measure, separated by commas: {', '.join(METRICS)} (default: vmaf)"
-_FEATURE = "one more extractor from 'acuity features', as NAME or NAME=OPTION=VALUE:...; may be repeated"
+_METRICS = f"{ACUITY.help('metrics')}, separated by commas: {', '.join(METRICS)} (default: vmaf)"
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
 _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
 
 GROUPS: Final = {
     "what to measure": (
-        _entry("-m", "--model", help=_MODEL, action="append", metavar="SPEC", dest="models"),
-        _entry("--viewing", help=_VIEWING, choices=tuple(VIEWINGS)),
-        _entry("--metrics", help=_METRICS, action="append", default=[], metavar="NAMES"),
-        _entry("--feature", help=_FEATURE, action="append", default=[], metavar="SPEC", dest="features"),
+        _option("models", "-m", help=_MODEL, metavar="SPEC"),
+        _option("viewing", help=_VIEWING, metavar=None, choices=tuple(VIEWINGS)),
+        _option("metrics", help=_METRICS, metavar="NAMES"),
+        _option("features", help=f"{ACUITY.help('features')}; may be repeated", metavar="SPEC"),
         _entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),
     ),
     "output": (
@@ -104,34 +115,26 @@ GROUPS: Final = {
         ),
     ),
     "which frames": (
-        _entry("--frames", help="stop after N frames", type=whole, default=0, metavar="N"),
+        _option("frame_count"),
         _entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),
-        _entry("--skip-ref", help="of the reference", type=whole, metavar="N"),
-        _entry("--skip-dis", help="of the distorted", type=whole, metavar="N"),
-        _entry(
-            "--subsample",
-            help="score every N-th frame only: faster, and blind to what lies between",
-            type=positive,
-            default=1,
-            metavar="N",
-        ),
-        _entry("--allow-damaged", help=DAMAGED, action="store_true"),
+        _option("frame_skip_ref"),
+        _option("frame_skip_dis"),
+        _option("subsample"),
+        _option("allow_damaged"),
     ),
-    "where the two videos differ": tuple(
-        _entry(f"--{name}", help=text, metavar="WORD") for name, text in PAIRING.items()
-    ),
+    "where the two videos differ": tuple(_option(name) for name in WORDS),
     "raw video, where the file name doesn't say it": (
         _entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),
-        _entry("-w", "--width", help="or each by itself", type=positive, metavar="N"),
-        _entry("--height", help="of the pictures", type=positive, metavar="N"),
-        _entry("-p", "--pixel-format", help="chroma", choices=tuple(LAYOUTS)),
-        _entry("-b", "--bitdepth", help="bits a sample", type=int, choices=DEPTHS),
-        _entry("--fps", help="frame rate, as in 25 or 30000/1001", type=rate, metavar="RATE"),
+        _option("width", "-w"),
+        _option("height"),
+        _option("pixel_format", "-p", metavar=None, choices=tuple(LAYOUTS)),
+        _option("bitdepth", "-b", type=int, metavar=None, choices=DEPTHS),
+        _option("fps", type=rate, metavar="RATE"),
     ),
     "work (the scores are the same)": (
-        _entry("--threads", help="threads (default and 0: all cores)", type=whole, metavar="N"),
-        _entry("--cpu", help="instruction set, as 'acuity backends' lists them", metavar="SET"),
-        _entry("--backend", help="auto or cpu", default="auto", metavar="NAME"),
+        _option("threads", help="threads (default and 0: all cores)", type=whole),
+        _option("instruction_set", metavar="SET"),
+        _option("backend", metavar="NAME"),
     ),
     "for agents, while it runs": tuple(
         _entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
@@ -156,29 +159,13 @@ def request(arguments: argparse.Namespace) -> Request:
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "
             f"--model {AUTO}"
         )
-    width, height = arguments.size or (arguments.width, arguments.height)
-    words = {name: getattr(arguments, name) for name in PAIRING if getattr(arguments, name) is not None}
-    skip = arguments.skip or 0
-    return Request(
-        arguments.reference,
-        arguments.distorted,
-        models=arguments.models or (AUTO,),
-        viewing=arguments.viewing,
-        features=arguments.features,
-        metrics=arguments.metrics,
-        geometry=RawGeometry(width, height, arguments.pixel_format, arguments.bitdepth),
-        opening=OpenOptions(rate=arguments.fps, guess=True, allow_damaged=arguments.allow_damaged),
-        pairing=PairOptions(
-            **words,
-            frame_skip_ref=skip if arguments.skip_ref is None else arguments.skip_ref,
-            frame_skip_dis=skip if arguments.skip_dis is None else arguments.skip_dis,
-            frame_count=arguments.frames,
-        ),
-        threads=arguments.threads or None,
-        subsample=arguments.subsample,
-        instruction_set=arguments.cpu,
-        backend=arguments.backend,
-    )
+    given = {name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None}
+    if arguments.size is not None:
+        given["width"], given["height"] = arguments.size
+    if arguments.skip is not None:
+        given = {"frame_skip_ref": arguments.skip, "frame_skip_dis": arguments.skip, **given}
+    given["threads"] = arguments.threads or None
+    return Request(arguments.reference, arguments.distorted, **given, guess=True)
 
 
 def embedding(arguments: argparse.Namespace) -> Wanted:

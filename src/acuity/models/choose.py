@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_set
 from acuity.text import quoted
 
 AUTO: Final = "auto"
@@ -57,7 +57,7 @@ def model_for_size(width: int, height: int) -> str:
 def find_viewing(word: str) -> Viewing:
     """The way of watching that a word names; ModelError lists them."""
     if word not in VIEWINGS:
-        raise ModelError(f"viewing={quoted(word)} is unknown: use one of {', '.join(VIEWINGS)}")
+        raise ModelError(to_set("viewing", quoted(word)), f" is unknown: use one of {', '.join(VIEWINGS)}")
     return VIEWINGS[word]
 
 

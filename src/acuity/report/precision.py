@@ -7,6 +7,7 @@
 legacy is libvmaf's own rule.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,22 @@ class Precision:
     def format(self, value: float) -> str:
         small = not self.uniform and bool(is_small_fraction(np.array([value], np.float64))[0])
         return (self.small if small else self.usual) % value
+
+    def numbers(self, values: NDArray[np.float64]) -> list[float | int | None]:
+        """The numbers that a JSON parser makes of the formatted values; None for what isn't finite."""
+        odd = is_small_fraction(values).tolist() if not self.uniform else [False] * len(values)
+        pairs = zip(values.tolist(), odd, strict=True)
+        return [
+            _parsed((self.small if small else self.usual) % value) if math.isfinite(value) else None
+            for value, small in pairs
+        ]
+
+
+def _parsed(text: str) -> float | int:
+    try:
+        return int(text)  # %g writes whole numbers without a point
+    except ValueError:
+        return float(text)
 
 
 LEGACY = Precision("%.6f", "%.16f")

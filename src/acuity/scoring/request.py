@@ -1,0 +1,262 @@
+"""Request: what to score and how, as one record that can travel as JSON.
+
+The record is also the table that every way into Acuity is made from: what a field may be, what it means, and
+what it is called where that isn't its own name. `fronts.py` makes options, arguments and remedies of it.
+`vmaf --version` reads this table too, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from acuity.video.pairs.pair_options import WORDS, PairOptions
+
+if TYPE_CHECKING:
+    from acuity.scoring.report import AnyModel
+    from acuity.video.pairs.open_pair import Video
+    from acuity.video.readers.open import OpenOptions, RawGeometry
+
+MAX_COUNT: Final = 2**31 - 1  # frames and pixels: what C's int holds
+MAX_TEXT: Final = 4096  # characters of a path, a model or a feature
+MAX_ENTRIES: Final = 64  # features, or metrics, in one request
+
+Kind = Literal["integer", "string", "boolean", "array"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a field of a request may be, what it means, and what the ways in call it."""
+
+    kind: Kind  # as JSON Schema has it; the entries of an array are strings
+    help: str  # without a capital or a full stop; {models}, {features} and {backends} are where to find them
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: Callable[[], Collection[str | int]] | None = None
+    default: Any = None
+    names: dict[str, str] = field(default_factory=dict)  # the kind of front, and the name there
+
+    @property
+    def asks_for_less(self) -> bool:
+        """Whether it is on unless it is switched off: what is asked for is its opposite."""
+        return self.default is True
+
+
+def _set(default: Any, kind: Kind, help: str, **more: Any) -> Any:
+    """A field of the request with its setting; `names` and the bounds are further arguments."""
+    known = {name: more.pop(name) for name in ("minimum", "maximum", "choices") if name in more}
+    if callable(default):
+        return field(default_factory=default, metadata={"setting": Setting(kind, help, **known, names=more)})
+    setting = Setting(kind, help, **known, default=default, names=more)
+    return field(default=default, metadata={"setting": setting})
+
+
+def _whole(default: Any, minimum: int, help: str, **names: str) -> Any:
+    return _set(default, "integer", help, minimum=minimum, maximum=MAX_COUNT, **names)
+
+
+def _word(name: str, help: str) -> Any:
+    """A word of PairOptions, which knows the choices and the default."""
+    return _set(WORDS[name][0], "string", help, choices=lambda: WORDS[name])
+
+
+def _auto() -> tuple[str]:
+    from acuity.models.choose import AUTO
+
+    return (AUTO,)
+
+
+def _viewings() -> Collection[str]:
+    from acuity.models.choose import VIEWINGS
+
+    return VIEWINGS
+
+
+def _metrics() -> Collection[str]:
+    from acuity.scoring.metrics import METRICS
+
+    return METRICS
+
+
+def _layouts() -> Collection[str]:
+    from acuity.video.picture import LAYOUTS
+
+    return LAYOUTS
+
+
+def _depths() -> Collection[int]:
+    from acuity.video.picture import DEPTHS
+
+    return DEPTHS
+
+
+def _backends() -> Collection[str]:
+    from acuity.devices import BACKENDS
+
+    return ("auto", *BACKENDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to score, and how."""
+
+    reference: Video
+    distorted: Video
+    models: Sequence[str | AnyModel] = _set(
+        _auto,
+        "array",
+        "version=NAME ({models} has the names) or path=FILE, then :name=LABEL and :EXTRACTOR.OPTION=VALUE if "
+        "need be; 'auto' goes by the reference's size",
+        python="model",
+        option="model",
+        getopt="model",
+        tool="model",
+        embedded="model",
+    )
+    # Without 'vmaf' among the metrics, 'auto' is not meant.
+    viewing: str | None = _set(
+        None,
+        "string",
+        "take the model of VMAF v1 for this way of watching, and for the frame rate",
+        choices=_viewings,
+    )
+    metrics: Sequence[str] = _set((), "array", "what to measure, by the usual names", choices=_metrics)
+    features: Sequence[str] = _set(
+        (),
+        "array",
+        "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
+        option="feature",
+        getopt="feature",
+        tool="feature",
+    )
+    predict: bool = _set(
+        True,
+        "boolean",
+        "measure features only, predict no score",
+        getopt="no_prediction",
+        tool="no_prediction",
+    )
+    width: int | None = _whole(None, 1, "width of raw video in pixels")
+    height: int | None = _whole(None, 1, "height of raw video in pixels")
+    pixel_format: str | None = _set(
+        None,
+        "string",
+        "chroma layout of raw video: 420 is the usual one, 400 has luma only",
+        choices=_layouts,
+        tool="pixfmt",
+    )
+    bitdepth: int | None = _set(
+        None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian", choices=_depths
+    )
+    fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
+        None, "string", "frame rate of raw video, as in 25 or 30000/1001", python="rate"
+    )
+    guess: bool = _set(
+        False, "boolean", "take what is missing of a raw file's geometry from its name and length"
+    )
+    allow_damaged: bool = _set(
+        False,
+        "boolean",
+        "score damaged frames as the decoder makes them, with a warning, instead of refusing them",
+    )
+    scale: str = _word(
+        "scale",
+        "distorted of another size: auto scales it if one of the two is a container and refuses raw and Y4M, "
+        "force scales those too, never refuses",
+    )
+    convert: str = _word(
+        "convert",
+        "other bit depth, chroma or range: as scale; depth also takes raw and Y4M to the greater depth",
+    )
+    rate: str = _word(
+        "rate", "other frame rate: refuse, match (leave out frames of the faster) or by-index (ignore times)"
+    )
+    vfr: str = _word("vfr", "variable frame rate: by-time (needs the same times in both) or by-index")
+    hdr: str = _word("hdr", "HDR against SDR: refuse, or ignore the difference")
+    frame_count: int = _whole(
+        0, 0, "stop after so many frames: a few hundred give an estimate",
+        option="frames", getopt="frame_cnt", tool="frame_cnt",
+    )  # fmt: skip
+    frame_skip_ref: int = _whole(0, 0, "leave out the reference's first frames", option="skip_ref")
+    frame_skip_dis: int = _whole(
+        0, 0, "leave out the distorted's first frames: for an encode that starts late",
+        option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist",
+    )  # fmt: skip
+    ahead: int | None = _whole(None, 1, "pictures read ahead of each video")
+    subsample: int = _whole(1, 1, "score every Nth frame only: faster, and blind to what lies between")
+    threads: int | None = _whole(None, 1, "all cores unless given; no figure depends on it")
+    backend: str = _set(
+        "auto",
+        "string",
+        "what computes: one that {backends} lacks is refused, never replaced; all give the same scores",
+        choices=_backends,
+    )
+    instruction_set: str | None = _set(
+        None, "string", "instruction set, as {backends} lists them", option="cpu"
+    )
+    excluded_backends: Collection[str] = _set((), "array", "backends that 'auto' doesn't stand for")
+    sequential_first: bool = _set(False, "boolean", "order figures as libvmaf does where it is given threads")
+
+    def __post_init__(self) -> None:
+        self.pairing  # noqa: B018  # refuses a word that is unknown before any file is opened
+
+    @property
+    def pairing(self) -> PairOptions:
+        """What to do where the two videos differ."""
+        return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
+
+    @property
+    def geometry(self) -> RawGeometry:
+        """What is said about raw video."""
+        from acuity.video.readers.open import RawGeometry
+
+        return RawGeometry(self.width, self.height, self.pixel_format, self.bitdepth)
+
+    @property
+    def opening(self) -> OpenOptions:
+        """How the videos are opened."""
+        from acuity.video.readers.open import OpenOptions
+
+        return OpenOptions(rate=self.fps, guess=self.guess, allow_damaged=self.allow_damaged)
+
+    def to_document(self) -> dict[str, Any]:
+        """The fields that aren't at their default, as JSON can hold them.
+
+        TypeError for readers and loaded models, which can't leave their process.
+        """
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        defaults = type(self)("", "")
+        return {
+            name: _plain(name, value)
+            for name, value in values.items()
+            if name in _PATHS or value != getattr(defaults, name)
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The request in a document; TypeError for a field that is unknown."""
+        rate = document.get("fps")
+        return cls(**{**document, "fps": None if rate is None else Fraction(rate)})
+
+
+_PATHS: Final = ("reference", "distorted")
+
+# What is said of each field that a front may show.
+SETTINGS: Final[dict[str, Setting]] = {
+    entry.name: entry.metadata["setting"] for entry in fields(Request) if entry.metadata
+}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, Collection) and all(isinstance(entry, str) for entry in value):
+        return list(value)
+    raise TypeError(f"the {name} of a request can't leave its process: {type(value).__name__}")
