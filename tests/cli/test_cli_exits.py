@@ -36,7 +36,7 @@ from cli_helpers import FRAMES, environment, moving, y4m
         (InputError("no"), 1, "vmaf: no\n"),
         (OutputError("no"), 1, "vmaf: no\n"),
         (
-            PairingError("pass rate=by-index or hdr=ignore."),
+            PairingError("pass ", to_set("rate", "by-index"), " or ", to_set("hdr", "ignore"), "."),
             1,
             "vmaf: pass --rate by-index or --hdr ignore.\n",
         ),

@@ -65,8 +65,8 @@ class Front:
         if about.kind == "array":
             enum = entry.pop("enum")
             texts = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
-            entry["items"] = {"type": "string", "enum": enum} if enum else texts
-            entry |= {"maxItems": MAX_ENTRIES, "default": []}
+            entry |= {"items": {"enum": enum}} if enum else {"items": texts, "maxItems": MAX_ENTRIES}
+            entry["default"] = None if enum else []
         if about.asks_for_less:
             entry["default"] = False
         text = self.help(setting)

@@ -120,7 +120,7 @@ class Request:
     viewing: str | None = _set(
         None,
         "string",
-        "take the model of VMAF v1 for this way of watching, and for the frame rate",
+        "take VMAF v1's model for this way of watching and the frame rate",
         choices=_viewings,
     )
     metrics: Sequence[str] = _set((), "array", "what to measure, by the usual names", choices=_metrics)
@@ -144,7 +144,7 @@ class Request:
     pixel_format: str | None = _set(
         None,
         "string",
-        "chroma layout of raw video: 420 is the usual one, 400 has luma only",
+        "chroma layout of raw video: 420 is usual, 400 has luma only",
         choices=_layouts,
         tool="pixfmt",
     )
@@ -160,38 +160,39 @@ class Request:
     allow_damaged: bool = _set(
         False,
         "boolean",
-        "score damaged frames as the decoder makes them, with a warning, instead of refusing them",
+        "score damaged frames as they are decoded, with a warning, not refuse",
     )
     scale: str = _word(
         "scale",
-        "distorted of another size: auto scales it if one of the two is a container and refuses raw and Y4M, "
-        "force scales those too, never refuses",
+        "another size: auto scales if one of the two is a container, force always",
     )
     convert: str = _word(
         "convert",
-        "other bit depth, chroma or range: as scale; depth also takes raw and Y4M to the greater depth",
+        "other bit depth, chroma or range: as scale; depth also deepens raw video",
     )
     rate: str = _word(
-        "rate", "other frame rate: refuse, match (leave out frames of the faster) or by-index (ignore times)"
+        "rate", "other frame rate: match leaves out frames of the faster, by-index ignores times"
     )
-    vfr: str = _word("vfr", "variable frame rate: by-time (needs the same times in both) or by-index")
-    hdr: str = _word("hdr", "HDR against SDR: refuse, or ignore the difference")
+    vfr: str = _word(
+        "vfr", "variable frame rate: by-time needs the same times in both, by-index ignores times"
+    )
+    hdr: str = _word("hdr", "HDR against SDR")
     frame_count: int = _whole(
         0, 0, "stop after so many frames: a few hundred give an estimate",
         option="frames", getopt="frame_cnt", tool="frame_cnt",
     )  # fmt: skip
     frame_skip_ref: int = _whole(0, 0, "leave out the reference's first frames", option="skip_ref")
     frame_skip_dis: int = _whole(
-        0, 0, "leave out the distorted's first frames: for an encode that starts late",
+        0, 0, "the same of the distorted, for an encode that starts late",
         option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist",
     )  # fmt: skip
     ahead: int | None = _whole(None, 1, "pictures read ahead of each video")
-    subsample: int = _whole(1, 1, "score every Nth frame only: faster, and blind to what lies between")
+    subsample: int = _whole(1, 1, "score every Nth frame: faster, and short flaws may be missed")
     threads: int | None = _whole(None, 1, "all cores unless given; no figure depends on it")
     backend: str = _set(
         "auto",
         "string",
-        "what computes: one that {backends} lacks is refused, never replaced; all give the same scores",
+        "one that {backends} lacks is refused, never replaced",
         choices=_backends,
     )
     instruction_set: str | None = _set(

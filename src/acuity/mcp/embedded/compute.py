@@ -122,7 +122,9 @@ def _models(given: Mapping[str, Any]) -> list[str]:
     model, version = str(given["model"]), given.get("model_version")
     if version is not None and model != DEFAULT_MODEL:
         raise InputError(f"'model' is '{model}' and 'model_version' is '{version}': give one of them")
-    return asked_models([model if version is None else str(version)], given.get("viewing"), given["metrics"])
+    return asked_models(
+        [model if version is None else str(version)], given.get("viewing"), given.get("metrics", ())
+    )
 
 
 def _answer(report: dict[str, Any]) -> dict[str, Any]:

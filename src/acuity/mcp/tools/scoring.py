@@ -36,22 +36,21 @@ RAW: Final = "vmaf_score"
 ENCODED: Final = "vmaf_score_encoded"
 
 _RAW_TEXT: Final = """\
-Score a distorted raw YUV clip against its reference: how much of what encoding did would a viewer see? \
-Use it for .yuv files, whose width, height, pixfmt and bitdepth you know; for MP4, MKV, Y4M and other files \
-that say these themselves use vmaf_score_encoded. `score` is the mean over all frames: 100 looks like the \
-reference, above 93 differences are hard to see, a difference of 6 is noticeable. `models` has minimum and \
-percentiles, `worst` the lowest frames; heed `notes` and mismatched_model_warning. For long clips call it \
-through submit_job, or take fewer frames with frame_cnt."""
+Score a distorted raw YUV clip against its reference. It takes .yuv files, whose width, height, pixfmt and \
+bitdepth you know; MP4, MKV, Y4M and other files that say these themselves are for vmaf_score_encoded. \
+`score` is the mean over all frames: 100 looks like the reference, above 93 differences are hard to see, a \
+difference of 6 is noticeable. `models` has minimum and percentiles, `worst` the lowest frames; heed \
+`notes` and mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with \
+frame_cnt."""
 
 _ENCODED_TEXT: Final = """\
 Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. Size, format, \
-frame rate and times are read from the files; frames are decoded as they are needed and nothing is written \
-to disk. The distorted video is brought to the reference's size and format where that is safe. \
-What could give a wrong number (other frame rates, HDR against SDR, frames missing in between) is refused \
-with the argument that settles it; where one video ends early, the frames that both have are scored, with \
-a note. Read `notes` before trusting the number; acuity.input says what was compared and how. `score` is the \
-mean over all frames: 100 looks like the reference, above 93 differences are hard to see. `models` has \
-minimum and percentiles, `worst` the lowest frames. For long videos call it through submit_job."""
+rate and times are read from the files. The distorted video is brought to the reference's size and format \
+where that is safe; what could give a wrong number (other frame rates, HDR against SDR, missing frames) is \
+refused with the argument that settles it. Read `notes` before trusting the number; acuity.input says what \
+was compared and how. `score` is the mean over all frames: 100 looks like the reference, above 93 \
+differences are hard to see. `models` has minimum and percentiles, `worst` the lowest frames. For long \
+videos call it through submit_job."""
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:

@@ -29,10 +29,8 @@ def _switch(description: str) -> dict[str, Any]:
     return {"type": "boolean", "default": False, "description": description}
 
 
-_FOR: Final = "vmaf_4k_v0.6.1 is for 2160p, vmaf_v0.6.1neg for encoders that may sharpen"
-
 _OPTIONS: Final[dict[str, Any]] = {
-    "model": model_argument(f"{RAW.help('models')}. {_FOR}."),
+    "model": model_argument(f"{RAW.help('models')}."),
     **RAW.arguments("viewing", "metrics", "backend"),
     "precision": {
         "type": "string",
@@ -45,7 +43,7 @@ _OPTIONS: Final[dict[str, Any]] = {
         family: {
             "type": "string",
             "enum": list(versions),
-            "description": f"Test conditions of {maker}: their models and features, not the default model.",
+            "description": f"Test conditions of {maker}: their models and features.",
         }
         for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
     },
@@ -54,7 +52,7 @@ _OPTIONS: Final[dict[str, Any]] = {
         threads={"maximum": MAX_THREADS},
         frame_count={"minimum": 1, "default": None},
     ),
-    "disable_clip": _switch("Don't clip scores to 0..100: near-perfect encodes can differ then."),
+    "disable_clip": _switch("Don't clip scores to 0..100."),
     "enable_transform": _switch("Apply the model's score transform, made for phones."),
     **RAW.arguments(*WORDS, "allow_damaged"),
     "include_frames": FRAMES_SCHEMA,
