@@ -44,13 +44,13 @@ difference of 6 is noticeable. `models` has minimum and percentiles, `worst` the
 frame_cnt."""
 
 _ENCODED_TEXT: Final = """\
-Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. Size, format, \
-rate and times are read from the files. The distorted video is brought to the reference's size and format \
-where that is safe; what could give a wrong number (other frame rates, HDR against SDR, missing frames) is \
-refused with the argument that settles it. Read `notes` before trusting the number; acuity.input says what \
-was compared and how. `score` is the mean over all frames: 100 looks like the reference, above 93 \
-differences are hard to see. `models` has minimum and percentiles, `worst` the lowest frames. For long \
-videos call it through submit_job."""
+Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. The distorted \
+video is brought to the reference's size and format where that is safe. What could give a wrong number \
+(other frame rates, HDR against SDR, frames missing in between) is refused with the argument that settles \
+it; where one video ends early, the frames that both have are scored. Read `notes` before trusting the \
+number; acuity.input says what was compared. `score` is the mean over all frames: 100 looks like the \
+reference, above 93 differences are hard to see. `models` has minimum and percentiles, `worst` the lowest \
+frames. For long videos call it through submit_job."""
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
