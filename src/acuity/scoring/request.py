@@ -110,7 +110,6 @@ class Request:
         "array",
         "version=NAME ({models} has the names) or path=FILE, then :name=LABEL and :EXTRACTOR.OPTION=VALUE if "
         "need be; 'auto' goes by the reference's size",
-        python="model",
         option="model",
         getopt="model",
         tool="model",
@@ -152,7 +151,7 @@ class Request:
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian", choices=_depths
     )
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
-        None, "string", "frame rate of raw video, as in 25 or 30000/1001", python="rate"
+        None, "string", "frame rate of raw video, as in 25 or 30000/1001"
     )
     guess: bool = _set(
         False, "boolean", "take what is missing of a raw file's geometry from its name and length"

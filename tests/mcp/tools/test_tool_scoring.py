@@ -425,7 +425,7 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
                 ("psnr", "psnr"),
             ]
             refused = (await ask(tool, **given, viewing="tv", model="version=vmaf_v0.6.1neg"))["error"]
-            assert "viewing='tv' chooses the model, and one is named already" in refused
+            assert "viewing='tv' chooses the model, and 'model' names one" in refused
             assert (
                 "use one of 'tv', 'phone', '4k-tv'" in (await ask(tool, **given, viewing="cinema"))["error"]
             )

@@ -143,11 +143,14 @@ def asked_models(
     models: list[str], viewing: str | None, metrics: Sequence[str], presets: Collection[str] = ()
 ) -> list[str]:
     """The models asked for besides those of presets; presets, viewing and metrics replace the default."""
-    if models != [DEFAULT_MODEL]:
-        return models
     if viewing is not None:
+        if models not in ([DEFAULT_MODEL], [AUTO]):
+            raise ModelError(
+                f"viewing='{viewing}' chooses the model, and 'model' names one: leave one of them out"
+            )
         return [AUTO]
-    return [] if presets or (metrics and "vmaf" not in metrics) else models
+    replaced = presets or (metrics and "vmaf" not in metrics)
+    return [] if replaced and models == [DEFAULT_MODEL] else models
 
 
 def _no_model_to_change(what: str) -> ModelError:
