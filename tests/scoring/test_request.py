@@ -72,6 +72,7 @@ def test_defaults_are_those_of_the_parts() -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_setting_makes_an_argument(setting: str) -> None:
+    assert SETTINGS[setting].group
     argument = RAW.argument(setting)
     jsonschema.Draft202012Validator.check_schema(argument)
     assert argument["description"][0].isupper() or setting in ("models", "hdr")

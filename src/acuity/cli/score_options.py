@@ -12,8 +12,7 @@ from acuity.cli.getopt import BARE, UsageError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.request import SETTINGS, Request
-from acuity.video.pairs.pair_options import WORDS
+from acuity.scoring.request import DIFFERENT, FRAMES, MEASURED, RAW_VIDEO, SETTINGS, WORK, Request
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
@@ -71,38 +70,51 @@ def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], di
     return names, {"help": help, **settings}
 
 
-def _option(field: str, *names: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The option for a field of the request, which says what it may be and what it means."""
-    setting = SETTINGS[field]
-    if setting.kind == "boolean":
-        made: dict[str, Any] = {"action": "store_true"}
-    elif setting.kind == "array":
-        made = {"action": "append"}
-    elif setting.kind == "integer":
-        made = {"type": positive if setting.minimum else whole, "metavar": "N"}
-    else:
-        made = {"metavar": "WORD"}
-    names = (*names, f"--{ACUITY.name(field)}")
-    return names, {"help": ACUITY.help(field), "dest": field, **made, **settings}
+def _option(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The option for a setting of the request, which says what it may be and what it means."""
+    setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
+    made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
+    if setting.kind == "integer":
+        made["type"] = positive if setting.minimum else whole
+    names = ([f"-{short}"] if short else []) + [f"--{ACUITY.name(name)}"]
+    return tuple(names), {**made, **changes}
 
 
-_DEFAULT = "; may be repeated (default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
-_MODEL = f"a name from 'acuity models', a file, or {ACUITY.help('models')}{_DEFAULT}"
+_KINDS: Final[dict[str, dict[str, Any]]] = {
+    "boolean": _SWITCH,
+    "array": {"action": "append", "metavar": "SPEC"},
+    "integer": {"metavar": "N"},
+    "string": {"metavar": "WORD"},
+}
+
+_MODEL = (
+    f"a name, a file, or {ACUITY.help('models')}; may be repeated "
+    "(default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
+)
 _VIEWING = f"{ACUITY.help('viewing')}: " + "; ".join(
     f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
 )
 _METRICS = f"{ACUITY.help('metrics')}, separated by commas: {', '.join(METRICS)} (default: vmaf)"
+# The letter of an option, and what argparse is told besides what the setting says.
+_CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "models": ("m", {"help": _MODEL}),
+    "viewing": ("", {"help": _VIEWING, "metavar": None, "choices": tuple(VIEWINGS)}),
+    "metrics": ("", {"help": _METRICS, "metavar": "NAMES"}),
+    "features": ("", {"help": f"{ACUITY.help('features')}; may be repeated"}),
+    "width": ("w", {}),
+    "pixel_format": ("p", {"metavar": None, "choices": tuple(LAYOUTS)}),
+    "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
+    "fps": ("", {"type": rate, "metavar": "RATE"}),
+    "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
+    "instruction_set": ("", {"metavar": "SET"}),
+    "backend": ("", {"metavar": "NAME"}),
+}
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
 _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
 
-GROUPS: Final = {
-    "what to measure": (
-        _option("models", "-m", help=_MODEL, metavar="SPEC"),
-        _option("viewing", help=_VIEWING, metavar=None, choices=tuple(VIEWINGS)),
-        _option("metrics", help=_METRICS, metavar="NAMES"),
-        _option("features", help=f"{ACUITY.help('features')}; may be repeated", metavar="SPEC"),
-        _entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),
-    ),
+# Options that are no settings of a request.
+_OTHERS: Final = {
+    MEASURED: (_entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),),
     "output": (
         _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
@@ -114,32 +126,18 @@ GROUPS: Final = {
             "-q", "--quiet", help="no progress, only the score of each model or metric", action="store_true"
         ),
     ),
-    "which frames": (
-        _option("frame_count"),
-        _entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),
-        _option("frame_skip_ref"),
-        _option("frame_skip_dis"),
-        _option("subsample"),
-        _option("allow_damaged"),
-    ),
-    "where the two videos differ": tuple(_option(name) for name in WORDS),
-    "raw video, where the file name doesn't say it": (
-        _entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),
-        _option("width", "-w"),
-        _option("height"),
-        _option("pixel_format", "-p", metavar=None, choices=tuple(LAYOUTS)),
-        _option("bitdepth", "-b", type=int, metavar=None, choices=DEPTHS),
-        _option("fps", type=rate, metavar="RATE"),
-    ),
-    "work (the scores are the same)": (
-        _option("threads", help="threads (default and 0: all cores)", type=whole),
-        _option("instruction_set", metavar="SET"),
-        _option("backend", metavar="NAME"),
-    ),
+    FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
+    DIFFERENT: (),
+    RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
+    WORK: (),
     "for agents, while it runs": tuple(
         _entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
         for option in OPTIONS
     ),
+}
+GROUPS: Final = {
+    title: (*(_option(name) for name in ACUITY.settings if SETTINGS[name].group == title), *others)
+    for title, others in _OTHERS.items()
 }
 
 

@@ -13,7 +13,6 @@ from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
 from acuity.scoring.presets import PRESETS, Preset
-from acuity.scoring.request import SETTINGS
 from acuity.video.pairs.pair_options import WORDS
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
@@ -157,7 +156,7 @@ def _exclude(name: str) -> _Setter:
 
 # What an option does, where it isn't "store the value under the option's own name".
 _SETTERS: Final[dict[str, _Setter]] = {
-    **{VMAF.name(name): _ask(name) for name in ("reference", "distorted", *SETTINGS)},
+    **{VMAF.name(name): _ask(name) for name in ("reference", "distorted", *VMAF.settings)},
     "model": lambda s, v: s.models.append(v),
     "feature": lambda s, v: s.features.append(v),
     "threads": _threads,

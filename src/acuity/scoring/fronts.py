@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from acuity.errors import GEOMETRY, AcuityError, Remedy, listed
-from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS
+from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS, Way
+from acuity.video.pairs.pair_options import WORDS
 
+_OPTIONS: Final = ("option", "getopt")
 _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
 _TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backends": "list_backends"}
 
@@ -20,21 +22,28 @@ _TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backen
 class Front:
     """One way into Acuity."""
 
-    kind: Literal["option", "getopt", "tool", "embedded"]  # whose names of a setting count
+    way: Way  # whose names of a setting count
     lists: Mapping[str, str]  # what shows the models, features and backends there are
     look: str  # what is done with those: they are run, or called
     give: str | None = None  # said where raw video should be described and can't be
     omit: str = "leave out the geometry"
 
+    @property
+    def settings(self) -> list[str]:
+        """The settings that are offered here."""
+        return [name for name, about in SETTINGS.items() if self.way in about.offered.split()]
+
     def name(self, setting: str) -> str:
         """What the setting is called here, without dashes before it."""
         names = SETTINGS[setting].names if setting in SETTINGS else {}
-        name = names.get(self.kind, setting)
-        return name.replace("_", "-") if self.kind == "option" else name
+        name = names.get(self.way, setting)
+        return name.replace("_", "-") if self.way == "option" else name
 
     def help(self, setting: str) -> str:
-        """What the setting means, with the lists that are to be had here."""
-        return SETTINGS[setting].help.format_map(self.lists)
+        """What the setting means; schemas name the choices by themselves."""
+        about = SETTINGS[setting]
+        words = f" ({', '.join(WORDS[setting])})" if setting in WORDS and self.way in _OPTIONS else ""
+        return about.help.format_map(self.lists) + words
 
     def spell(self, remedy: Remedy) -> str:
         """A remedy in the words of this front."""
@@ -50,7 +59,7 @@ class Front:
 
     def _spelled(self, setting: str, value: str | bool | None = None) -> str:
         name = self.name(setting)
-        if self.kind in ("option", "getopt"):
+        if self.way in _OPTIONS:
             return f"--{name}" if value is None or value is True else f"--{name} {value}"
         return f"{name}={'true' if value is True else '' if value is None else value}"
 
@@ -80,12 +89,12 @@ class Front:
     def fields(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of a request that a tool's arguments give."""
         found: dict[str, Any] = {}
-        for setting, about in SETTINGS.items():
+        for setting in self.settings:
             if (value := whole(arguments.get(self.name(setting)))) is None:
                 continue
-            if about.kind == "array" and isinstance(value, str):
+            if SETTINGS[setting].kind == "array" and isinstance(value, str):
                 value = [value]
-            found[setting] = not value if about.asks_for_less else value
+            found[setting] = not value if SETTINGS[setting].asks_for_less else value
         return found
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
@@ -25,19 +25,29 @@ MAX_TEXT: Final = 4096  # characters of a path, a model or a feature
 MAX_ENTRIES: Final = 64  # features, or metrics, in one request
 
 Kind = Literal["integer", "string", "boolean", "array"]
+# The ways in besides Python, by how they spell things: `acuity`, `vmaf`, the scoring tools, compute_vmaf.
+Way = Literal["option", "getopt", "tool", "embedded"]
+
+# Groups of settings, under which `acuity score --help` lists them.
+MEASURED: Final = "what to measure"
+FRAMES: Final = "which frames"
+DIFFERENT: Final = "where the two videos differ"
+RAW_VIDEO: Final = "raw video, where the file name doesn't say it"
+WORK: Final = "work (the scores are the same)"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a field of a request may be, what it means, and what the ways in call it."""
+class Setting(NamedTuple):
+    """What a field of a request may be, what it means, where it is offered and what it is called there."""
 
     kind: Kind  # as JSON Schema has it; the entries of an array are strings
     help: str  # without a capital or a full stop; {models}, {features} and {backends} are where to find them
-    minimum: int | None = None
-    maximum: int | None = None
-    choices: Callable[[], Collection[str | int]] | None = None
-    default: Any = None
-    names: dict[str, str] = field(default_factory=dict)  # the kind of front, and the name there
+    default: Any
+    group: str
+    offered: str  # the ways in that have it, separated by spaces
+    names: dict[str, str]  # the way in, and the setting's name there unless it is the field's own
+    choices: Callable[[], Collection[str | int]] | None
+    minimum: int | None
+    maximum: int | None
 
     @property
     def asks_for_less(self) -> bool:
@@ -45,22 +55,29 @@ class Setting:
         return self.default is True
 
 
-def _set(default: Any, kind: Kind, help: str, **more: Any) -> Any:
-    """A field of the request with its setting; `names` and the bounds are further arguments."""
-    known = {name: more.pop(name) for name in ("minimum", "maximum", "choices") if name in more}
+def _set(
+    default: Any,
+    kind: Kind,
+    help: str,
+    group: str = "",
+    offered: str = "option getopt tool",
+    *,
+    choices: Callable[[], Collection[str | int]] | None = None,
+    minimum: int | None = None,
+    **names: str,
+) -> Any:
+    """A field of the request with its setting; `names` are by way in."""
+    maximum = None if minimum is None else MAX_COUNT
+    made = None if callable(default) else default
+    about = Setting(kind, help, made, group, offered, names, choices, minimum, maximum)
     if callable(default):
-        return field(default_factory=default, metadata={"setting": Setting(kind, help, **known, names=more)})
-    setting = Setting(kind, help, **known, default=default, names=more)
-    return field(default=default, metadata={"setting": setting})
-
-
-def _whole(default: Any, minimum: int, help: str, **names: str) -> Any:
-    return _set(default, "integer", help, minimum=minimum, maximum=MAX_COUNT, **names)
+        return field(default_factory=default, metadata={"setting": about})
+    return field(default=default, metadata={"setting": about})
 
 
 def _word(name: str, help: str) -> Any:
     """A word of PairOptions, which knows the choices and the default."""
-    return _set(WORDS[name][0], "string", help, choices=lambda: WORDS[name])
+    return _set(WORDS[name][0], "string", help, DIFFERENT, choices=lambda: WORDS[name])
 
 
 def _auto() -> tuple[str]:
@@ -99,106 +116,72 @@ def _backends() -> Collection[str]:
     return ("auto", *BACKENDS)
 
 
+_EVERYWHERE: Final = "option getopt tool embedded"
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to score, and how."""
 
     reference: Video
     distorted: Video
+    # fmt: off
     models: Sequence[str | AnyModel] = _set(
-        _auto,
-        "array",
-        "version=NAME ({models} has the names) or path=FILE, then :name=LABEL and :EXTRACTOR.OPTION=VALUE if "
-        "need be; 'auto' goes by the reference's size",
-        option="model",
-        getopt="model",
-        tool="model",
-        embedded="model",
-    )
-    # Without 'vmaf' among the metrics, 'auto' is not meant.
+        _auto, "array", "version=NAME ({models} has the names) or path=FILE, then :name=LABEL and "
+        ":EXTRACTOR.OPTION=VALUE if need be; 'auto' goes by the reference's size",
+        MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
     viewing: str | None = _set(
-        None,
-        "string",
-        "take VMAF v1's model for this way of watching and the frame rate",
-        choices=_viewings,
-    )
-    metrics: Sequence[str] = _set((), "array", "what to measure, by the usual names", choices=_metrics)
+        None, "string", "take VMAF v1's model for this way of watching and the frame rate",
+        MEASURED, "option tool embedded", choices=_viewings)
+    metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
+        (), "array", "what to measure, by the usual names",
+        MEASURED, "option tool embedded", choices=_metrics)
     features: Sequence[str] = _set(
-        (),
-        "array",
-        "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
-        option="feature",
-        getopt="feature",
-        tool="feature",
-    )
+        (), "array", "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
+        MEASURED, option="feature", getopt="feature", tool="feature")
     predict: bool = _set(
-        True,
-        "boolean",
-        "measure features only, predict no score",
-        getopt="no_prediction",
-        tool="no_prediction",
-    )
-    width: int | None = _whole(None, 1, "width of raw video in pixels")
-    height: int | None = _whole(None, 1, "height of raw video in pixels")
+        True, "boolean", "measure features only, predict no score",
+        MEASURED, "getopt tool", getopt="no_prediction", tool="no_prediction")
+    width: int | None = _set(
+        None, "integer", "width of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
+    height: int | None = _set(
+        None, "integer", "height of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
     pixel_format: str | None = _set(
-        None,
-        "string",
-        "chroma layout of raw video: 420 is usual, 400 has luma only",
-        choices=_layouts,
-        tool="pixfmt",
-    )
+        None, "string", "chroma layout of raw video: 420 is usual, 400 has luma only",
+        RAW_VIDEO, _EVERYWHERE, choices=_layouts, tool="pixfmt")
     bitdepth: int | None = _set(
-        None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian", choices=_depths
-    )
+        None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
+        RAW_VIDEO, _EVERYWHERE, choices=_depths)
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
-        None, "string", "frame rate of raw video, as in 25 or 30000/1001"
-    )
-    guess: bool = _set(
-        False, "boolean", "take what is missing of a raw file's geometry from its name and length"
-    )
-    allow_damaged: bool = _set(
-        False,
-        "boolean",
-        "score damaged frames as they are decoded, with a warning, not refuse",
-    )
-    scale: str = _word(
-        "scale",
-        "another size: auto scales if one of the two is a container, force always",
-    )
-    convert: str = _word(
-        "convert",
-        "other bit depth, chroma or range: as scale; depth also deepens raw video",
-    )
-    rate: str = _word(
-        "rate", "other frame rate: match leaves out frames of the faster, by-index ignores times"
-    )
-    vfr: str = _word(
-        "vfr", "variable frame rate: by-time needs the same times in both, by-index ignores times"
-    )
+        None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
+    guess: bool = False  # take what is missing of a raw file's geometry from its name and length
+    scale: str = _word("scale", "another size: auto scales if one of the two is a container, force always")
+    convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
+    rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
+    vfr: str = _word("vfr", "variable frame rate: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "HDR against SDR")
-    frame_count: int = _whole(
-        0, 0, "stop after so many frames: a few hundred give an estimate",
-        option="frames", getopt="frame_cnt", tool="frame_cnt",
-    )  # fmt: skip
-    frame_skip_ref: int = _whole(0, 0, "leave out the reference's first frames", option="skip_ref")
-    frame_skip_dis: int = _whole(
-        0, 0, "the same of the distorted, for an encode that starts late",
-        option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist",
-    )  # fmt: skip
-    ahead: int | None = _whole(None, 1, "pictures read ahead of each video")
-    subsample: int = _whole(1, 1, "score every Nth frame: faster, and short flaws may be missed")
-    threads: int | None = _whole(None, 1, "all cores unless given; no figure depends on it")
-    backend: str = _set(
-        "auto",
-        "string",
-        "one that {backends} lacks is refused, never replaced",
-        choices=_backends,
-    )
+    frame_count: int = _set(
+        0, "integer", "stop after so many frames: a few hundred give an estimate",
+        FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")
+    frame_skip_ref: int = _set(
+        0, "integer", "leave out the reference's first frames", FRAMES, minimum=0, option="skip_ref")
+    frame_skip_dis: int = _set(
+        0, "integer", "the same of the distorted, for an encode that starts late",
+        FRAMES, minimum=0, option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist")
+    subsample: int = _set(
+        1, "integer", "score every Nth frame: faster, and short flaws may be missed", FRAMES, minimum=1)
+    allow_damaged: bool = _set(
+        False, "boolean", "score damaged frames as they are decoded, with a warning, not refuse", FRAMES)
+    ahead: int | None = None  # pictures read ahead of each video
+    threads: int | None = _set(
+        None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)
     instruction_set: str | None = _set(
-        None, "string", "instruction set, as {backends} lists them", option="cpu"
-    )
-    excluded_backends: Collection[str] = _set((), "array", "backends that 'auto' doesn't stand for")
-    sequential_first: bool = _set(False, "boolean", "order figures as libvmaf does where it is given threads")
+        None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
+    backend: str = _set(
+        "auto", "string", "one that {backends} lacks is refused, never replaced", WORK, choices=_backends)
+    excluded_backends: Collection[str] = ()  # which 'auto' doesn't stand for
+    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
+    # fmt: on
 
     def __post_init__(self) -> None:
         self.pairing  # noqa: B018  # refuses a word that is unknown before any file is opened

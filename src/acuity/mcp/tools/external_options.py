@@ -6,22 +6,21 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from acuity.devices import BACKENDS
-from acuity.errors import BackendError
+from acuity.errors import GEOMETRY, BackendError
 from acuity.mcp.tools.external import External
 from acuity.scoring.fronts import RAW, whole
 from acuity.scoring.presets import PRESETS
-from acuity.video.pairs.pair_options import WORDS
+from acuity.scoring.request import DIFFERENT, FRAMES, SETTINGS
 
-# Arguments that libvmaf and its forks take as options of the same names. The last two are Acuity's alone.
-_SCORING: Final = (
-    "precision",
-    *(RAW.name(setting) for setting in ("subsample", "threads", "predict", "viewing", "metrics")),
-)
 # What to do with the two videos: not the binary's business where they are decoded and paired here.
-_PAIRING: Final = tuple(
-    RAW.name(setting)
-    for setting in ("frame_count", "frame_skip_ref", "frame_skip_dis", *WORDS, "allow_damaged")
-)
+_PAIRING: Final = [
+    name
+    for name in RAW.settings
+    if SETTINGS[name].group in (FRAMES, DIFFERENT) and name != "subsample"  # pairs are left out, not pictures
+]
+# What the task writes itself, or what has its own place below.
+_ELSEWHERE: Final = (*_PAIRING, *GEOMETRY, "models", "features", "backend")
+_SCORING: Final = [name for name in RAW.settings if name not in _ELSEWHERE]
 
 
 def option_list(
@@ -33,7 +32,9 @@ def option_list(
     videos that reach the binary as raw samples, paired already.
     """
     options: list[str] = []
-    for name in (*_SCORING, *(() if decoded else _PAIRING)):
+    settings = [*_SCORING, *([] if decoded else _PAIRING)]
+    # libvmaf and its forks take arguments as options of the same names.
+    for name in ("precision", *map(RAW.name, settings)):
         value = whole(arguments.get(name))
         if name in binary.options and _is_wanted(name, value, defaults):
             options += [f"--{name}", *([] if value is True else [str(value)])]

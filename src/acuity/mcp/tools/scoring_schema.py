@@ -11,7 +11,6 @@ from acuity.measure.measurement import MAX_THREADS
 from acuity.scoring.fronts import RAW
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import MAX_TEXT
-from acuity.video.pairs.pair_options import WORDS
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 PRECISIONS: Final = ("legacy", "max", "full", *map(str, range(1, 18)))
@@ -31,14 +30,17 @@ def _switch(description: str) -> dict[str, Any]:
 
 _OPTIONS: Final[dict[str, Any]] = {
     "model": model_argument(f"{RAW.help('models')}."),
-    **RAW.arguments("viewing", "metrics", "backend"),
+    **RAW.arguments(
+        *(name for name in RAW.settings if name not in ("models", *GEOMETRY)),
+        threads={"maximum": MAX_THREADS},
+        frame_count={"minimum": 1, "default": None},
+    ),
     "precision": {
         "type": "string",
         "enum": list(PRECISIONS),
         "default": "legacy",
         "description": "legacy: six decimals; max, full: the exact double; 1 to 17: significant digits.",
     },
-    **RAW.arguments("features"),
     **{
         family: {
             "type": "string",
@@ -47,14 +49,8 @@ _OPTIONS: Final[dict[str, Any]] = {
         }
         for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
     },
-    **RAW.arguments(
-        *("threads", "frame_count", "frame_skip_ref", "frame_skip_dis", "subsample", "predict"),
-        threads={"maximum": MAX_THREADS},
-        frame_count={"minimum": 1, "default": None},
-    ),
     "disable_clip": _switch("Don't clip scores to 0..100."),
     "enable_transform": _switch("Apply the model's score transform, made for phones."),
-    **RAW.arguments(*WORDS, "allow_damaged"),
     "include_frames": FRAMES_SCHEMA,
 }
 
