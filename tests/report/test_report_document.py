@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from acuity.report import ReportSource, as_document, render_report
+from acuity.report import ReportSource, render_report
+from acuity.report.document import as_document
 
 PRECISIONS = ("legacy", "max", "full", "1", "5", "16", "17")
 FIGURES = st.floats() | st.sampled_from([0.0, -0.0, 100.0, 1e-7, 1.0000004, 2.0**31 + 1e-7, 1e17, 1e22, 0.5])

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
-from acuity.scoring.presets import PRESETS, Preset
 from acuity.video.pairs.pair_options import WORDS
+
+if TYPE_CHECKING:
+    from acuity.scoring.presets import Preset
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
-@dataclass(slots=True)
 class Settings:
     """What the command line asked for."""
 
-    # The fields of a Request that were asked for, by their names there; the models and features as they came.
-    request: dict[str, Any] = field(default_factory=dict)
-    models: list[str] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
     output: str | None = None
     format: str = "xml"
     precision: str = "legacy"
     cpumask: int = 0
     gpumask: int = 0
-    excluded: set[str] = field(default_factory=set)  # backends that 'auto' may not choose
     quiet: bool = False
-    embedded: embedded.Wanted = field(default_factory=embedded.Wanted)
     action: str = "score"  # or "help", "version", "list_backends"
+
+    def __init__(self) -> None:
+        self.request: dict[str, Any] = {}  # the fields of a Request that were asked for, by their names there
+        self.models: list[str] = []
+        self.features: list[str] = []
+        self.excluded: set[str] = set()  # backends that 'auto' may not choose
+        self.embedded = embedded.Wanted()
 
 
 def _bitdepth(text: str) -> int:
@@ -129,6 +130,8 @@ def _preset(family: str) -> _Setter:
 
 def _find_preset(family: str, version: str) -> Preset:
     """The preset, or a sentence saying which versions there are."""
+    from acuity.scoring.presets import PRESETS
+
     versions = PRESETS[family]
     if family == "aom_ctc" and version == "proposed":
         raise UsageError(f"--aom_ctc proposed is deprecated: use one of {', '.join(versions)}")

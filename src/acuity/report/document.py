@@ -35,15 +35,19 @@ def as_document(
 def report_rows(source: ReportSource, precision: Precision) -> Iterator[dict[str, Any]]:
     """Every frame that has figures; null stands for one that isn't a number, and not measured is left out."""
     undefined = source.undefined if isinstance(source, KnowsUndefined) else {}
-    columns = {name: np.asarray(values, np.float64) for name, values in source.columns.items()}
-    absent = {name: np.isnan(values) & ~undefined.get(name, np.False_) for name, values in columns.items()}
-    numbers = [precision.numbers(values) for values in columns.values()]
-    for row, frame in enumerate(source.frames):
-        figures = {
-            name: column[row] for name, column in zip(columns, numbers, strict=True) if not absent[name][row]
-        }
+    columns: dict[str, list[Any]] = {}
+    for name, given in source.columns.items():
+        values = np.asarray(given, np.float64)
+        columns[name] = precision.numbers(values)
+        for index in np.flatnonzero(np.isnan(values) & ~undefined.get(name, np.False_)).tolist():
+            columns[name][index] = _ABSENT
+    for frame, row in zip(source.frames, zip(*columns.values(), strict=True), strict=False):
+        figures = {name: value for name, value in zip(columns, row, strict=True) if value is not _ABSENT}
         if figures:
             yield {"frameNum": int(frame), "metrics": figures}
+
+
+_ABSENT = object()  # stands for a figure that wasn't measured
 
 
 def _rounded(figures: Mapping[str, float], precision: Precision) -> dict[str, Any]:

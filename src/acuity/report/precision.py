@@ -8,7 +8,7 @@ legacy is libvmaf's own rule.
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ from acuity.errors import OutputError
 _DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 18)}}
 # libvmaf takes the integer part as a 32-bit int; beyond it the rule for small fractions never applies.
 _INT_LIMIT = 2.0**31
+_EXACT = "%.17g"
+_LEAST_POWER = 1e17  # what %.17g writes with an exponent; whole numbers below have no point
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(NamedTuple):
     """Two C formats: the usual one, and the one for small fractions (the same unless legacy)."""
 
     usual: str
@@ -37,19 +38,16 @@ class Precision:
 
     def numbers(self, values: NDArray[np.float64]) -> list[float | int | None]:
         """The numbers that a JSON parser makes of the formatted values; None for what isn't finite."""
-        odd = is_small_fraction(values).tolist() if not self.uniform else [False] * len(values)
-        pairs = zip(values.tolist(), odd, strict=True)
-        return [
-            _parsed((self.small if small else self.usual) % value) if math.isfinite(value) else None
-            for value, small in pairs
-        ]
-
-
-def _parsed(text: str) -> float | int:
-    try:
-        return int(text)  # %g writes whole numbers without a point
-    except ValueError:
-        return float(text)
+        if self.usual == _EXACT:  # which brings the same double back
+            found = [int(v) if v.is_integer() and abs(v) < _LEAST_POWER else v for v in values.tolist()]
+        else:
+            texts = (f"{self.usual} " * len(values) % tuple(values.tolist())).split()
+            found = [int(text) if text.lstrip("-").isdigit() else float(text) for text in texts]
+        odd = ~np.isfinite(values) if self.uniform else ~np.isfinite(values) | is_small_fraction(values)
+        for index in np.flatnonzero(odd).tolist():
+            value = float(values[index])
+            found[index] = float(self.small % value) if math.isfinite(value) else None
+        return found
 
 
 LEGACY = Precision("%.6f", "%.16f")

@@ -6,8 +6,7 @@ Python's own spelling is a request's (and that of `Remedy` as text), so it has n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from acuity.errors import GEOMETRY, AcuityError, Remedy, listed
 from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS, Way
@@ -18,8 +17,7 @@ _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", 
 _TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backends": "list_backends"}
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
+class Front(NamedTuple):
     """One way into Acuity."""
 
     way: Way  # whose names of a setting count

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from acuity.scoring.report import AnyModel
     from acuity.video.pairs.open_pair import Video
     from acuity.video.readers.open import OpenOptions, RawGeometry
@@ -221,8 +222,11 @@ class Request:
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """The request in a document; TypeError for a field that is unknown."""
-        rate = document.get("fps")
-        return cls(**{**document, "fps": None if rate is None else Fraction(rate)})
+        if "fps" not in document:
+            return cls(**document)
+        from fractions import Fraction
+
+        return cls(**{**document, "fps": Fraction(document["fps"])})
 
 
 _PATHS: Final = ("reference", "distorted")
@@ -236,7 +240,7 @@ SETTINGS: Final[dict[str, Setting]] = {
 def _plain(name: str, value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if isinstance(value, Fraction):
+    if name == "fps":
         return str(value)
     if isinstance(value, str | int):
         return value

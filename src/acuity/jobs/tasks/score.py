@@ -52,7 +52,7 @@ def _score(request: Request, report: Callable[[Progress], None]) -> ScoreReport:
 def _document(request: Request, found: ScoreReport, precision: str) -> dict[str, Any]:
     from acuity.models.choose import AUTO
     from acuity.models.fit import first_mismatch
-    from acuity.report import as_document
+    from acuity.report.document import as_document
     from acuity.report.precision import parse_precision
 
     about = found.about()
