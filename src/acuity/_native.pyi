@@ -111,6 +111,9 @@ class FloatVif:
 def float_vif_min_size(kernel_scale: float) -> int:
     """The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one."""
 
+def signature(luma: Samples, depth: int, cells: NDArray[np.float32], instruction_set: str = "") -> None:
+    """Fill `cells` with the mean of each cell of the picture, in steps of an 8-bit sample around mid-grey."""
+
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
 

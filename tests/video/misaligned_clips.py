@@ -1,4 +1,4 @@
-"""Clips of eight kinds of content, and the ways in which an encode of one shows other frames than its source."""
+"""Clips of eight kinds of content, and the ways in which an encode shows other frames than its source."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def still(rng: np.random.Generator) -> Iterator[Values]:
 
 
 def dark(rng: np.random.Generator) -> Iterator[Values]:
-    scene = texture(rng, HEIGHT + 100, WIDTH + 200) * 8 + 30
+    scene = texture(rng, HEIGHT + 100, WIDTH + 200) * 10 + 34
     for t in range(FRAMES):
         y, x = int(20 + t * 0.3), int(t * 0.8)
-        yield scene[y : y + HEIGHT, x : x + WIDTH] + rng.standard_normal((HEIGHT, WIDTH)) * 1.5
+        yield scene[y : y + HEIGHT, x : x + WIDTH] + rng.standard_normal((HEIGHT, WIDTH))
 
 
 def repeating(rng: np.random.Generator) -> Iterator[Values]:

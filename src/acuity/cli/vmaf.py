@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 LIBVMAF_VERSION: Final = "3.2.0"  # the one whose options, figures and reports these are
 # Codes of the notes that are said with -q too: libvmaf says the first of them, and has no others.
-_NEVER_QUIET: Final = ("frame-count", "steered", "not-a-number")  # names, so that --version loads no numpy
+_NEVER_QUIET: Final = (
+    "frame-count",
+    "alignment",
+    "steered",
+    "not-a-number",
+)  # names, so that --version loads no numpy
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,6 +109,7 @@ def _request(settings: Settings, specs: Specs) -> Request:
     gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     asked = {**settings.request, "models": specs.models, "features": specs.features}
     asked["excluded_backends"] = (*settings.excluded, *gpus)
+    asked.setdefault("align", "warn")  # libvmaf scores whatever frames it gets
     if settings.common_bitdepth:
         asked.setdefault("convert", "depth")
     if settings.cpumask:

@@ -161,6 +161,7 @@ class Request:
     rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
     vfr: str = _word("vfr", "variable frame rate: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "HDR against SDR")
+    align: str = _word("align", "other frames, found by looking at them: auto leaves out what one side lacks")
     frame_count: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
         FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")

@@ -27,9 +27,9 @@ _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 class Aligner:
     """Takes a pair of signatures at a time and returns a Finding once it is sure.
 
-    Near lags are followed frame by frame: the cheapest path through lags of up to REACH frames, where a frame's
-    cost is its error beyond its best match's. Farther ones are searched every WINDOW frames. Both must convince
-    (see Evidence) before the fault is named.
+    Near lags are followed frame by frame: the cheapest path through lags of up to REACH frames, where a
+    frame's cost is its error beyond its best match's. Farther ones are searched every WINDOW frames. Both
+    must convince (see Evidence) before the fault is named.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class Aligner:
             self._other = max(0, start - WINDOW)
 
     def _far_lag(self, size: int, sign: int) -> tuple[float, int]:
-        """The lag of one sign beyond reach that fits the last frames best, after how much smaller the error is."""
+        """The lag of one sign beyond reach that fits the last frames best, after its gain over lag 0."""
         history = self._history
         start = max(history.first, history.end - size - FAR)
         latest, past = (history.ref, history.dis) if sign > 0 else (history.dis, history.ref)
@@ -158,7 +158,9 @@ class Aligner:
         errors = np.square(new).sum(axis=1)[:, None] + np.square(old).sum(axis=1)[None] - 2 * (new @ old.T)
         fits = sum(errors[i, i : i + lags + 1] for i in range(size))  # from the farthest lag to 0
         rows = np.array(history.error[start - history.first :])
-        paired = np.convolve(rows, np.ones(size), "valid") if sign > 0 else np.full(lags + 1, rows[-size:].sum())
+        paired = (
+            np.convolve(rows, np.ones(size), "valid") if sign > 0 else np.full(lags + 1, rows[-size:].sum())
+        )
         floor = size * history.floor
         gains = (paired + floor) / (np.maximum(fits, 0.0) + floor)
         best = int(gains[: lags - REACH + 1].argmax())

@@ -1,7 +1,8 @@
-"""The ways in which an encode can show other frames than its source, each found in a history of signatures."""
+"""The ways in which an encode can show other frames than its source, each found in a history."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from acuity.video.pairs.history import FLOOR, History
 Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "other"]
 Matches = Sequence[tuple[int, int]]
 
-# Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are alike,
-# so that the evidence of a frame counts a fortieth of what independent errors would be worth.
+# Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
+# alike, so that the evidence of a frame counts a fortieth of what independent errors would be worth.
 ALIKE: Final = 40.0
 MOST: Final = 20.0  # that one frame may say
 JUMP: Final = 8.0  # from one lag to another
@@ -31,8 +32,8 @@ _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find 
 class Finding:
     """Where two videos stop showing the same frames.
 
-    kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, two frames 'swapped', a
-        stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); 'other' content.
+    kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, two frames 'swapped',
+        a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); 'other' content.
     lag: how many frames the distorted video is ahead of the reference, negative: behind.
     frames: how many frames of the distorted video, from `frame` on, say so.
     """
@@ -43,9 +44,9 @@ class Finding:
     frames: int
 
 
-def costs(errors: NDArray[np.floating], cells: int, weight: float) -> NDArray[np.floating]:
+def costs(errors: NDArray[np.float64], cells: int, weight: float) -> NDArray[np.float64]:
     """What it costs to match a frame with each of several, from its squared errors against them."""
-    least = errors.min()
+    least = float(errors.min())
     return np.minimum(MOST, (errors - least) * (weight / (2 * ALIKE * max(FLOOR, least / cells))))
 
 
@@ -60,9 +61,9 @@ def _usual_error(history: History, before: int) -> float:
 
 
 def swapped(history: History, second: int) -> Finding | None:
-    """Frame `second` and the one before it, shown in the other order: between them the encode moves backwards.
+    """Frame `second` and the one before it, shown in the other order.
 
-    The two frames that follow are there already, and are themselves again.
+    Between them the encode moves backwards. The two frames that follow are there already, and match again.
     """
     row = second - history.first
     if row < 3 or history.tracking[row] > -0.3:
@@ -72,7 +73,9 @@ def swapped(history: History, second: int) -> Finding | None:
     apart = float(way @ way)
     if apart < history.cells * 0.02 or not _tracked(history, second - 1):
         return None
-    low = max(2 * _usual_error(history, second - 1) + history.floor, 0.5 * min(history.error[row - 1 : row + 1]))
+    low = max(
+        2 * _usual_error(history, second - 1) + history.floor, 0.5 * min(history.error[row - 1 : row + 1])
+    )
     if max(history.error[row + 1 : row + 3], default=0.0) > low:
         return None
     positions = float((one - ref_one) @ way) / apart, float((ref_two - two) @ way) / apart
@@ -84,7 +87,7 @@ def swapped(history: History, second: int) -> Finding | None:
 
 
 def frozen(history: History, start: int, end: int) -> Finding | None:
-    """Frames from `start` to before `end` that repeat the one before, and the encode catches up after them."""
+    """Frames from `start` to before `end` that repeat the one before; then the encode catches up."""
     first, last = start - history.first, end - history.first
     if last - first < _FROZEN or first < 8 or not _tracked(history, start):
         return None
@@ -106,7 +109,7 @@ def usual_motion(history: History, frame: int) -> float:
 
 
 def paced(history: History, error: float = math.inf) -> Finding | None:
-    """Every frame twice, or every second one only, since the first pair; with less than `error` for each frame."""
+    """Every frame twice, or every second one only, since the first pair; at less than `error` a frame."""
     if history.first:
         return None
     found = None
@@ -132,7 +135,7 @@ def located(history: History, alarm: Matches) -> Finding:
     start = max(history.first, alarm[0][0] - _CONTEXT)
     dis, ref = history.dis(start, history.end), history.ref(start, history.end)
     errors = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None] - 2 * (dis @ ref.T)
-    errors = np.maximum(errors, 0.0)
+    errors = np.maximum(errors, 0.0).astype(np.float64)
     lag, first, last = _longest_run(_best_path(history, errors, start))
     if last - first < _RUN:
         if (pace := paced(history)) is not None:
@@ -141,7 +144,7 @@ def located(history: History, alarm: Matches) -> Finding:
     rows = np.arange(max(first, -lag, 0), min(last, len(errors) - max(lag, 0)))
     if (pace := paced(history, float(errors[rows, rows + lag].mean()))) is not None:
         return pace
-    # The first frame from which on this lag fits better than none; and whether any frame before it says lag 0.
+    # The frame from which on this lag fits better than none; and whether any frame before it says lag 0.
     rows = np.arange(max(0, -lag), min(last, len(errors) - max(lag, 0)))
     paired, matched = errors[rows, rows], errors[rows, rows + lag]
     first = int(rows[np.argmax(np.cumsum((paired - matched)[::-1])[::-1])])
@@ -151,7 +154,7 @@ def located(history: History, alarm: Matches) -> Finding:
     return Finding("lost" if lag > 0 else "doubled", start + first, lag, last - first)
 
 
-def _best_path(history: History, errors: NDArray[np.floating], start: int) -> NDArray[np.intp]:
+def _best_path(history: History, errors: NDArray[np.float64], start: int) -> NDArray[np.intp]:
     """For each frame the frame of the reference that it shows: the cheapest way through all of them."""
     count = len(errors)
     frames = np.arange(count)
@@ -176,8 +179,8 @@ def _best_path(history: History, errors: NDArray[np.floating], start: int) -> ND
 
 
 def _longest_run(path: NDArray[np.intp]) -> tuple[int, int, int]:
-    """The lag other than 0 that most frames in a row have, the first of these, and the end; (0, 0, 0): none."""
+    """The lag other than 0 that most frames in a row have, their first and their end; (0, 0, 0): none."""
     lags = path - np.arange(len(path))
     starts = np.r_[0, np.flatnonzero(np.diff(lags)) + 1, len(lags)]
-    runs = [(int(lags[a]), int(a), int(b)) for a, b in zip(starts, starts[1:], strict=False) if lags[a]]
+    runs = [(int(lags[a]), int(a), int(b)) for a, b in itertools.pairwise(starts) if lags[a]]
     return max(runs, key=lambda run: run[2] - run[1], default=(0, 0, 0))

@@ -17,7 +17,7 @@ KEPT: Final = 200  # pairs that are remembered at least
 # Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
 FLOOR: Final = 0.05
 _FEWEST: Final = 8  # moving frames that can prove anything
-_STEADY: Final = 20  # moving frames that prove it where each of them says little
+_STEADY: Final = 24  # moving frames that prove it where each of them says little
 _MOVING: Final = 0.01  # a cell's mean squared change between two frames that can be told apart
 _STIRRING: Final = 0.002  # one that has a direction
 
@@ -37,28 +37,27 @@ class Evidence(NamedTuple):
         """Whether no encoder does this to frames that are paired rightly.
 
         At low quality a frame resembles the ones before it, because little of it was coded. So a frame that
-        resembles later ones is believed sooner, and an earlier one only if its changes are the earlier ones' too.
+        resembles later ones is believed sooner, and earlier ones only if its changes are those of the earlier
+        ones too.
         """
-        strong = self.gain >= 2 and self.tracking >= 0.6
+        if not 0.65 <= self.position <= 1.25:
+            return False
         lead = self.tracking - self.tracking_paired
-        tracked = lead >= -0.02 if self.ahead else lead >= 0.05 or (strong and self.position >= 0.85 and lead >= -0.03)
-        return (
-            0.65 <= self.position <= 1.25
-            and self.tracking >= 0.45
-            and tracked
-            and (strong or self.frames >= _STEADY)
-        )
+        if self.gain < 2 or self.tracking < 0.6:
+            return self.frames >= _STEADY and self.tracking >= 0.5 and lead >= 0.08
+        return lead >= -0.02 if self.ahead else lead >= 0.05 or (lead >= -0.03 and self.position >= 0.85)
 
 
 class History:
-    """The last pairs of signatures, with figures of each; frames are numbered from the first pair ever added."""
+    """The last pairs of signatures, with figures of each; frames count from the first pair ever added."""
 
     def __init__(self) -> None:
         self.first = 0  # the oldest that is kept
         self.end = 0
         self.cells = 0
         self._ref = self._dis = np.empty((0, 0), np.float32)
-        # By row: squared change since the frame before, of each video; correlation of the two changes; squared error.
+        # By row: each video's squared change since the frame before, the correlation of both changes, and the
+        # squared error.
         self.moved_ref: list[float] = []
         self.moved_dis: list[float] = []
         self.tracking: list[float] = []
@@ -133,7 +132,9 @@ class History:
         off = shown - paired
         along = np.einsum("ij,ij->i", off, way)
         rest = shown - matched
-        gain = (np.einsum("ij,ij->i", off, off) + self.floor) / (np.einsum("ij,ij->i", rest, rest) + self.floor)
+        gain = (np.einsum("ij,ij->i", off, off) + self.floor) / (
+            np.einsum("ij,ij->i", rest, rest) + self.floor
+        )
         # The change that the other frames would have made, from one match to the next.
         follows = np.r_[False, np.diff(dis) == 1]
         before = np.where(follows, np.r_[0, other[:-1]], other - 1)

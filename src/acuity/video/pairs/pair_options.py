@@ -20,6 +20,9 @@ class PairOptions:
         'by-index' compares frame n with frame n whatever the rates and times say.
     vfr: variable frame rate: 'by-time' needs equal presentation times; 'by-index' ignores them.
     hdr: HDR against SDR: 'refuse', or 'ignore' the difference and compare the samples.
+    align: frames that don't show the same in both videos, found by looking at them: 'refuse'; 'auto' reads
+        both videos once more to find frames that are missing or too many, and leaves out what the other
+        lacks; 'warn' scores frame n against frame n with a warning; 'off' doesn't look.
     frame_skip_ref, frame_skip_dis: frames left out at the start. frame_count: pairs at most, 0 is all.
     ahead: pictures read ahead for each video; None chooses by their size.
     """
@@ -29,6 +32,7 @@ class PairOptions:
     rate: Literal["refuse", "match", "by-index"] = "refuse"
     vfr: Literal["by-time", "by-index"] = "by-time"
     hdr: Literal["refuse", "ignore"] = "refuse"
+    align: Literal["refuse", "auto", "warn", "off"] = "refuse"
     frame_skip_ref: int = 0
     frame_skip_dis: int = 0
     frame_count: int = 0
@@ -41,6 +45,13 @@ class PairOptions:
         for name in ("frame_skip_ref", "frame_skip_dis", "frame_count"):
             if (count := getattr(self, name)) < 0:
                 raise PairingError(f"{name}={count} is negative: count frames from 0")
+        if self.align == "auto" and self.rate == "by-index":
+            raise PairingError(
+                to_set("rate", "by-index"),
+                " compares frame n with frame n, and ",
+                to_set("align", "auto"),
+                " does not: pass one of them",
+            )
         if self.ahead is not None and self.ahead < 1:
             raise PairingError(f"ahead={self.ahead} is too small: at least one picture is read ahead")
 

@@ -9,12 +9,14 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from acuity.errors import InputError, NoFramesError, PairingError
-from acuity.video.notes import Note, warning
+from acuity.errors import InputError, NoFramesError, PairingError, to_set
+from acuity.video.notes import Note, info, warning
+from acuity.video.pairs.alignment import CODE, Decision, Survey, Watch
 from acuity.video.pairs.clock import Clock, Timeline
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side, make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
+from acuity.video.pairs.signature import sign
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch
 from acuity.video.readers.reader import VideoInfo, VideoReader
@@ -76,6 +78,10 @@ class Pairing:
         self._started = False
         self._pairs = 0  # handed out so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
+        self._survey: Prefetch | None = (
+            None  # reads both videos before the pairs, where they are to be aligned
+        )
+        self.decisions: list[Decision] = []  # of it
         self._prefetches: list[Prefetch] = []
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
@@ -111,6 +117,10 @@ class Pairing:
             "frame_step_ref": self._plan.ref.stride,
             "frame_step_dis": self._plan.dis.stride,
             "time_offset": self._offset,
+            "alignment": {
+                "mode": self.options.align,
+                "decisions": [decision.to_dict() for decision in self.decisions],
+            },
             "pairs": self._pairs,
         }
 
@@ -118,21 +128,36 @@ class Pairing:
         if self._started:
             raise InputError("a pairing can be iterated only once: pair the videos again")
         self._started = True
-        left, right = self._reading()
         clock = Clock(self._plan)
+        watch = None
+        if self.options.align in ("refuse", "warn"):
+            watch = Watch(self._plan, self._skips, self.notes, refuse=self.options.align == "refuse")
         try:
+            left, right = self._reading()
+            decisions = list(reversed(self.decisions))
             while not self.options.frame_count or self._pairs < self.options.frame_count:
+                while decisions and decisions[-1].pair == self._pairs:
+                    decision = decisions.pop()
+                    _leave_out(left, decision.leave_out_ref)
+                    _leave_out(right, decision.leave_out_dis)
                 ref, dis = left.take(), right.take()
                 if ref is None or dis is None:
                     self._note_end(ref, dis)
                     break
-                clock.check(ref, dis, self._pairs)
+                if self.options.align != "auto":  # which found out by looking which frames belong together
+                    clock.check(ref, dis, self._pairs)
+                if watch is not None:
+                    watch.add(ref, dis)
+                    if watch.certain:
+                        _read_on(left, right, watch)
                 self.timeline.note(ref.pts)
                 if self._pairs == 0 and ref.pts is not None and dis.pts is not None:
                     self._offset = dis.pts - ref.pts
                 self._pairs += 1
                 yield ref, dis
                 del ref, dis
+            if watch is not None:
+                watch.end()
         finally:
             self._gather_notes()
             self.close()
@@ -144,6 +169,9 @@ class Pairing:
         if self.options.frame_count and self._pairs >= self.options.frame_count:
             return True
         end = time.monotonic() + seconds
+        survey = self._surveying()
+        if survey is not None and not survey.ready(seconds):
+            return False
         return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
 
     def close(self) -> None:
@@ -158,17 +186,56 @@ class Pairing:
 
     def _reading(self) -> list[Prefetch]:
         """The threads that read ahead; started when first asked for."""
-        if self._prefetches:
-            return self._prefetches
+        if len(self._prefetches) < 2:
+            survey = self._surveying()
+            if survey is not None:
+                survey.take()  # waits for its end; an error is raised here
+                for decision in self.decisions:
+                    self.notes.append(info(CODE, decision.text))
+            self._prefetches[:] = self._start_reading(again=survey is not None)
+        return self._prefetches
+
+    def _surveying(self) -> Prefetch | None:
+        """The thread that looks at both videos before they are scored; started when first asked for."""
+        if self.options.align != "auto":
+            return None
+        if self._survey is None:
+            for info_ in (self.info_ref, self.info_dis):
+                if not info_.seekable:
+                    raise PairingError(
+                        to_set("align", "auto"),
+                        f" reads both videos twice, and '{info_.path}' can be read once: pass a file, or ",
+                        to_set("align", "off"),
+                    )
+            self._survey = Prefetch(self._look_through, ahead=1, name="survey")
+            self._prefetches.append(self._survey)
+        return self._survey
+
+    def _look_through(self) -> None:
+        survey = Survey(self._plan)
+        readers = self._start_reading()
+        try:
+            survey.run(readers[0].take, readers[1].take, self.options.frame_count)
+        finally:
+            for prefetch in readers:
+                prefetch.stop()
+            for prefetch in readers:
+                prefetch.join()
+        self.decisions = survey.decisions
+        self.length, self.length_exact = survey.pairs, True
+
+    def _start_reading(self, *, again: bool = False) -> list[Prefetch]:
         ahead = self.options.ahead
         if ahead is None:
             frame_bytes = self.format.frame_bytes(self.width, self.height)
             ahead = max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
         sides = (self._plan.ref, self._plan.dis)
+        signed = self.options.align != "off" and not again
+        started = []
         for reader, side, skip, name in zip(self._readers, sides, self._skips, ("ref", "dis"), strict=True):
-            produce = _Producer(reader, side, skip)
-            self._prefetches.append(Prefetch(produce, ahead=ahead, name=name))
-        return self._prefetches
+            produce = _Producer(reader, side, skip, again=again, signed=signed)
+            started.append(Prefetch(produce, ahead=ahead, name=name))
+        return started
 
     def _note_lengths(self, lengths: list[int | None]) -> None:
         ref, dis = lengths
@@ -201,13 +268,27 @@ class Pairing:
         return f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common{skipped}"
 
 
-class _Producer:
-    """Reads one video: skips its start, leaves out frames, takes the planned steps."""
+def _leave_out(prefetch: Prefetch, count: int) -> None:
+    for _ in range(count):
+        prefetch.take()
 
-    def __init__(self, reader: VideoReader, side: Side, skip: int) -> None:
+
+def _read_on(left: Prefetch, right: Prefetch, watch: Watch) -> None:
+    """Look at the frames that follow until the watch knows what is wrong, and raises it."""
+    while (ref := left.take()) is not None and (dis := right.take()) is not None:
+        watch.add(ref, dis)
+    watch.end()
+
+
+class _Producer:
+    """Reads one video: skips its start, leaves out frames, takes the planned steps and signs the pictures."""
+
+    def __init__(self, reader: VideoReader, side: Side, skip: int, *, again: bool, signed: bool) -> None:
         self._reader = reader
         self._side = side
         self._skip = skip
+        self._again = again  # the video was read before
+        self._signed = signed
         self._pictures: Iterator[Picture] | None = None
 
     def __call__(self) -> Picture | None:
@@ -224,10 +305,12 @@ class _Producer:
             return None
         for step in self._side.steps:
             picture = step(picture)
+        if self._signed:
+            picture.signature = sign(picture)
         return picture
 
     def _open(self) -> Iterator[Picture]:
-        if self._skip and self._reader.info.seekable:
+        if (self._skip or self._again) and self._reader.info.seekable:
             self._reader.seek(self._skip)
             return iter(self._reader)
         pictures = iter(self._reader)

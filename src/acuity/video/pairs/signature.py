@@ -8,7 +8,8 @@ import numpy as np
 
 from acuity.video.picture import Picture, Signature
 
-# Cells along the longer and the shorter side. Finer ones see more of the encoder's work, coarser ones less motion.
+# Cells along the longer and the shorter side. Finer ones see more of the encoder's errors, coarser ones less
+# motion.
 _LONG: Final = 32
 _SHORT: Final = 18
 
