@@ -113,7 +113,8 @@ def test_a_stream_takes_messages_of_its_own_token_only() -> None:
             http_client() as http,
             http.stream("GET", server.where, headers=mine) as response,
         ):
-            _, path = await anext(_events(response))
+            events = _events(response)
+            _, path = await anext(events)
             url = urljoin(server.where, path)
             assert (await http.post(url, json=HELLO, headers=other)).status_code == 404
             assert (await http.post(url, json=HELLO, headers=mine)).status_code == 202
