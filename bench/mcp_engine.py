@@ -13,10 +13,10 @@ from pathlib import Path
 
 import acuity
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.worker.main import step_back
+from acuity.jobs.worker.main import lower_priority
 
 width, height, depth = (int(text) for text in sys.argv[1:])
-step_back(JobsConfig(1, 1, 1.0, 1, Path()).nice, None)
+lower_priority(JobsConfig(1, 1, 1.0, 1, Path()).nice, None)
 
 for line in sys.stdin:
     ref, dis = line.rstrip("\n").split("\t")

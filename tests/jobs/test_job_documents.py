@@ -32,6 +32,6 @@ async def test_the_loop_gets_its_turn_in_the_middle_of_a_large_one(monkeypatch: 
             turns.append(turn.wait(PATIENCE))
         return value
 
-    monkeypatch.setattr(documents, "_as_it_is", hook)
+    monkeypatch.setattr(documents, "_unchanged", hook)
     await documents.parse(json.dumps([{"frame": n} for n in range(10_000)]))
     assert turns == [True, True, True]

@@ -98,10 +98,10 @@ async def test_the_newest_counts_when_the_listener_is_busy() -> None:
         await release.wait()
 
     forwarder = Forwarder(slow)
-    forwarder.tell(Progress(0.0, None, ""))
+    forwarder.send(Progress(0.0, None, ""))
     await entered.wait()
     for number in range(1, 1000):
-        forwarder.tell(Progress(float(number), None, ""))
+        forwarder.send(Progress(float(number), None, ""))
     release.set()
     await forwarder.finish()
     assert told == [0.0, 999.0]

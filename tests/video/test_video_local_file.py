@@ -14,10 +14,11 @@ import pytest
 
 import acuity
 from acuity.errors import InputError, ModelError, PathError
-from acuity.models import list_models, load_model
+from acuity.models import load_model
+from acuity.models.describe import list_models
 from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.video.local_file import local_size, open_local, restrict, restricted
-from acuity.video.pairs.suspicion import suspicions
+from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.container import ContainerReader
 from acuity.video.readers.open import open_video
@@ -230,10 +231,10 @@ def test_comparing_bytes_is_guarded_too(tmp_path: Path) -> None:
     for path in (one, other):
         with open_video(path, **GEOMETRY) as reader:  # type: ignore[arg-type]
             infos.append(reader.info)
-    assert [note.code for note in suspicions(*infos)] == ["identical"]
+    assert [note.code for note in plausibility_warnings(*infos)] == ["identical"]
     restrict(Recorder(tmp_path / "elsewhere"))
     try:
-        assert suspicions(*infos) == []
+        assert plausibility_warnings(*infos) == []
     finally:
         restrict(None)
 

@@ -1,1 +1,1 @@
-"""Long work: a bounded queue, worker processes, progress, cancellation, and a memory of what was done."""
+"""Long work: a bounded queue, worker processes, progress, cancellation, and a store of jobs."""

@@ -1,4 +1,4 @@
-"""What the job service may use, and how much of it."""
+"""Configuration of the job service."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from acuity.jobs.tasks import WARM
 
 @dataclass(frozen=True, slots=True)
 class JobsConfig:
-    """Limits of the job service. Each has a reason to be finite."""
+    """Limits of the job service."""
 
     workers: int  # jobs at once, each in a process of its own
     queue: int  # jobs that may wait
-    time_limit: float  # seconds that a job somebody waits for may run
-    kept: int  # finished jobs that are remembered
-    data: Path | None  # the folder they are remembered in; None: not beyond this process
-    nice: int = 5  # how far workers step back for the server
-    memory: int | None = None  # bytes of address space a worker may have
-    roots: tuple[str, ...] = ()  # the only folders workers may open files in; empty: any
+    time_limit: float  # seconds that a job may run while a call waits for it
+    kept: int  # finished jobs that are stored
+    data: Path | None  # the folder they are stored in; None: in memory
+    nice: int = 5  # how much less priority workers have than the server
+    memory: int | None = None  # bytes of address space that a worker may have
+    roots: tuple[str, ...] = ()  # the only folders that workers may open files in; empty: any
     queue_each: int | None = None  # jobs of one client that may wait; None: all of the queue
     submitted_limit: float = 86_400.0  # seconds that a submitted job may run
-    kept_bytes: int = 2 << 30  # bytes of results that are remembered
+    kept_bytes: int = 2 << 30  # bytes of results that are stored
     warm: tuple[str, ...] = WARM  # modules that workers import before their first job
-    # Further tasks, 'name': 'module:function', for programs that embed the service. Never a client's words.
+    # Further tasks, 'name': 'module:function', for programs that embed the service; never from a client.
     extra_tasks: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""Jobs in SQLite: one connection, for one thread at a time. Raises sqlite3.Error, OSError and StoreError."""
+"""The SQLite database of jobs: one connection, used by one thread at a time.
+
+Raises sqlite3.Error, OSError and StoreError.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from acuity.errors import StoreError
 from acuity.jobs.job import Job, Progress, Status
 
 _VERSION: Final = 1
-_BUSY: Final = 5.0  # seconds to wait for another server that writes
+_BUSY: Final = 5.0  # seconds to wait while another server writes
 _WAL: Final = 64 << 20  # bytes of log that stay on disk after a large result
 
 _SCHEMA: Final = """
@@ -44,7 +47,7 @@ CREATE TABLE results (
 
 _FIELDS: Final = "id, tool, title, client, status, created, started, finished, progress, error"
 
-# Finished jobs that are too old to be remembered: beyond a number of them, or of bytes (never the newest).
+# Finished jobs to delete: the oldest beyond a number of jobs or of bytes, but never the newest.
 _OLD: Final = """
 SELECT id FROM (
     SELECT id,
@@ -60,9 +63,9 @@ class Database:
     """The jobs of every server that shares the file."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open or make it; None is a database in memory."""
+        """Open or create the file; None is a database in memory."""
         if path is not None:
-            # Paths of videos are nobody else's business.
+            # Other users must not read the paths of videos.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         name = ":memory:" if path is None else str(path)
         self._connection = sqlite3.connect(name, timeout=_BUSY, isolation_level=None, check_same_thread=False)
@@ -74,7 +77,7 @@ class Database:
 
     def _prepare(self) -> None:
         run = self._connection.execute
-        run("PRAGMA auto_vacuum = INCREMENTAL")  # only counts before the first table
+        run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
         run("PRAGMA journal_mode = WAL")
         run(f"PRAGMA journal_size_limit = {_WAL}")
         run("PRAGMA synchronous = NORMAL")
@@ -110,13 +113,13 @@ class Database:
         self._connection.execute("UPDATE jobs SET status = 'running', started = ? WHERE id = ?", (when, id))
 
     def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int, instance: str = "") -> None:
-        """Write how a job ended, and forget what is too old."""
+        """Store a finished job, and delete the oldest ones."""
         progress = None if job.progress is None else json.dumps(asdict(job.progress))
         end = (job.status, job.started, job.finished, progress, job.error, len(document or ""), job.id)
         run = self._connection.execute
         run("BEGIN IMMEDIATE")
         try:
-            if self.get(job.id) is None:  # there was no room when it began
+            if self.get(job.id) is None:  # the disk was full when it began
                 self.insert(job, instance)
             run(
                 "UPDATE jobs SET status = ?, started = ?, finished = ?, progress = ?, error = ?, bytes = ? "
@@ -146,7 +149,7 @@ class Database:
         return None if row is None else str(row[0])
 
     def list(self, statuses: Collection[Status], limit: int, client: str | None = None) -> list[Job]:
-        """The newest, newest first; those of one client, or of all."""
+        """The newest jobs, newest first, of one client or of all."""
         conditions: dict[str, tuple[str, ...]] = {}
         if statuses:
             conditions[f"status IN ({', '.join('?' * len(statuses))})"] = tuple(statuses)
@@ -159,13 +162,13 @@ class Database:
             return [_job(row) for row in rows]
 
     def unfinished_of(self) -> set[str]:
-        """The servers that say they have jobs queued or running."""
+        """The ids of servers that have queued or running jobs."""
         query = "SELECT DISTINCT instance FROM jobs WHERE status IN ('queued', 'running')"
         with closing(self._connection.execute(query)) as rows:
             return {str(row[0]) for row in rows}
 
     def interrupt(self, instance: str, error: str, when: float) -> int:
-        """Write that what a server had queued or running will never be done; how many jobs that was."""
+        """Mark a server's unfinished jobs as interrupted; returns how many there were."""
         return self._connection.execute(
             "UPDATE jobs SET status = 'interrupted', finished = ?, error = ? "
             "WHERE instance = ? AND status IN ('queued', 'running')",

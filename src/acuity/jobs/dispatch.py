@@ -1,4 +1,4 @@
-"""Jobs on their way through queue and workers. What becomes of them is told to two functions."""
+"""Moves jobs from the queue to workers, and calls back when one starts and when it ends."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.entry import Entry, fresh
+from acuity.jobs.entry import Entry, without_traceback
 from acuity.jobs.job import Status
 from acuity.jobs.queue import FairQueue
-from acuity.jobs.worker import failures as deaths
+from acuity.jobs.worker import failures
 from acuity.jobs.worker.pool import Pool
 from acuity.jobs.worker.worker_process import NotTaken
 
@@ -23,7 +23,7 @@ _ATTEMPTS: Final = 3  # workers that may end before they take a job
 
 
 class Dispatcher:
-    """At most config.workers jobs run, at most config.queue wait; whoever waits is told its place."""
+    """Runs at most config.workers jobs and queues at most config.queue; waiting jobs learn their position."""
 
     def __init__(
         self, config: JobsConfig, on_start: Callable[[Entry], None], on_end: Callable[[Entry], None]
@@ -44,28 +44,28 @@ class Dispatcher:
         return len(self._running)
 
     def admit(self, entry: Entry) -> None:
-        """Start a job or let it wait; raises QueueFull."""
+        """Start a job or queue it; raises QueueFull."""
         if len(self._running) < self._config.workers:
             self._begin(entry)
         else:
             self._queue.push(entry.client, entry)
-            self._tell_places()
+            self._update_positions()
 
     def stop(self, entry: Entry, status: Status, reason: JobError) -> None:
-        """Have a job end that way. If it runs, its worker has been killed when this returns."""
-        if entry.over.is_set() or entry.verdict is not None:
+        """End a job with this status. If it runs, its worker has been killed when this returns."""
+        if entry.over.is_set() or entry.stop_reason is not None:
             return
-        entry.verdict = status, reason
+        entry.stop_reason = status, reason
         if self._queue.remove(entry.client, entry):
             self._settle(entry, None)
-            self._tell_places()
+            self._update_positions()
         elif entry.worker is not None:
             entry.worker.kill()
 
     async def drain(self, grace: float) -> None:
-        """Interrupt what waits; what runs may go on for `grace` seconds, then it is interrupted too."""
+        """Interrupt the waiting jobs at once, and the running ones after `grace` seconds."""
         for entry in self._queue.clear():
-            entry.verdict = "interrupted", _stopping(entry, "waited")
+            entry.stop_reason = "interrupted", _stopping(entry, "waited")
             self._settle(entry, None)
         if self._running and grace > 0:
             await asyncio.wait(self._running.values(), timeout=grace)
@@ -74,7 +74,7 @@ class Dispatcher:
             await asyncio.wait(self._running.values())
 
     def interrupt(self) -> None:
-        """Stop everything that runs."""
+        """Stop all running jobs."""
         for entry in tuple(self._running):
             self.stop(entry, "interrupted", _stopping(entry, "ran"))
 
@@ -82,17 +82,17 @@ class Dispatcher:
         entry.position = None
         self._running[entry] = asyncio.get_running_loop().create_task(self._work(entry))
 
-    def _tell_places(self) -> None:
+    def _update_positions(self) -> None:
         for place, entry in enumerate(self._queue, start=1):
-            entry.move(place)
+            entry.set_position(place)
 
     async def _work(self, entry: Entry) -> None:
         failure: JobError | None = None
         try:
-            if entry.verdict is None:
+            if entry.stop_reason is None:
                 entry.text = await self._result(entry)
         except JobError as error:
-            failure = fresh(error)
+            failure = without_traceback(error)
         except Exception:
             logger.exception("'%s' failed", entry.spec.title)
             failure = JobFailed(
@@ -102,27 +102,27 @@ class Dispatcher:
         while len(self._queue) and len(self._running) < self._config.workers:
             self._begin(self._queue.pop())
         self._settle(entry, failure)
-        self._tell_places()
+        self._update_positions()
 
     async def _result(self, entry: Entry) -> str:
         """The result's JSON text; raises JobError."""
         entry.status, entry.started, entry.progress = "running", time.time(), None
         self._on_start(entry)
-        timer = asyncio.get_running_loop().call_later(entry.limit, self._too_long, entry)
+        timer = asyncio.get_running_loop().call_later(entry.limit, self._time_out, entry)
         try:
-            return await self._by_a_worker(entry)
+            return await self._run_on_worker(entry)
         finally:
             timer.cancel()
 
-    async def _by_a_worker(self, entry: Entry) -> str:
-        """Have a worker do it, or another where the first ends before it has taken the job."""
+    async def _run_on_worker(self, entry: Entry) -> str:
+        """Run the job on a worker; try another if that one ends before it has taken the job."""
         tail = ""
         for _ in range(_ATTEMPTS):
-            if entry.verdict is not None:
-                raise JobCancelled("stopped")  # the verdict says why
+            if entry.stop_reason is not None:
+                raise JobCancelled("stopped")  # stop_reason has the sentence
             worker = entry.worker = self.pool.take()
             try:
-                return await worker.do(entry.order, entry.spec.title, entry.tell)
+                return await worker.do(entry.message, entry.spec.title, entry.report)
             except NotTaken:
                 tail = worker.tail
             except asyncio.CancelledError:
@@ -131,16 +131,16 @@ class Dispatcher:
             finally:
                 entry.worker = None
                 self.pool.give_back(worker)
-        raise deaths.not_started(entry.spec.title, tail)
+        raise failures.not_started(entry.spec.title, tail)
 
-    def _too_long(self, entry: Entry) -> None:
+    def _time_out(self, entry: Entry) -> None:
         text = f"'{entry.spec.title}' took longer than {entry.limit:g} seconds and was stopped"
         self.stop(entry, "failed", JobTimeout(f"{text}; {entry.limit_remedy}"))
 
     def _settle(self, entry: Entry, failure: JobError | None) -> None:
         status: Status = "completed" if failure is None else "failed"
-        if entry.verdict is not None:
-            status, failure = entry.verdict
+        if entry.stop_reason is not None:
+            status, failure = entry.stop_reason
             entry.text = None
         entry.status, entry.failure, entry.finished, entry.position = status, failure, time.time(), None
         entry.over.set()

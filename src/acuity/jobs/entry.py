@@ -1,4 +1,4 @@
-"""A job while this server has it: what changes about it, and who wants to hear."""
+"""The state of a job that this server queues or runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from acuity.jobs.worker.worker_process import WorkerProcess
 
 @dataclass(eq=False, slots=True)
 class Entry:
-    """Changed by the service only, on the event loop."""
+    """A queued or running job and its progress listeners. Only the service changes it, on the event loop."""
 
     spec: JobSpec
     client: str
-    order: bytes  # the frame that tells a worker what to do
+    message: bytes  # the JOB message for the worker
     limit: float  # seconds it may run
-    limit_remedy: str  # what to do when that isn't enough
-    id: str = field(default_factory=lambda: secrets.token_hex(16))  # nobody can guess another's
+    limit_remedy: str  # advice if that isn't enough
+    id: str = field(default_factory=lambda: secrets.token_hex(16))  # random, so that it can't be guessed
     created: float = field(default_factory=time.time)
     status: Status = "queued"
     started: float | None = None
@@ -31,8 +31,8 @@ class Entry:
     position: int | None = None
     failure: JobError | None = None
     text: str | None = None  # the result
-    worker: WorkerProcess | None = None  # who is at it
-    verdict: tuple[Status, JobError] | None = None  # why it is being stopped; the first one counts
+    worker: WorkerProcess | None = None  # the process that runs it
+    stop_reason: tuple[Status, JobError] | None = None  # the first reason to stop it
     over: asyncio.Event = field(default_factory=asyncio.Event)
     listeners: set[Forwarder] = field(default_factory=set)
 
@@ -51,19 +51,19 @@ class Entry:
             queue_position=self.position,
         )
 
-    def tell(self, progress: Progress) -> None:
+    def report(self, progress: Progress) -> None:
         self.progress = progress
         for listener in self.listeners:
-            listener.tell(progress)
+            listener.send(progress)
 
-    def move(self, position: int) -> None:
-        """It is now at that place of the queue, 1 being next."""
+    def set_position(self, position: int) -> None:
+        """Note its position in the queue (1 is next) and report it as progress."""
         if position != self.position:
             self.position = position
             details = {"queue_position": position}
-            self.tell(Progress(0.0, None, f"queued, {position - 1} ahead", details))
+            self.report(Progress(0.0, None, f"queued, {position - 1} ahead", details))
 
 
-def fresh(error: JobError) -> JobError:
-    """The same error without a traceback: one that is kept would hold the frames of the whole call."""
+def without_traceback(error: JobError) -> JobError:
+    """The same error without its traceback, which would keep every object of the failed call alive."""
     return type(error)(*error.args)

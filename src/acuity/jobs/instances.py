@@ -1,4 +1,4 @@
-"""Which servers that share a data folder are alive: each holds a lock on a file of its own while it is."""
+"""Tells which of the servers that share a data folder are running: each locks a file of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SUFFIX: Final = ".lock"
 
 
 class Instance:
-    """This server among those that share the folder. The lock goes with the process, however it ends."""
+    """This server's lock file. The system releases the lock when the process ends, for whatever reason."""
 
     def __init__(self, folder: Path) -> None:
         """Raises OSError."""
@@ -24,18 +24,18 @@ class Instance:
         self._fd = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            unnamed.rename(self._path)  # others only ever see it locked
+            unnamed.rename(self._path)  # so that other servers never see it unlocked
         except BaseException:
             os.close(self._fd)
             unnamed.unlink(missing_ok=True)
             raise
 
     def alive(self, other: str) -> bool:
-        """Whether that server is still there."""
+        """Whether that server is running."""
         return other == self.id or _locked(self._path.with_name(f"{other}{_SUFFIX}"))
 
     def tidy(self) -> None:
-        """Remove the files of servers that are gone."""
+        """Remove the lock files of servers that have ended."""
         for path in self._path.parent.glob(f"*{_SUFFIX}"):
             if path != self._path and not _locked(path):
                 path.unlink(missing_ok=True)

@@ -1,7 +1,4 @@
-"""A job: what it is asked to do, and a snapshot of where it stands.
-
-All of them are plain values, which travel between processes as JSON.
-"""
+"""A job's specification, progress, snapshot and outcome, as plain values that JSON can hold."""
 
 from __future__ import annotations
 
@@ -14,18 +11,18 @@ Status: TypeAlias = Literal["queued", "running", "completed", "failed", "cancell
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Work for a worker process. `task` is a key of acuity.jobs.tasks.TASKS."""
+    """The specification of a job. `task` is a key of acuity.jobs.tasks.TASKS."""
 
     task: str
-    payload: dict[str, Any]  # what JSON can hold
-    tool: str  # the tool it was asked through
+    payload: dict[str, Any]  # JSON values only
+    tool: str  # the tool that was called
     title: str  # one line for people
-    time_limit: float | None = None  # seconds; None is the service's own limit
+    time_limit: float | None = None  # seconds; None: the service's limit
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a job is. `total` is None where nobody knows; `message` is for people."""
+    """The progress of a job. `total` is None if unknown; `message` is for people."""
 
     done: float
     total: float | None
@@ -36,13 +33,13 @@ class Progress:
 ProgressListener: TypeAlias = Callable[[Progress], Awaitable[None]]
 
 
-# Nothing changes any more once a job is in one of these.
+# The statuses of finished jobs, which never change again.
 OVER: Final[frozenset[Status]] = frozenset({"completed", "failed", "cancelled", "interrupted"})
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known about a job. Times are seconds since 1970."""
+    """A snapshot of a job. Times are seconds since 1970."""
 
     id: str
     tool: str
@@ -53,8 +50,8 @@ class Job:
     started: float | None = None
     finished: float | None = None
     progress: Progress | None = None
-    error: str | None = None  # one sentence, where it failed, was cancelled or interrupted
-    queue_position: int | None = None  # 1 is next; None unless it is queued here
+    error: str | None = None  # one sentence, if it failed, was cancelled or interrupted
+    queue_position: int | None = None  # 1 is next; None unless it waits in this server's queue
 
     @property
     def over(self) -> bool:
@@ -63,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """What a job that was waited for has brought."""
+    """The result of a completed job."""
 
     id: str
     document: dict[str, Any]
@@ -71,7 +68,7 @@ class JobOutcome:
 
 @dataclass(frozen=True, slots=True)
 class JobsStats:
-    """Figures for operators. The first three are of this moment, the others count since the start."""
+    """Figures for operators. The first three are current, the others count since the start."""
 
     queued: int
     running: int
@@ -83,4 +80,4 @@ class JobsStats:
     interrupted: int = 0
     timeouts: int = 0
     workers_started: int = 0
-    workers_lost: int = 0  # gone without having been asked to
+    workers_lost: int = 0  # ended without being asked to

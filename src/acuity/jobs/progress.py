@@ -1,6 +1,6 @@
-"""Progress of a job: how fast frames go by, and handing it to a listener that may be slow.
+"""Progress of a job: frames per second and time left, and delivery to listeners that may be slow.
 
-Only the newest progress counts: a listener that is busy misses the older ones.
+Only the newest progress is delivered: a busy listener misses the older ones.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from acuity.jobs.job import Progress, ProgressListener
 
 
 class Pace:
-    """Counts from when it is made; feed it the frames done so far."""
+    """Turns the number of frames done into progress with speed and time left, from when it was created."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._start = now()
 
     def progress(self, done: int, total: int | None, mean: float | None) -> Progress:
-        """How far the work is. A total that was passed is none: containers don't always know."""
+        """The progress now. An exceeded total is dropped: containers don't always have the right one."""
         if total is not None and done > total:
             total = None
         elapsed = self._now() - self._start
@@ -42,7 +42,7 @@ class Pace:
 def _line(
     done: int, total: int | None, fps: float | None, eta_seconds: float | None, mean: float | None
 ) -> str:
-    """`120 of 480 frames, 84.2 fps, 4 s left, mean 93.41`, less what is not known."""
+    """`120 of 480 frames, 84.2 fps, 4 s left, mean 93.41`, without the unknown parts."""
     parts = [f"{done} frames" if total is None else f"{done} of {total} frames"]
     if fps is not None:
         parts.append(f"{fps:.1f} fps")
@@ -63,11 +63,11 @@ def _duration(seconds: float) -> str:
 
 logger: Final = logging.getLogger(__name__)
 
-_PATIENCE: Final = 0.5  # seconds that a listener gets for the last one
+_GRACE: Final = 0.5  # seconds that a listener has for the last progress
 
 
 class Forwarder:
-    """Calls a listener one progress at a time. Telling never waits, and holds one progress at most."""
+    """Delivers progress to one listener. Sending never waits, and at most one progress is held."""
 
     def __init__(self, listener: ProgressListener) -> None:
         self._listener = listener
@@ -76,7 +76,7 @@ class Forwarder:
         self._closed = False
         self._task = asyncio.get_running_loop().create_task(self._forward())
 
-    def tell(self, progress: Progress) -> None:
+    def send(self, progress: Progress) -> None:
         self._newest = progress
         self._changed.set()
 
@@ -85,18 +85,18 @@ class Forwarder:
         self._task.cancel()
 
     async def finish(self) -> None:
-        """Stop after the last one, or when the listener is too slow for it."""
+        """Stop when the last progress is delivered, or when the listener is too slow for it."""
         self._closed = True
         self._changed.set()
         try:
-            await asyncio.wait_for(asyncio.shield(self._task), _PATIENCE)
+            await asyncio.wait_for(asyncio.shield(self._task), _GRACE)
         except TimeoutError:
             logger.debug("a listener is too slow for the last progress")
         finally:
             self._task.cancel()
 
     async def _forward(self) -> None:
-        # A task that ends with an error keeps its frame, and that one the listener with its whole request.
+        # A task that ends with an error keeps its stack frame, and with it the listener and its request.
         with suppress(asyncio.CancelledError):
             await self._forward_all()
 
@@ -106,8 +106,8 @@ class Forwarder:
             if progress is not None:
                 try:
                     await self._listener(progress)
-                except Exception as error:  # whoever listened is gone; the work isn't theirs alone to stop
-                    logger.debug("nobody listens to progress any more: %r", error)
+                except Exception as error:  # the client has disconnected; the job may have others
+                    logger.debug("a progress listener failed and gets no more: %r", error)
                     return
             elif self._closed:
                 return

@@ -1,4 +1,4 @@
-"""Who is next: a bounded queue that goes round the clients, so that one with many jobs holds up nobody."""
+"""A bounded queue that serves clients in turn, so that a client with many jobs doesn't delay the others."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """First come, first served for each client; one of each client in turn.
+    """A queue that takes one item of each client in turn, and each client's items in order.
 
-    Clients stand in the order of their next turn. Whoever was served goes to the end, whoever is new joins
-    there.
+    Clients are kept in the order of their next turn. Served clients and new ones go to the end.
     """
 
     def __init__(self, limit: int, each: int | None = None) -> None:
@@ -28,7 +27,7 @@ class FairQueue(Generic[Item]):
         return self._length
 
     def push(self, client: str, item: Item) -> None:
-        """Join the queue; raises QueueFull."""
+        """Add an item; raises QueueFull."""
         if self._length >= self._limit:
             raise QueueFull(
                 f"the queue is full ({self._limit} waiting): try again when some are done, or cancel some"
@@ -43,9 +42,9 @@ class FairQueue(Generic[Item]):
         self._length += 1
 
     def pop(self) -> Item:
-        """Whoever is next; raises IndexError when nobody waits."""
+        """Remove and return the next item; raises IndexError if the queue is empty."""
         if not self._waiting:
-            raise IndexError("nobody waits")
+            raise IndexError("the queue is empty")
         client, mine = self._waiting.popitem(last=False)
         item = mine.popleft()
         self._length -= 1
@@ -54,7 +53,7 @@ class FairQueue(Generic[Item]):
         return item
 
     def remove(self, client: str, item: Item) -> bool:
-        """Leave the queue; whether it was there."""
+        """Remove an item; returns whether it was in the queue."""
         mine = self._waiting.get(client)
         if mine is None or item not in mine:
             return False
@@ -65,14 +64,14 @@ class FairQueue(Generic[Item]):
         return True
 
     def clear(self) -> list[Item]:
-        """Empty the queue; who was in it, in the order of their turns."""
+        """Empty the queue; returns its items in the order of their turns."""
         items = list(self)
         self._waiting.clear()
         self._length = 0
         return items
 
     def __iter__(self) -> Iterator[Item]:
-        """In the order of their turns, if nobody else comes."""
+        """The items in the order in which they would be served."""
         rounds = [iter(mine) for mine in self._waiting.values()]
         while rounds:
             still = []

@@ -1,4 +1,4 @@
-"""Jobs: work in other processes, a few at once, the rest waiting its turn, all of it remembered."""
+"""The job service: runs work in other processes, a few jobs at once, and stores every job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import Dispatcher
-from acuity.jobs.entry import Entry, fresh
+from acuity.jobs.entry import Entry, without_traceback
 from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, ProgressListener, Status
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.store import Store, parse
@@ -28,14 +28,14 @@ logger: Final = logging.getLogger(__name__)
 
 ChangeListener: TypeAlias = Callable[[Job], None]
 
-_UNSAVED: Final = 20  # jobs held in memory because the store would not take them
-_POLL: Final = 0.5  # seconds between two looks at a job of another server
+_UNSAVED: Final = 20  # jobs held in memory because the store failed to take them
+_POLL: Final = 0.5  # seconds between two reads of a job of another server
 _CALL_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
 _JOB_REMEDY: Final = "split it into shorter pieces"
 
 
 class Jobs:
-    """The job service. Everything happens on the event loop that entered it.
+    """The job service. It runs on the event loop that entered it.
 
     async with Jobs(config) as jobs:
         outcome = await jobs.run(spec, client="me")
@@ -44,7 +44,7 @@ class Jobs:
     def __init__(self, config: JobsConfig) -> None:
         self._config = config
         self._tasks_known = {*TASKS, *config.extra_tasks}
-        self._entries: dict[str, Entry] = {}  # jobs that the store doesn't know the end of yet
+        self._entries: dict[str, Entry] = {}  # jobs whose end is not stored yet
         self._unsaved: deque[str] = deque()
         self._listeners: dict[object, ChangeListener] = {}
         self._counts: Counter[str] = Counter()
@@ -63,7 +63,7 @@ class Jobs:
         await self.stop(0.0)
 
     async def start(self) -> None:
-        """Open the memory of jobs and warm a worker up; raises JobError where the data folder is no use."""
+        """Open the store and start a worker; raises JobError if the data folder can't be used."""
         try:
             await self._store.open()
         except BaseException:
@@ -75,7 +75,7 @@ class Jobs:
     async def run(
         self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
     ) -> JobOutcome:
-        """Do the work and wait for it; raises JobError. Whoever stops waiting stops the work."""
+        """Run a job and wait for its result; raises JobError. Cancelling the wait cancels the job."""
         limit = spec.time_limit or self._config.time_limit
         entry: Entry | None = None
         forwarder = None if progress is None else Forwarder(progress)
@@ -95,12 +95,12 @@ class Jobs:
                     entry.listeners.discard(forwarder)
                 forwarder.drop()
         if entry.failure is not None:
-            raise fresh(entry.failure)
+            raise without_traceback(entry.failure)
         assert entry.text is not None
         return JobOutcome(entry.id, await parse(entry.text))
 
     async def submit(self, spec: JobSpec, *, client: str) -> Job:
-        """Put the work in the queue; it goes on when the caller is gone. Raises JobError."""
+        """Queue a job, which continues when the caller has left. Raises JobError."""
         limit = spec.time_limit or self._config.submitted_limit
         entry = self._admit(spec, client, limit, _JOB_REMEDY)
         try:
@@ -111,13 +111,13 @@ class Jobs:
         return entry.snapshot()
 
     async def get(self, id: str) -> Job | None:
-        """The job, or None where nobody remembers it."""
+        """The job, or None if it is unknown."""
         entry = self._entries.get(id)
         if entry is not None:
             return entry.snapshot()
         job = await self._store.get(id)
-        if job is not None and not job.over:  # another server's, which may be gone
-            await self._store.notice_the_dead()
+        if job is not None and not job.over:  # another server's, which may have ended
+            await self._store.mark_interrupted()
             job = await self._store.get(id)
         return job
 
@@ -137,9 +137,9 @@ class Jobs:
         """The newest jobs, newest first, of one client or of all, and whether there are more."""
         found = await self._store.list(statuses, limit + 1, client)
         if any(not job.over and job.id not in self._entries for job in found):
-            await self._store.notice_the_dead()
+            await self._store.mark_interrupted()
             found = await self._store.list(statuses, limit + 1, client)
-        # The store may lag behind what is known here, or have had no room for it.
+        # The store may be behind this process, or have had no room.
         stored = {job.id: job for job in found}
         oldest = found[-1].created if len(found) > limit else 0.0
         here = {entry.id: entry.snapshot() for entry in self._entries.values() if entry.created >= oldest}
@@ -151,7 +151,7 @@ class Jobs:
         return jobs[:limit], len(found) > limit or len(jobs) > limit
 
     async def cancel(self, id: str) -> Job | None:
-        """Stop a job; the answer comes when it is over. None where nobody remembers it."""
+        """Stop a job and return it when it is over. None if it is unknown."""
         entry = self._entries.get(id)
         if entry is not None:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
@@ -163,7 +163,7 @@ class Jobs:
         return job
 
     async def wait(self, id: str, *, progress: ProgressListener | None = None) -> Job:
-        """The job once it is over; raises JobError where nobody remembers it. Waiting may stop any time."""
+        """Wait for a job to end; raises JobError if it is unknown. Cancelling the wait leaves it running."""
         entry = self._entries.get(id)
         if entry is None:
             return await self._wait_elsewhere(id)
@@ -173,7 +173,7 @@ class Jobs:
         forwarder = Forwarder(progress)
         entry.listeners.add(forwarder)
         if entry.progress is not None:
-            forwarder.tell(entry.progress)
+            forwarder.send(entry.progress)
         try:
             await entry.over.wait()
             await forwarder.finish()
@@ -183,7 +183,7 @@ class Jobs:
         return entry.snapshot()
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Hear of every job that is created, starts or is over, not of progress; returns the undo."""
+        """Call the listener when a job is created, starts or ends; returns a function that removes it."""
         key = object()
         self._listeners[key] = listener
 
@@ -209,14 +209,14 @@ class Jobs:
         )
 
     def worker_pids(self) -> builtins.list[int]:
-        """The processes alive, for operators."""
+        """The running worker processes, for operators."""
         return self._dispatcher.pool.pids
 
     async def stop(self, grace: float) -> None:
-        """Take no more work, give running jobs `grace` seconds, interrupt the rest, end every worker.
+        """Accept no more jobs, give running ones `grace` seconds, interrupt the rest, end every worker.
 
-        May be called again, also meanwhile: the shortest grace counts. If waiting for it is cancelled, the
-        workers are killed at once, and the next server on the data folder marks the jobs.
+        May be called again while it runs: the shortest grace counts. If the wait is cancelled, the workers
+        are killed at once, and the next server on the data folder marks their jobs as interrupted.
         """
         self._open = False
         try:
@@ -241,10 +241,10 @@ class Jobs:
             )
         spec = replace(spec, title=one_line(spec.title))
         try:
-            order = encode(Kind.JOB, {"task": spec.task, "payload": spec.payload})
+            message = encode(Kind.JOB, {"task": spec.task, "payload": spec.payload})
         except (WireError, ValueError, TypeError) as error:
             raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
-        entry = Entry(spec, one_line(client), order, limit, remedy)
+        entry = Entry(spec, one_line(client), message, limit, remedy)
         if forwarder is not None:
             entry.listeners.add(forwarder)
         self._dispatcher.admit(entry)
@@ -265,11 +265,11 @@ class Jobs:
         self._announce(entry)
 
     async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
-        """Let go of a job that is over once the store has it."""
+        """Drop a finished job from memory once it is stored."""
         try:
             await written
         except StoreError as error:
-            logger.error("job %s is only remembered until the server stops: %s", entry.id, error)
+            logger.error("job %s is not stored and is lost when the server stops: %s", entry.id, error)
             self._unsaved.append(entry.id)
             if len(self._unsaved) > _UNSAVED:
                 self._entries.pop(self._unsaved.popleft(), None)
@@ -277,7 +277,7 @@ class Jobs:
             self._entries.pop(entry.id, None)
 
     def _write(self, writing: Awaitable[None]) -> None:
-        """Let the store do something while the work goes on."""
+        """Write to the store in the background."""
         task = asyncio.ensure_future(_logged(writing))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
@@ -291,12 +291,12 @@ class Jobs:
                 logger.exception("a listener to job changes failed")
 
     async def _wait_elsewhere(self, id: str) -> Job:
-        """A job of another server, or one that is over."""
+        """Wait for a job of another server, or return a finished one."""
         while (job := await self._store.get(id)) is not None:
             if job.over:
                 return job
             await asyncio.sleep(_POLL)
-            await self._store.notice_the_dead()
+            await self._store.mark_interrupted()
         raise JobError(f"there is no job '{id}': it was never there, or it is too old to be remembered")
 
 

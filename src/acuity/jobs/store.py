@@ -1,6 +1,6 @@
-"""The stored jobs, for the event loop: SQLite in a thread of its own, which makes calls in order.
+"""The store of jobs, for the event loop: SQLite on a thread of its own, which makes the calls in order.
 
-`parse` turns the JSON text of a result into objects without holding up the event loop.
+`parse` turns the JSON text of a result into objects without blocking the event loop.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 class Store:
-    """Every method but close() raises StoreError, with a sentence that names the file."""
+    """The stored jobs. Every method except close() raises StoreError with a sentence that names the file."""
 
     def __init__(self, config: JobsConfig) -> None:
         self._folder = config.data
@@ -51,40 +51,40 @@ class Store:
         self._closed = False
 
     async def open(self) -> None:
-        """Open or make the memory, and mark what servers left behind that are no more."""
+        """Open or create the database, and mark the unfinished jobs of ended servers as interrupted."""
         await self._call(self._open)
-        await self.notice_the_dead()
+        await self.mark_interrupted()
 
-    # These are in the database's order of things from the moment of the call, whenever they are awaited.
+    # Each of these is queued for the thread when it is called, not when it is awaited.
 
     def insert(self, job: Job) -> Awaitable[None]:
         owner = "" if self._instance is None else self._instance.id
-        return self._call(lambda: self._open_one.insert(job, owner))
+        return self._call(lambda: self._opened.insert(job, owner))
 
     def start(self, id: str, when: float) -> Awaitable[None]:
-        return self._call(lambda: self._open_one.start(id, when))
+        return self._call(lambda: self._opened.start(id, when))
 
     def finish(self, job: Job, document: str | None) -> Awaitable[None]:
         owner = "" if self._instance is None else self._instance.id
-        return self._call(lambda: self._open_one.finish(job, document, *self._kept, owner))
+        return self._call(lambda: self._opened.finish(job, document, *self._kept, owner))
 
     def get(self, id: str) -> Awaitable[Job | None]:
-        return self._call(lambda: self._open_one.get(id))
+        return self._call(lambda: self._opened.get(id))
 
     def document(self, id: str) -> Awaitable[str | None]:
-        return self._call(lambda: self._open_one.document(id))
+        return self._call(lambda: self._opened.document(id))
 
     def list(
         self, statuses: Collection[Status], limit: int, client: str | None = None
     ) -> Awaitable[list[Job]]:
-        return self._call(lambda: self._open_one.list(statuses, limit, client))
+        return self._call(lambda: self._opened.list(statuses, limit, client))
 
-    def notice_the_dead(self) -> Awaitable[None]:
-        """Mark the unfinished jobs of servers that are gone as interrupted."""
-        return self._call(self._notice_the_dead)
+    def mark_interrupted(self) -> Awaitable[None]:
+        """Mark the unfinished jobs of ended servers as interrupted."""
+        return self._call(self._mark_interrupted)
 
     async def close(self) -> None:
-        """Close what is open, after everything that was asked before. May be called again."""
+        """Close the database after all earlier calls. May be called again."""
         if self._closed:
             return
         self._closed = True
@@ -113,14 +113,14 @@ class Store:
             return f"'{self._folder}' can't hold the memory of jobs ({error.strerror}): {_ANOTHER}"
         code = getattr(error, "sqlite_errorname", "")
         if code not in _REMEDIES and _is_full(self._folder):
-            code = "SQLITE_FULL"  # which SQLite meets in many ways
+            code = "SQLITE_FULL"  # a full disk causes many different SQLite errors
         remedy = _REMEDIES.get(code, f"move it away, or {_ANOTHER}")
         return f"'{file}' can't be used as the memory of jobs ({error}): {remedy}"
 
-    # What follows runs on the thread.
+    # The methods below run on the store's thread.
 
     @property
-    def _open_one(self) -> Database:
+    def _opened(self) -> Database:
         if self._database is None:
             raise StoreError("is closed: the server is stopping")
         return self._database
@@ -137,14 +137,14 @@ class Store:
             self._close()
             raise
 
-    def _notice_the_dead(self) -> None:
-        instance, database = self._instance, self._open_one
+    def _mark_interrupted(self) -> None:
+        instance, database = self._instance, self._opened
         if instance is None:
             return
         for other in database.unfinished_of():
             if not instance.alive(other):
                 count = database.interrupt(other, _INTERRUPTED, time.time())
-                logger.info("%d jobs of a server that is gone are marked as interrupted", count)
+                logger.info("%d jobs of a server that has ended are marked as interrupted", count)
         instance.tidy()
 
     def _close(self) -> None:
@@ -170,14 +170,14 @@ async def parse(text: str) -> dict[str, Any]:
     """The document in the text."""
     if len(text) <= _SMALL:
         return cast(dict[str, Any], json.loads(text))
-    return await asyncio.to_thread(_parse_politely, text)
+    return await asyncio.to_thread(_parse_in_slices, text)
 
 
-def _parse_politely(text: str) -> dict[str, Any]:
-    # The parser is one long call of native code that holds the interpreter's lock. A hook in Python for every
-    # object is where other threads, the event loop's among them, get their turn.
-    return cast(dict[str, Any], json.loads(text, object_hook=_as_it_is))
+def _parse_in_slices(text: str) -> dict[str, Any]:
+    # The parser is one long native call that holds the interpreter's lock. A Python hook for every object
+    # lets other threads, such as the event loop's, run in between.
+    return cast(dict[str, Any], json.loads(text, object_hook=_unchanged))
 
 
-def _as_it_is(value: dict[str, Any]) -> dict[str, Any]:
+def _unchanged(value: dict[str, Any]) -> dict[str, Any]:
     return value

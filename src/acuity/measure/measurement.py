@@ -23,12 +23,12 @@ from acuity.measure.gate import HOST, Gate, Pause
 from acuity.measure.intake import Intake
 from acuity.measure.pictures import PictureLike
 from acuity.measure.pooling import Method
-from acuity.measure.reading import Reading
 from acuity.measure.results import Results
 from acuity.measure.sampling import check_step, is_counted, last_counted, next_counted, sampling
 from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
 from acuity.measure.scheduler import Scheduler, check_threads
 from acuity.measure.segments import Segment, Slot
+from acuity.measure.snapshot import Snapshot
 from acuity.measure.steering import (
     Candidates,
     Swap,
@@ -349,7 +349,7 @@ class Measurement:
     @property
     def segments(self) -> list[Segment]:
         """Which model holds where, of the frames fed so far."""
-        return self._reading().segments()
+        return self._snapshot().segments()
 
     @property
     def agenda(self) -> Agenda:
@@ -371,20 +371,20 @@ class Measurement:
 
     def score_at(self, index: int, name: str | None = None) -> float:
         """A frame's score, of the first model unless named; NotReady until its features exist."""
-        return self._reading().score_at(index, name)
+        return self._snapshot().score_at(index, name)
 
     def feature_at(self, index: int, key: str) -> float:
         """A frame's figure by its key; NotReady until it exists."""
-        return self._reading().feature_at(index, key)
+        return self._snapshot().feature_at(index, key)
 
     def predict_known(self, first: int = 0) -> None:
         """Predict all frames from `first` on whose features are known; score_at() then only looks them up."""
-        self._reading().predict(first)
+        self._snapshot().predict(first)
 
-    def _reading(self) -> Reading:
+    def _snapshot(self) -> Snapshot:
         self._check_process()
-        # Arguments are evaluated from left to right, which Reading relies on.
-        return Reading(self._frames, self._agenda, self._collector, over=self.over)
+        frames = self._frames  # before the agenda, which Snapshot relies on
+        return Snapshot(frames, self._agenda, self._collector, over=self.over)
 
     def pool(
         self,
@@ -398,7 +398,7 @@ class Measurement:
 
     def results(self, *, partial: bool = False) -> Results:
         """Everything known so far; all of it after flush(). `partial` pools what is there in any case."""
-        reading = self._reading()
+        reading = self._snapshot()
         if self._scheduler is None or self._intake.geometry is None:
             if self.gate.stopped:
                 raise NoFramesError("the measurement was stopped before its first frame: it has no results")

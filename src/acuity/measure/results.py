@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,7 @@ class Results:
         """For reports: which model holds where, with its figures if wanted, and which frames count."""
         segments = []
         for segment in self.segments:
-            mark = asdict(segment)
+            mark = segment._asdict()
             if figures:
                 values = self.values(segment.name, segment.first, segment.last)
                 mark["frames"] = len(values)

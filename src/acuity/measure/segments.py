@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from acuity.measure.epochs import FOREVER, Epochs
 from acuity.measure.prediction import Prediction
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Frames that one model was predicted for."""
 
     name: str  # the column of its scores
@@ -25,8 +24,7 @@ class Segment:
         return f"{self.label}:{self.options}" if self.options else self.label
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A name in the report, and who holds it at each frame."""
 
     name: str
@@ -35,14 +33,14 @@ class Slot:
     def hand_over(self, prediction: Prediction, now: int, first: int) -> Slot:
         """From `first` on another one holds; until then the present one does, and nobody who was to come."""
         waiting = self.holders.assign(self.holders.at(now), now)
-        return replace(self, holders=waiting.assign(prediction, first))
+        return self._replace(holders=waiting.assign(prediction, first))
 
     def give(self, prediction: Prediction, ranges: Iterable[tuple[int, int]]) -> Slot:
         """These frames, as (first, stop), are given to that one."""
         holders = self.holders
         for first, stop in ranges:
             holders = holders.assign(prediction, first, stop)
-        return replace(self, holders=holders)
+        return self._replace(holders=holders)
 
     def outputs(self, length: int = FOREVER) -> list[str]:
         """The score columns of all who hold one of the first frames, the slot's own name first."""

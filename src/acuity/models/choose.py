@@ -7,12 +7,13 @@ about twice the usual 24 to 30.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from acuity.errors import ModelError
 from acuity.text import quoted
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 AUTO: Final = "auto"
 
@@ -25,8 +26,7 @@ _VERSION_1: Final = "vmaf_v1.0.16"
 _HIGH_RATE: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Viewing:
+class Viewing(NamedTuple):
     """A way of watching that VMAF v1 has a model for."""
 
     model: str  # how the names of its models end
@@ -40,8 +40,7 @@ VIEWINGS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The model that 'auto' stands for, and why."""
 
     model: str

@@ -1,8 +1,9 @@
 """From a model file to a Model or a ModelCollection, checking everything that prediction relies on."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ _KINDS = ("LIBSVMNUSVR", *_BOOTSTRAP_KINDS)
 _CHROMA_FEATURE, _LUMA_FEATURE = "speed_chroma", "adm3"
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(NamedTuple):
     """What every model of a file has in common."""
 
     spec: ModelSpec

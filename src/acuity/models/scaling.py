@@ -1,7 +1,7 @@
 """From feature values to the SVM's range and back to a score, and the chroma correction in between."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,7 @@ class Unscaled:
         return decisions
 
 
-@dataclass(frozen=True)
-class ChromaCorrection:
+class ChromaCorrection(NamedTuple):
     """VMAF v1: where the chroma feature is exactly 0, it is guessed from a luma feature.
 
     Both values are restored from the normalised inputs rather than taken from the features, as libvmaf does:

@@ -6,7 +6,7 @@ figure: over a hundred thousand frames that is most of the time.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from acuity.report.source import KnowsUndefined, ReportSource
 _CHUNK_ROWS = 4096
 
 
-@dataclass(frozen=True)
-class RowStyle:
+class RowStyle(NamedTuple):
     """How a format lays out one frame's figures."""
 
     cell: str  # with {name} and {value}

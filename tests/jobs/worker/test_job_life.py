@@ -172,7 +172,7 @@ async def test_waiting_for_a_job_of_a_server_that_is_killed_comes_to_an_end(tmp_
 
 
 @on_loop
-async def test_workers_step_back_for_the_server() -> None:
+async def test_workers_have_less_priority_than_the_server() -> None:
     async with Jobs(config(nice=7)) as jobs:
         found = (await jobs.run(spec("surroundings"), client="a")).document
     assert found["blas"] == "1"

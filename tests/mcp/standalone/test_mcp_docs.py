@@ -176,7 +176,7 @@ def test_the_remedy_for_a_mismatched_model_does_not_warn_itself() -> None:
         assert f"`version={name}`" in row[-1]
         for edge in edges:
             assert first_mismatch([f"version={name}"], *edge) is None
-    assert "nothing is made for less" in row[-1]
+    assert "no model is made for smaller pictures" in row[-1]
 
 
 def test_limits_are_true() -> None:

@@ -79,7 +79,7 @@ def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_
 
 
 def test_without_any_models_the_list_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.models.shelf.model_folders", lambda: iter(()))
+    monkeypatch.setattr("acuity.models.files.model_folders", lambda: iter(()))
     assert Asked(models.tools).ask("list_models") == {"models": []}
 
 
@@ -132,7 +132,7 @@ def test_files_that_come_and_go_are_noticed_at_once(shelf: Path, monkeypatch: py
 
 def test_what_changed_a_moment_ago_is_looked_at_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two changes within one tick of the file system's clock look like one."""
-    monkeypatch.setattr("acuity.models.shelf._TICK", 1e9)  # a moment, however slow the machine is
+    monkeypatch.setattr("acuity.models.files._TICK", 1e9)  # a moment, however slow the machine is
 
     async def scenario(ask: Ask) -> None:
         put(shelf / "one.json")

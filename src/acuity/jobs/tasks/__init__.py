@@ -1,4 +1,4 @@
-"""The work that workers can do: a table of tasks, imported when first asked for."""
+"""The table of tasks that workers can run. Each is imported on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TASKS: Final[Mapping[str, str]] = {
     "external": "acuity.jobs.tasks.external:run",
 }
 
-# What scoring needs; a worker imports them before its first job, so that no caller waits for it.
+# The modules for scoring. A worker imports them before its first job, so that no caller waits for that.
 WARM: Final = (
     "acuity._native",
     "acuity.jobs.tasks.score",
@@ -30,7 +30,7 @@ WARM: Final = (
 
 
 def load_task(name: str, table: Mapping[str, str]) -> TaskFunction:
-    """The function of that name; KeyError for one that the table doesn't have."""
+    """The function of that task; KeyError if the table doesn't have it."""
     module, _, function = table[name].partition(":")
     task: TaskFunction = getattr(importlib.import_module(module), function)
     return task

@@ -1,8 +1,8 @@
-"""What computed the report of another vmaf binary, as far as the report tells.
+"""Finds out which backend computed the report of another vmaf binary.
 
-A binary may say it outright. Otherwise its figures may: names that end in a backend's, or fewer figures than
-the CPU path of libvmaf prints for the same models and features, which is what its GPU extractors do. That is
-no proof, so the label is 'cpu' or 'gpu' and never the name of one GPU backend.
+A binary may name it in the report. Otherwise its features may show it: their names end in a backend's name,
+or there are fewer of them than libvmaf's CPU path prints for the same models, as with its GPU extractors.
+That is no proof, so the label is then 'cpu' or 'gpu' and never the name of one GPU backend.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _receipts(found: Any) -> set[str]:
 
 
 def _figures_of_the_cpu(models: Sequence[str], features: Sequence[str], *, predict: bool) -> list[str]:
-    """Names of the figures that a report of the CPU has for every frame."""
+    """The names of the features and scores in a report of the CPU path."""
     from acuity.measure import Measurement
     from acuity.models import load_model
 

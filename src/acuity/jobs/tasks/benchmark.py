@@ -1,7 +1,7 @@
-"""The task behind run_benchmark: every engine on every fixture size, timed, and compared with the CPU.
+"""The task of run_benchmark: times every engine on every fixture size and compares its scores with the CPU's.
 
 `BenchmarkProgress` turns steps of different length into one measure of progress. `Row` is one engine's speed
-with its spread, and how far its scores are from the CPU's. `to_text` shows the rows to people.
+with its spread, and how far its scores are from the CPU's. `to_text` is the table for people.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any, Final, Literal, TypeAlias
 from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks.engines import Engine, ExternalEngine, OwnEngine, Run
 from acuity.jobs.tasks.fixtures import Clip
 from acuity.report.plain import plain
@@ -29,7 +28,7 @@ from acuity.report.write import write_document
 
 
 class BenchmarkProgress:
-    """Reports progress in work units (megapixels to be scored, which time is proportional to)."""
+    """Reports progress in megapixels scored, because time is proportional to them."""
 
     def __init__(
         self, report: Callable[[Progress], None], total: float, now: Callable[[], float] = time.monotonic
@@ -38,25 +37,27 @@ class BenchmarkProgress:
         self._total = total
         self._now = now
         self._start = now()
-        self._base = 0.0  # work of the steps that are over
+        self._base = 0.0  # work of the finished steps
 
     @contextlib.contextmanager
     def step(self, label: str, work: float, rounds: int, frames: int) -> Iterator[Callable[[int, int], None]]:
-        """A part of the work; gives what to call with the round (from 0) and its frames that are done."""
-        begun: dict[int, float] = {}  # when a round was first heard of
+        """A part of the work. Yields a function to call with a round (from 0) and its frames done."""
+        begun: dict[int, float] = {}  # when each round began
 
-        def tell(number: int, done: int) -> None:
+        def report_frames(number: int, done: int) -> None:
             passed = self._now() - begun.setdefault(number, self._now())
             reached = self._base + work * (number + done / frames) / rounds
             fps = done / passed if done and passed > 0 else None
-            self._tell(f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}", reached, fps)
+            self._report_step(
+                f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}", reached, fps
+            )
 
         try:
-            yield tell
+            yield report_frames
         finally:
             self._base += work
 
-    def _tell(self, message: str, reached: float, fps: float | None) -> None:
+    def _report_step(self, message: str, reached: float, fps: float | None) -> None:
         elapsed = self._now() - self._start
         left = elapsed * (self._total - reached) / reached if reached > 0 else None
         parts = [message]
@@ -71,13 +72,13 @@ class BenchmarkProgress:
 
 Verdict: TypeAlias = Literal["BASE", "PASS", "WARN", "FAIL", "SKIP"]
 
-# The first line whose limit the largest difference stays under; whatever is left has failed.
+# The first entry whose limit is above the largest difference; NaN is below none and has failed.
 _VERDICTS: Final[tuple[tuple[float, Verdict], ...]] = ((0.01, "PASS"), (0.1, "WARN"), (math.inf, "FAIL"))
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What several rounds came to."""
+    """Median, minimum and maximum of several rounds."""
 
     median: float
     min: float
@@ -90,7 +91,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One engine on one fixture. What wasn't measured is None."""
+    """The result of one engine on one fixture. None stands for "not measured"."""
 
     fixture: str
     width: int
@@ -124,7 +125,7 @@ def failed(clip: Clip, engine: Engine, reason: str) -> Row:
 
 
 def measured(clip: Clip, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None) -> Row:
-    """A row from its rounds; `expected` are the CPU's scores, None where these are they."""
+    """A row from its rounds; `expected` are the CPU's scores, or None for the CPU's own row."""
     frames, scores = engine.frames(clip), runs[0].scores
     for run in runs:
         if len(run.scores) != frames or not all(map(math.isfinite, run.scores)):
@@ -184,7 +185,7 @@ _HEADINGS: Final = ("engine", "backend", "fps", "seconds", "VMAF", "max diff", "
 
 
 def to_text(rows: Sequence[Row], engine: Mapping[str, Any]) -> str:
-    """Speeds are medians, with the slowest and the fastest round; differences are to Acuity's CPU backend."""
+    """The table for people: median, slowest and fastest round; differences are from Acuity's CPU backend."""
     lines = [
         f"{engine['name']} {engine['version']}, {engine['threads']} threads, {engine['instruction_set']}, "
         f"{engine['system']}, Python {engine['python']}"
@@ -221,7 +222,7 @@ def _spread(spread: Spread | None, digits: int) -> str:
 
 _BASELINE: Final = "cpu"
 
-# An engine, and why it can't be used if it can't.
+# An engine, and the reason if it can't be used.
 _Candidate: TypeAlias = tuple[Engine, str | None]
 
 
@@ -252,8 +253,8 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     total = sum(_Fixture.from_dict(f).work(candidate) for f in fixtures for candidate in candidates)
     meter = BenchmarkProgress(report, total)
     rows: list[Row] = []
-    for given in fixtures:  # each made when its turn comes, and forgotten after it
-        rows += _FixtureBench(_Fixture.from_dict(given), meter).rows(candidates)
+    for given in fixtures:  # one at a time, to save memory
+        rows += _FixtureRuns(_Fixture.from_dict(given), meter).rows(candidates)
     engine = describe_engine()
     problems = [f"{row.label}: {row.verdict}: {row.reason}" for row in rows if row.reason]
     problems += _write_rows(payload.get("output"), rows, engine)
@@ -267,7 +268,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
 
 def _write_rows(folder: str | None, rows: Sequence[Row], engine: dict[str, Any]) -> list[str]:
-    """A JSON file for each row; what went wrong. Figures that were measured are not lost with a file."""
+    """Write a JSON file for each row; returns the problems, so that a failed write loses no figures."""
     if folder is None:
         return []
     if not os.path.isdir(folder):
@@ -296,8 +297,8 @@ def _external(external: dict[str, Any] | None) -> list[_Candidate]:
     ]
 
 
-class _FixtureBench:
-    """All engines on one fixture."""
+class _FixtureRuns:
+    """Runs all engines on one fixture."""
 
     def __init__(self, fixture: _Fixture, meter: BenchmarkProgress) -> None:
         self._fixture = fixture
@@ -311,28 +312,28 @@ class _FixtureBench:
     def _row(self, candidate: _Candidate) -> Row:
         engine, problem = candidate
         if problem is not None:
-            return bench_rows.skipped(self._clip, engine, problem)
+            return skipped(self._clip, engine, problem)
         try:
             runs = self._runs(engine, self._fixture.work(candidate))
             if (engine.maker, engine.backend) == ("acuity", _BASELINE):
                 self._baselines[engine.frames(self._clip)] = runs[0].scores
-                return bench_rows.measured(self._clip, engine, runs, None)
-            return bench_rows.measured(self._clip, engine, runs, self._baseline(engine.frames(self._clip)))
+                return measured(self._clip, engine, runs, None)
+            return measured(self._clip, engine, runs, self._baseline(engine.frames(self._clip)))
         except AcuityError as error:
-            return bench_rows.failed(self._clip, engine, str(error))
+            return failed(self._clip, engine, str(error))
 
     def _runs(self, engine: Engine, work: float) -> list[Run]:
         frames, rounds = engine.frames(self._clip), self._fixture.rounds
         label = f"{self._clip.name} on {engine.maker} {engine.backend}"
-        with self._meter.step(label, work, rounds, frames) as tell, engine.open(self._clip) as score:
+        with self._meter.step(label, work, rounds, frames) as report_frames, engine.open(self._clip) as score:
             found: list[Run] = []
             for number in range(rounds):
-                tell(number, 0)
-                found.append(score(partial(tell, number)))
+                report_frames(number, 0)
+                found.append(score(partial(report_frames, number)))
             return found
 
     def _baseline(self, frames: int) -> list[float]:
-        """The CPU's scores of the first frames: not those of the whole clip, as the last has no next one."""
+        """The CPU's scores of a clip of this length: the last frame's score depends on where a clip ends."""
         if frames not in self._baselines:
             with OwnEngine(_BASELINE).open(self._clip, frames) as score:
                 self._baselines[frames] = score(lambda _: None).scores

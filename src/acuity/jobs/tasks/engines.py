@@ -1,4 +1,4 @@
-"""What can score a fixture clip: a backend of Acuity's own, or another vmaf binary."""
+"""Engines that score a fixture clip: a backend of Acuity, or another vmaf binary."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from acuity.jobs.tasks.external import score_opened
 from acuity.jobs.tasks.fixtures import Clip
 
 MODEL: Final = "version=vmaf_v0.6.1"
-_SCORES: Final = "vmaf"  # what reports call the scores of a model without a name of its own
-_EVERY: Final = 0.1  # seconds between two words about progress
+_SCORES: Final = "vmaf"  # the column of a model without a name of its own
+_EVERY: Final = 0.1  # seconds between two progress reports
 
-# Binaries read files, and those should not fill a disk: reference and distorted together.
+# The most bytes of both temporary files for a binary, so that they don't fill a disk.
 _MOST_RAW_BYTES: Final = 256 << 20
 
-Tell: TypeAlias = Callable[[int], None]  # told how many frames are done
+FramesDone: TypeAlias = Callable[[int], None]  # called with the number of frames done
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A clip scored once."""
+    """The time and the scores of one run over a clip."""
 
     seconds: float
-    scores: list[float]  # of each frame; NaN where there is none
+    scores: list[float]  # of each frame; NaN if it has none
 
 
-Runner: TypeAlias = Callable[[Tell], Run]
+Runner: TypeAlias = Callable[[FramesDone], Run]
 
 
 class Engine(Protocol):
@@ -47,17 +47,17 @@ class Engine(Protocol):
     def backend(self) -> str: ...
 
     def frames(self, clip: Clip) -> int:
-        """How many frames of the clip it is given."""
+        """How many frames of the clip this engine scores."""
         ...
 
     def open(self, clip: Clip) -> AbstractContextManager[Runner]:
-        """Prepare all that shouldn't be timed, then score as often as wanted; raises AcuityError."""
+        """Prepare what is not timed; the result scores the clip at every call. Raises AcuityError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OwnEngine:
-    """A backend of Acuity's own; pictures never leave memory."""
+    """A backend of Acuity. Pictures stay in memory."""
 
     backend: str
     maker: Literal["acuity", "external"] = field(default="acuity", init=False)
@@ -71,18 +71,18 @@ class OwnEngine:
         from acuity.measure.feed import feed
         from acuity.models import load_model
 
-        start_backend(self.backend)  # refuses before the clip is made
+        start_backend(self.backend)  # raises before the clip is generated
         model = load_model(MODEL)
-        clip.pair(0)  # makes the textures
+        clip.pair(0)  # generates the textures
 
-        def run(tell: Tell) -> Run:
+        def run(frames_done: FramesDone) -> Run:
             begin = time.perf_counter()
             with Measurement(backend=self.backend) as measurement:
                 measurement.add_model(model)
                 feed(
                     measurement,
                     clip.pairs(frames),
-                    progress=lambda done, _total, _mean: tell(done),
+                    progress=lambda done, _total, _mean: frames_done(done),
                     running_mean=False,
                     every=_EVERY,
                 )
@@ -94,7 +94,7 @@ class OwnEngine:
 
 @dataclass(frozen=True, slots=True)
 class ExternalEngine:
-    """A backend of another vmaf binary, which reads files. They have no name, so none is ever left behind."""
+    """A backend of another vmaf binary. It reads temporary files without names, so none is left behind."""
 
     binary: str
     backend: str
@@ -117,11 +117,11 @@ class ExternalEngine:
             size = ["--width", str(clip.width), "--height", str(clip.height), "-p", "420", "-b", "8"]
             arguments = [*size, *self.options, "-m", MODEL]
 
-            def run(tell: Tell) -> Run:
+            def run(frames_done: FramesDone) -> Run:
                 begin = time.perf_counter()
                 report = score_opened(self.binary, (reference.fileno(), distorted.fileno()), arguments)
                 seconds = time.perf_counter() - begin
-                tell(frames)
+                frames_done(frames)
                 return Run(seconds, _scores_of(report))
 
             yield run

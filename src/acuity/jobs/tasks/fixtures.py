@@ -1,7 +1,7 @@
-"""Pairs of pictures made on the spot, for probes and benchmarks: no files, little memory, always the same.
+"""Generated pairs of pictures for probes and benchmarks: no files, little memory, always the same.
 
-A clip is a window that wanders over a tall texture, so each frame is a view and costs nothing. The distorted
-one wanders over worse copies of the texture, which take turns so that scores differ from frame to frame.
+A clip is a window that moves over a tall texture, so each frame is a view and costs nothing. The distorted
+frames come from worse copies of the texture in turn, so that scores differ from frame to frame.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pair: TypeAlias = tuple[Picture, Picture]
 
 GREY: Final = 128
 _LUMA: Final = PixelFormat("400", 8)
-_TRAVEL: Final = 128  # rows that the window wanders over
+_TRAVEL: Final = 128  # rows that the window moves over
 _PACE: Final = 0.09  # up to six rows a frame
 _CELLS: Final = ((1, 6), (3, 12), (16, 26), (64, 40))  # size and strength of the texture's layers
 _COARSER: Final = (6, 10, 18)  # steps of grey that the worse copies are left with
@@ -30,7 +30,7 @@ _COARSER: Final = (6, 10, 18)  # steps of grey that the worse copies are left wi
 
 @dataclass(frozen=True)
 class Clip:
-    """Reference and distorted video of one size, 8 bit; any frame can be had at any time."""
+    """A reference and a distorted video of one size, 8 bit, with access to any frame."""
 
     width: int
     height: int
@@ -42,7 +42,7 @@ class Clip:
 
     @property
     def raw_bytes(self) -> int:
-        """What one frame takes in a 4:2:0 file."""
+        """The bytes of one frame in a 4:2:0 file."""
         return PixelFormat("420", 8).frame_bytes(self.width, self.height)
 
     def pairs(self, frames: int | None = None) -> Iterator[Pair]:
@@ -56,7 +56,7 @@ class Clip:
         return Picture((reference,), _LUMA), Picture((distorted,), _LUMA)
 
     def write(self, reference: BinaryIO, distorted: BinaryIO, frames: int) -> None:
-        """The first frames as raw 4:2:0, for programs that read files."""
+        """Write the first frames as raw 4:2:0, for programs that read files."""
         chroma = bytes([GREY]) * (self.raw_bytes - self.width * self.height)
         for pair in self.pairs(frames):
             for file, picture in zip((reference, distorted), pair, strict=True):
@@ -78,7 +78,7 @@ class Clip:
 
     @cached_property
     def _worse(self) -> tuple[Plane, ...]:
-        """Softened, and with fewer steps of grey: what encoding takes away."""
+        """The texture, softened and with fewer steps of grey, as encoding leaves it."""
         soft = self._texture.astype(np.uint16)
         soft[:, 1:-1] = (soft[:, :-2] + 2 * soft[:, 1:-1] + soft[:, 2:]) >> 2
         soft[1:-1] = (soft[:-2] + 2 * soft[1:-1] + soft[2:]) >> 2
@@ -86,7 +86,7 @@ class Clip:
 
 
 class GreyClip(Clip):
-    """Mid-grey pictures, both the same: the smallest thing worth scoring."""
+    """A clip whose pictures are all mid-grey, for the quickest possible score."""
 
     def pair(self, index: int) -> Pair:
         return self._grey, self._grey

@@ -1,7 +1,7 @@
-"""Decoded pictures for a program that reads raw video: two pipes, written to as the program reads them.
+"""Two pipes that give decoded pictures to a program that reads raw video.
 
-The pictures never touch a disk. Each pipe has a thread that writes to it and a short queue, so a program may
-read either video first, and neither is decoded further ahead than the queue is long.
+Nothing is written to disk. Each pipe has a writing thread and a short queue, so a program may read either
+video first, and neither is decoded further ahead than the length of the queue.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from acuity.video.picture import Picture
 
 _QUEUED: Final = 2  # pictures that wait for each pipe
-_EVERY: Final = 0.1  # seconds between two words about progress
+_EVERY: Final = 0.1  # seconds between two progress reports
 
 
 def raw_options(pairing: Pairing) -> list[str]:
-    """The geometry as options of a vmaf binary; BackendError for pictures that can't be given to one."""
+    """The geometry as options of a vmaf binary; raises BackendError for pictures that no binary reads."""
     width, height, pixels = pairing.width, pairing.height, pairing.format
     remedy = "convert both videos, or unset VMAF_BIN to score with Acuity's own engine"
     if pixels.depth not in DEPTHS:
@@ -36,7 +36,7 @@ def raw_options(pairing: Pairing) -> list[str]:
         raise BackendError(f"the pictures have {pixels.depth} bit, and vmaf binaries read {depths}: {remedy}")
     across, down = LAYOUTS[pixels.layout] or (0, 0)
     if width % (1 << across) or height % (1 << down):
-        # Some round the size of such chroma planes up and others down; the wrong one scores shifted pictures.
+        # Some round the size of such chroma planes up and others down; a mismatch would shift the pictures.
         raise BackendError(
             f"the pictures are {width}x{height} in {pixels.layout}, and vmaf binaries don't agree on how"
             f" large the chroma of an odd size is: {remedy}"
@@ -48,7 +48,7 @@ def raw_options(pairing: Pairing) -> list[str]:
 
 
 class PicturePipes:
-    """Two pipes; `inputs` are the ends to read from, the reference first."""
+    """A pipe for each video; `inputs` are the ends to read from, the reference first."""
 
     def __init__(self) -> None:
         self._pipes = (_Pipe("reference"), _Pipe("distorted"))
@@ -57,8 +57,8 @@ class PicturePipes:
     def inputs(self) -> tuple[int, int]:
         return self._pipes[0].reading, self._pipes[1].reading
 
-    def feed(self, pairing: Pairing, tell: Callable[[int], None]) -> None:
-        """Write every pair, for a reader that has started; ends early where it reads no more.
+    def feed(self, pairing: Pairing, frames_done: Callable[[int], None]) -> None:
+        """Write every pair to a reader that has started; ends early if the reader closes a pipe.
 
         Raises what decoding and pairing raise; the reader then sees the end of both videos.
         """
@@ -73,7 +73,7 @@ class PicturePipes:
                     break
                 if (now := time.monotonic()) >= due:
                     due = now + _EVERY
-                    tell(done)
+                    frames_done(done)
         finally:
             for pipe in self._pipes:
                 pipe.put(None)
@@ -84,7 +84,7 @@ class PicturePipes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for what is still being written, which ends with its reader."""
+        """Wait for the writing threads, which end with the reader."""
         for pipe in self._pipes:
             pipe.close()
 
@@ -92,12 +92,12 @@ class PicturePipes:
 class _Pipe:
     def __init__(self, name: str) -> None:
         self.reading, self._writing = os.pipe()
-        self.broken = False  # nobody reads any more
+        self.broken = False  # the reader has closed it
         self._waiting: queue.Queue[Picture | None] = queue.Queue(_QUEUED)
         self._thread = threading.Thread(target=self._write_all, name=f"{name}-pipe", daemon=True)
 
     def start(self) -> None:
-        """Begin to write. The reader has its own copy of the end it reads from; ours would keep it alive."""
+        """Begin to write. Closes our reading end, which would keep the pipe open without a reader."""
         self._close_reading()
         self._thread.start()
 
@@ -119,7 +119,7 @@ class _Pipe:
 
     def _write_all(self) -> None:
         try:
-            # Goes on taking pictures when nobody reads them, or whoever puts them would wait for ever.
+            # Keep taking pictures after the reader has closed the pipe, or put() would wait for ever.
             while (picture := self._waiting.get()) is not None:
                 if not self.broken:
                     self._write(picture)

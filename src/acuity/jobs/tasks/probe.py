@@ -1,4 +1,4 @@
-"""The task behind probe_backend: does a backend score at all, and how long does it take?"""
+"""The task of probe_backend: whether a backend scores at all, and how long it takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZE: Final = 64
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
-    """Score one mid-grey pair. `binary` and `options` are there where another vmaf is to do it."""
+    """Score one mid-grey pair, with another vmaf if the payload has `binary` and `options`."""
     engine: Engine = OwnEngine(payload["backend"])
     if payload.get("binary") is not None:
         engine = ExternalEngine(payload["binary"], payload["backend"], tuple(payload["options"]))

@@ -1,7 +1,7 @@
 """The summary of a libvmaf JSON report: the score, the figures of each model and the worst frames.
 
-Acuity's own engine sums up from its exact figures. What another binary wrote, and what an earlier version
-stored, is summed up from the figures in the report.
+Acuity's own engine makes the summary from its exact figures. Reports of other binaries, and those stored by
+an earlier version, are summarised here from the figures in the report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acuity.measure.pooling import POOLS, pool
 from acuity.scoring.report import PERCENTILES
 
 _WORST: Final = 5  # frames
-_DECIMALS: Final = 10  # interpolating between two printed figures leaves noise behind these
+_DECIMALS: Final = 10  # digits beyond these are noise from interpolating between printed figures
 
 
 def summarize(report: Mapping[str, Any], models: Mapping[str, str | None]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def _scores(report: Mapping[str, Any], name: str) -> dict[int, float]:
 
 
 def _figures(scores: Mapping[int, float], pooled: Mapping[str, float | None]) -> dict[str, Any]:
-    """What the report itself has pooled, and the percentiles."""
+    """The pooled figures of the report, and percentiles."""
     values = np.array([*scores.values()], np.float64)
     return {
         **{method: pooled.get(method, round(pool(values, method), _DECIMALS)) for method in POOLS},

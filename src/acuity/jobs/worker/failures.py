@@ -1,4 +1,4 @@
-"""Why a worker is gone, as one sentence for whoever waited for its work."""
+"""Errors for jobs whose worker process failed, each with one sentence for the caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acuity.text import one_line
 _LONGEST_LINE: Final = 300
 _FAULT: Final = "Fatal Python error"  # from here on a tail is a dump for developers, not a reason
 
-# What a signal means for whoever sent the work, and what to do. The others are crashes.
+# What a signal means to the caller, and the remedy. All other signals are crashes.
 _MEANINGS: Final = {
     signal.SIGKILL: (
         "was killed (SIGKILL), as systems do when memory runs out",
@@ -23,7 +23,7 @@ _CRASH_REMEDY: Final = "others are not affected; check that the input is sound, 
 
 
 def lost(title: str, code: int | None, tail: str) -> WorkerLost:
-    """A worker that ended in the middle of a job. `code` is its exit status, as subprocess gives it."""
+    """The error for a worker that ended during a job. `code` is its exit status as in subprocess."""
     how, remedy = _meaning(code)
     said = _reason(tail)
     return WorkerLost(f"'{title}' is lost: its worker process {how}{said}; {remedy}")
@@ -35,7 +35,7 @@ def not_started(title: str, tail: str) -> WorkerLost:
     )
 
 
-def misspoke(title: str, what: str) -> WorkerLost:
+def protocol_violation(title: str, what: str) -> WorkerLost:
     return WorkerLost(f"'{title}' is lost: its worker process sent {what} and was ended; {_CRASH_REMEDY}")
 
 
@@ -60,7 +60,7 @@ def _meaning(code: int | None) -> tuple[str, str]:
 
 
 def _reason(tail: str) -> str:
-    """The last words that mean something, if there are any."""
+    """The last line that the worker printed before a crash dump, if any."""
     lines = [line.strip() for line in tail.split(_FAULT, 1)[0].splitlines()]
     words = next((line for line in reversed(lines) if line), "")
     return f", saying '{one_line(words[:_LONGEST_LINE])[:_LONGEST_LINE]}'" if words else ""

@@ -1,11 +1,11 @@
 """A worker process: `python -m acuity.jobs.worker.main FD`, where FD is its control channel.
 
-It does one job after another until the server ends it. What tasks print goes to the server as the tail of
-an error, never to the server's own output. It runs with less priority than the server.
+It runs one job after another until the server ends it. What tasks print goes to the server, which quotes it
+in errors; it never goes to the server's own output. A worker has less priority than the server.
 
-A worker ends when its server does, with its children. A server that was killed with SIGKILL can clean up
-nothing, so a thread of the worker waits for two signs of it: the end of the control channel, and the signal
-that Linux sends when the parent dies (another process may still hold the server's end of the channel).
+A worker and its children end when the server ends. A server that was killed with SIGKILL can't clean up, so
+a thread of the worker waits for the end of the control channel and for the signal that Linux sends when the
+parent dies (another process may still hold the server's end of the channel).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from acuity.text import one_line
 
 _LONGEST_TEXT: Final = 8 << 10  # characters of an error or a traceback
 
-# Made beforehand: when memory has run out there is none to make it with.
+# Encoded in advance, because it is needed when memory has run out.
 _OUT_OF_MEMORY: Final = encode(Kind.FAILURE, {"kind": "memory", "message": "", "trace": ""})
 
 
 class _Channel:
-    """Frames to the server, from any thread."""
+    """Sends messages to the server, from any thread."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -52,22 +52,22 @@ class _Channel:
             with self._lock:
                 self._connection.sendall(message)
         except OSError:
-            end_group()  # the server is gone
+            end_group()  # the server has ended
 
 
 def main(descriptor: int) -> NoReturn:
-    """Work until the server is gone."""
+    """Run jobs until the server ends."""
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
-    follow(connection, orders.put)
+    watch_server(connection, orders.put)
     faulthandler.enable()
     channel = _Channel(connection)
     setup = orders.get().value()
-    step_back(setup["nice"], setup["memory"])
+    lower_priority(setup["nice"], setup["memory"])
     table: Mapping[str, str] = {**setup["tasks"], **TASKS}
     if setup["roots"]:
-        _keep_to(setup["roots"])
+        _restrict_files(setup["roots"])
     _warm_up(setup["warm"])
     channel.send(encode(Kind.READY, {}))
     while True:
@@ -76,8 +76,8 @@ def main(descriptor: int) -> NoReturn:
         channel.send(_work(order, table, channel.send))
 
 
-def _keep_to(roots: list[str]) -> None:
-    """Open no file outside these folders from now on, whatever a video or a model names."""
+def _restrict_files(roots: list[str]) -> None:
+    """From now on refuse to open files outside these folders, whatever a video or a model names."""
     from acuity.access.paths import AllowedPaths, guard_for
     from acuity.video.local_file import restrict
 
@@ -85,16 +85,16 @@ def _keep_to(roots: list[str]) -> None:
 
 
 def _warm_up(modules: list[str]) -> None:
-    """Import what scoring needs before somebody waits for it. What fails here fails again in its job."""
+    """Import the modules for scoring before the first job. A failed import fails again in its job."""
     for module in modules:
         with suppress(Exception):
             importlib.import_module(module)
 
 
 def _work(order: dict[str, Any], table: Mapping[str, str], send: Callable[[bytes], None]) -> bytes:
-    """Do a job; the message that answers it."""
+    """Run a job and return the message that answers it."""
     try:
-        with Reporter(send) as report:  # all progress is out before the answer
+        with Reporter(send) as report:  # all progress is sent before the answer
             document = load_task(order["task"], table)(order["payload"], report)
         return wrap(Kind.RESULT, _encode(document))
     except MemoryError:
@@ -137,31 +137,33 @@ _PR_SET_PDEATHSIG: Final = 1
 _READ: Final = 256 << 10
 
 
-def follow(channel: socket.socket, receive: Callable[[Message], None]) -> None:
-    """Hand every message from the server to `receive`, on a thread; when the server is gone, be gone.
+def watch_server(channel: socket.socket, receive: Callable[[Message], None]) -> None:
+    """Start a thread that passes the server's messages to `receive` and ends this process with the server.
 
     Must be called on the main thread, before anything that takes long.
     """
     wakeup, wake = os.pipe()
     os.set_blocking(wake, False)
     # The C part of a signal's handler writes to `wake` at once, also while the main thread runs native code.
-    signal.signal(signal.SIGTERM, _noted)
+    signal.signal(signal.SIGTERM, _ignore_signal)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    thread = threading.Thread(target=_watch, args=(channel, wakeup, receive), name="lifeline", daemon=True)
+    thread = threading.Thread(
+        target=_watch, args=(channel, wakeup, receive), name="server watch", daemon=True
+    )
     thread.start()
 
 
 def end_group() -> NoReturn:
-    """End this process and all that it has started."""
-    if os.getpgrp() == os.getpid():  # not somebody else's group, where a worker was started by hand
+    """End this process and its children."""
+    if os.getpgrp() == os.getpid():  # a worker that was started by hand is in its shell's group
         os.killpg(os.getpgrp(), signal.SIGKILL)
     os._exit(1)
 
 
-def _noted(_number: int, _frame: object) -> None:
-    """Only so that the signal does not end this process before its children."""
+def _ignore_signal(_number: int, _frame: object) -> None:
+    """Keeps the signal from ending this process before its children."""
 
 
 def _watch(channel: socket.socket, wakeup: int, receive: Callable[[Message], None]) -> None:
@@ -177,22 +179,22 @@ def _watch(channel: socket.socket, wakeup: int, receive: Callable[[Message], Non
             for message in decoder.feed(data):
                 receive(message)
     except (OSError, WireError, MemoryError) as error:
-        print(f"worker: its control channel is no use any more: {error}", file=sys.stderr, flush=True)
+        print(f"worker: the control channel failed: {error}", file=sys.stderr, flush=True)
     finally:
         end_group()
 
 
 _AUTOGROUP: Final = Path("/proc/self/autogroup")
 _OOM: Final = Path("/proc/self/oom_score_adj")
-_OOM_STEP: Final = 500  # of 1000: half of all memory counts as if it were the worker's
+_OOM_STEP: Final = 500  # of 1000: counts as if the worker used half of all memory more
 
 
-def step_back(nice: int, memory: int | None) -> None:
-    """Yield to the server: processor time, memory, and who goes first when memory runs out."""
+def lower_priority(nice: int, memory: int | None) -> None:
+    """Give this process less processor time and memory than the server, and let it be killed first."""
     with suppress(OSError):
         os.nice(nice)
     with suppress(OSError):
-        # A session of its own is a scheduling group of its own, within which alone nice would count.
+        # A new session is a scheduling group of its own, and nice only counts within a group.
         _AUTOGROUP.write_text(str(nice))
     with suppress(OSError, ValueError):
         _OOM.write_text(str(min(1000, int(_OOM.read_text()) + _OOM_STEP)))

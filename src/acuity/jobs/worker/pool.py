@@ -1,4 +1,4 @@
-"""The workers there are: idle ones to be had at once, others started when needed or after a loss."""
+"""The pool of worker processes: idle ones are reused, others are started when needed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from acuity.jobs.worker.worker_process import WorkerProcess
 
 logger: Final = logging.getLogger(__name__)
 
-_PATIENCE: Final = 5.0  # seconds that killed processes get to vanish at the end
+_GRACE: Final = 5.0  # seconds to wait for the end of killed processes
 
 
 class Pool:
-    """Whoever takes a worker has it alone and gives it back; no more than config.workers do at once."""
+    """Lends each worker to one job at a time. The caller takes at most config.workers at once."""
 
     def __init__(self, config: JobsConfig) -> None:
         self._config = config
@@ -26,7 +26,7 @@ class Pool:
         self.lost = 0
 
     def __len__(self) -> int:
-        """Processes alive."""
+        """The number of running processes."""
         return len(self._all)
 
     @property
@@ -34,12 +34,12 @@ class Pool:
         return [worker.pid for worker in self._all if worker.pid is not None]
 
     def warm_up(self) -> None:
-        """Have one idle worker ready for whoever comes next."""
+        """Start an idle worker for the next job, if there is none."""
         if not self._closed and not self._idle and len(self._all) < self._config.workers:
             self._idle.append(self._start())
 
     def take(self) -> WorkerProcess:
-        """A worker, the one last used first: its memory is warm."""
+        """The idle worker that was used last, whose caches are warm, or a new one."""
         return self._idle.pop() if self._idle else self._start()
 
     def give_back(self, worker: WorkerProcess) -> None:
@@ -56,11 +56,11 @@ class Pool:
             worker.kill()
 
     async def stop(self) -> None:
-        """End all workers and wait until they are gone."""
+        """End all workers and wait for their end."""
         self.kill()
         if self._all:
             _, stuck = await asyncio.wait(
-                [asyncio.ensure_future(worker.gone()) for worker in self._all], timeout=_PATIENCE
+                [asyncio.ensure_future(worker.gone()) for worker in self._all], timeout=_GRACE
             )
             for waiting in stuck:
                 waiting.cancel()
@@ -77,7 +77,7 @@ class Pool:
         self._all.discard(worker)
         if worker in self._idle:
             self._idle.remove(worker)
-        if not worker.asked:
+        if not worker.asked_to_end:
             self.lost += 1
-        if worker.worked:  # one that never did would be followed by others that don't, without end
+        if worker.worked:  # otherwise workers that fail to start would be replaced without end
             self.warm_up()

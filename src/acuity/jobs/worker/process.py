@@ -1,8 +1,8 @@
-"""The process of a worker, from the server's side: started, ended with all that it started, reaped.
+"""Starts, kills and reaps the process of a worker.
 
-One thread stays with each process for its whole life. It starts it (so that a slow disk doesn't hold up the
-event loop), waits for it, and reaps it. The thread that starts a process must not end before it: Linux's
-parent-death signal goes by thread.
+Each process has a thread that starts it (so that a slow disk doesn't block the event loop), waits for it, and
+reaps it. That thread must not end before the process, because Linux's parent-death signal is sent when the
+thread ends that started it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from typing import Final
 
 logger: Final = logging.getLogger(__name__)
 
-_TAIL: Final = 16 << 10  # bytes kept of what a worker prints
-# -P: a numpy.py in the folder where the server was started is not ours.
+_TAIL: Final = 16 << 10  # bytes kept of a worker's output
+# -P: don't import a numpy.py from the folder where the server was started.
 _COMMAND: Final = (sys.executable, "-P", "-m", "acuity.jobs.worker.main")
 _ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
 class Process:
-    """A worker process. Methods are for the event loop's thread."""
+    """A worker process. Its methods are called on the event loop's thread."""
 
     def __init__(self, on_exit: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_exit = on_exit
-        self._lock = threading.Lock()  # between killing and reaping: a reaped number may be somebody else's
+        self._lock = threading.Lock()  # between kill and reap: the system may reuse a reaped process id
         self._child: subprocess.Popen[bytes] | None = None
-        self._doomed = False
+        self._killed = False
         self._reaped = False
         self._tail = bytearray()
         self._output = -1  # our end of its standard output and error
@@ -48,26 +48,26 @@ class Process:
 
     @property
     def tail(self) -> str:
-        """The last of what it has printed."""
+        """The last output of the process."""
         return self._tail.decode("utf-8", "replace")
 
     def forget_tail(self) -> None:
         self._tail.clear()
 
     def start(self, channel: socket.socket) -> None:
-        """Start it in the background with that end of a socket pair, which is closed here."""
+        """Start the process in the background and give it this end of a socket pair."""
         self._output, theirs = os.pipe()
         os.set_blocking(self._output, False)
         self._loop.add_reader(self._output, self._read_output)
-        keeper = threading.Thread(
-            target=self._keep, args=(channel, theirs), name="worker keeper", daemon=True
+        supervisor = threading.Thread(
+            target=self._supervise, args=(channel, theirs), name="worker supervisor", daemon=True
         )
-        keeper.start()
+        supervisor.start()
 
     def kill(self) -> None:
-        """End it and everything it has started, now."""
+        """Kill the process and its children at once."""
         with self._lock:
-            self._doomed = True
+            self._killed = True
             self._kill_group()
 
     def _kill_group(self) -> None:
@@ -75,8 +75,8 @@ class Process:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, signal.SIGKILL)
 
-    def _keep(self, channel: socket.socket, output: int) -> None:
-        """The thread that stays with it."""
+    def _supervise(self, channel: socket.socket, output: int) -> None:
+        """Start, wait for and reap the process; runs on a thread of its own."""
         code: int | None = None
         try:
             child = self._spawn(channel, output)
@@ -84,10 +84,10 @@ class Process:
             logger.error("a worker process could not be started: %s", error)
             self._tail += f"{error}".encode()
         else:
-            with contextlib.suppress(ChildProcessError):  # where this process reaps by ignoring SIGCHLD
+            with contextlib.suppress(ChildProcessError):  # if this process ignores SIGCHLD
                 os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
             with self._lock:
-                self._kill_group()  # its children; the number is still its own
+                self._kill_group()  # its children; the process id is not reused before it is reaped
                 code = child.wait()
                 self._reaped = True
         with contextlib.suppress(RuntimeError):  # the loop may be closed by now
@@ -109,7 +109,7 @@ class Process:
             os.close(output)
         with self._lock:
             self._child = child
-            if self._doomed:
+            if self._killed:
                 self._kill_group()
         return child
 
@@ -118,7 +118,7 @@ class Process:
         self._close_output()
         self.code = code
         self.gone.set()
-        on_exit, self._on_exit = self._on_exit, _nothing  # or it and its owner would hold each other
+        on_exit, self._on_exit = self._on_exit, _nothing  # breaks the reference cycle with the owner
         on_exit()
 
     def _read_output(self) -> None:

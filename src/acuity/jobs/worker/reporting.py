@@ -1,4 +1,4 @@
-"""Progress on its way out of a worker: ten a second at most, the last one always."""
+"""Sends a worker's progress to the server, at most ten times a second, and always the last one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from acuity.jobs.job import Progress
 from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
 
-INTERVAL: Final = 0.1  # seconds between two
+INTERVAL: Final = 0.1  # seconds between two messages
 _LONGEST_MESSAGE: Final = 500
 
 
 class Reporter:
-    """Called for every frame, from any thread, it costs a lock; a thread sends the newest now and then.
+    """Keeps the newest progress, which a thread sends at intervals. A call from any thread costs one lock.
 
-    A task that reports and then falls silent is heard too: the thread, not the next report, ends the
-    interval.
+    The thread sends a progress even if no other follows it.
     """
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
@@ -40,7 +39,7 @@ class Reporter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Send what is still unsent; no report goes out after this."""
+        """Send what is still unsent, and stop."""
         self._closed.set()
         with self._changed:
             self._changed.notify()
@@ -66,7 +65,7 @@ def _frame(progress: Progress) -> bytes:
     try:
         return encode(Kind.PROGRESS, asdict(progress))
     except WireError:
-        # How far the work is matters more than details that no frame can hold.
+        # Details that are too long for a message are dropped; the progress itself matters more.
         return encode(Kind.PROGRESS, asdict(replace(progress, details={})))
     except (TypeError, ValueError):  # numpy's types, numbers that aren't finite
         from acuity.report.plain import plain

@@ -1,8 +1,7 @@
 """Messages between the server and a worker: one byte of kind, four of length, then JSON.
 
-`encode` makes bytes and `MessageDecoder` takes them as they come; neither does I/O. Both ends check the
-length of a message against its kind's limit before they keep any of it, so neither fills the other's memory.
-`Channel` is the server's end, on the event loop.
+`encode` and `MessageDecoder` convert messages to bytes and back without I/O. Both ends check the length of a
+message against the limit of its kind before they store any of it. `Channel` is the server's end.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _HEADER: Final = struct.Struct(">BI")
 
 
 class Kind(IntEnum):
-    """What a message is. The first two go to the worker, the others come from it."""
+    """The kind of a message. The first two go to the worker, the others come from it."""
 
     SETUP = 1  # its limits and tasks, once, before anything else
     JOB = 2  # {"task", "payload"}
@@ -42,12 +41,12 @@ LIMITS: Final = {
 
 
 class WireError(Exception):
-    """Bytes that are no message, or a message that is too long."""
+    """The other end sent bytes that are no valid message, or a message is too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A complete message. Its body stays in pieces until it is needed, maybe in a thread."""
+    """A complete message. Its body stays in pieces, so that a thread can join a long one."""
 
     kind: Kind
     pieces: tuple[bytes, ...]
@@ -133,9 +132,9 @@ class MessageDecoder:
 
 
 class Channel(asyncio.Protocol):
-    """Hands every message on as it comes, and tells once when no more will come, with the reason if any.
+    """The server's end of the connection. Calls `receive` for each message and `closed` once at the end.
 
-    Frames may be sent before the connection stands: they wait for it.
+    Messages may be sent before the connection is made: they wait for it.
     """
 
     def __init__(
@@ -182,7 +181,7 @@ class Channel(asyncio.Protocol):
     def connection_lost(self, _: Exception | None) -> None:
         self._ended = True
         closed = self._closed
-        self._receive = self._closed = _ignore  # or it and its owner would hold each other
+        self._receive = self._closed = _ignore  # breaks the reference cycle with the owner
         closed(self._reason)
 
 

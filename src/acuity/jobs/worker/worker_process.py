@@ -1,4 +1,4 @@
-"""A worker as the service sees it: give it a job, get its answer, or end it."""
+"""The server's handle on one worker: sends it a job, receives the result, or ends it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Final
 from acuity.errors import JobError, JobFailed
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
-from acuity.jobs.worker import failures as deaths
+from acuity.jobs.worker import failures
 from acuity.jobs.worker.process import Process
 from acuity.jobs.worker.wire import Channel, Kind, Message, WireError, encode
 
 logger: Final = logging.getLogger(__name__)
 
-_PATIENCE: Final = 0.5  # seconds that a killed process gets to vanish before its job is answered anyway
+_GRACE: Final = 0.5  # seconds to wait for the end of a killed process before its job is answered
 
 
 class NotTaken(Exception):
-    """The worker ended before it took the job: another one can do it."""
+    """The worker ended before it took the job, so another one can run it."""
 
 
 @dataclass(slots=True)
-class _Duty:
-    """The job a worker is at."""
+class _CurrentJob:
+    """The job that a worker runs."""
 
     answer: asyncio.Future[Message | None]  # None: there will be no answer
     on_progress: Callable[[Progress], None]
@@ -36,18 +36,18 @@ class _Duty:
 
 
 class WorkerProcess:
-    """One long-lived worker. It may be given a job at once; the process comes up in the background."""
+    """One long-lived worker. It accepts a job at once, while its process still starts in the background."""
 
     def __init__(self, config: JobsConfig, on_gone: Callable[[WorkerProcess], None]) -> None:
         self._config = config
-        self._duty: _Duty | None = None
-        self._misspoke: WireError | None = None
+        self._current: _CurrentJob | None = None
+        self._violation: WireError | None = None
         self._process = Process(lambda: on_gone(self))
         self._channel = Channel(self._receive, self._closed)
         self.ready = False  # its imports are done
         self.worked = False  # has taken a job
         self.usable = True  # may be given a job
-        self.asked = False  # to end
+        self.asked_to_end = False
         ours, theirs = socket.socketpair()
         self._process.start(theirs)
         loop = asyncio.get_running_loop()
@@ -60,39 +60,39 @@ class WorkerProcess:
 
     @property
     def tail(self) -> str:
-        """The last of what it has printed."""
+        """The last output of the process."""
         return self._process.tail
 
-    async def do(self, order: bytes, title: str, on_progress: Callable[[Progress], None]) -> str:
-        """Have a job done; its result as JSON text. Raises NotTaken, or JobError if it fails or is lost."""
-        if self.ready:  # what it said while it came up may be why it didn't
+    async def do(self, message: bytes, title: str, on_progress: Callable[[Progress], None]) -> str:
+        """Run a job; returns its result as JSON text. Raises NotTaken, or JobError if it fails or is lost."""
+        if self.ready:  # until then the output may explain a failed start
             self._process.forget_tail()
-        duty = _Duty(asyncio.get_running_loop().create_future(), on_progress)
+        current = _CurrentJob(asyncio.get_running_loop().create_future(), on_progress)
         if not self.usable:
             raise NotTaken
-        self._duty = duty
-        self._channel.send(order)
+        self._current = current
+        self._channel.send(message)
         try:
-            answer = await duty.answer
+            answer = await current.answer
         finally:
-            self._duty = None
+            self._current = None
         if answer is None:
-            raise await self._why_lost(title, duty.taken)
+            raise await self._why_lost(title, current.taken)
         if answer.kind is Kind.FAILURE:
             raise self._failure(answer, title)
         try:
             return await asyncio.to_thread(_document, answer)
         except WireError as error:
             self._end()
-            raise deaths.misspoke(title, str(error)) from error
+            raise failures.protocol_violation(title, str(error)) from error
 
     def kill(self) -> None:
-        """End the process and all that it has started. The kill is sent before this returns."""
-        self.asked = True
+        """End the process and its children. The signal is sent before this returns."""
+        self.asked_to_end = True
         self._end()
 
     async def gone(self) -> None:
-        """Until the process is no more."""
+        """Wait until the process has ended."""
         await self._process.gone.wait()
 
     def _end(self) -> None:
@@ -108,33 +108,37 @@ class WorkerProcess:
         if message.kind is Kind.READY:
             self.ready = True
             return
-        duty = self._duty
-        if duty is None or message.kind not in _FROM_WORKER or (message.kind is Kind.STARTED) is duty.taken:
+        current = self._current
+        if (
+            current is None
+            or message.kind not in _FROM_WORKER
+            or (message.kind is Kind.STARTED) is current.taken
+        ):
             raise WireError(f"a {message.kind.name} message out of turn")
         if message.kind is Kind.STARTED:
-            duty.taken = self.worked = True
+            current.taken = self.worked = True
         elif message.kind is Kind.PROGRESS:
-            duty.on_progress(_progress(message))
-        elif not duty.answer.done():
-            duty.answer.set_result(message)
+            current.on_progress(_progress(message))
+        elif not current.answer.done():
+            current.answer.set_result(message)
 
     def _closed(self, reason: WireError | None) -> None:
-        self._misspoke = reason
+        self._violation = reason
         self._end()
-        if self._duty is not None and not self._duty.answer.done():
-            self._duty.answer.set_result(None)
+        if self._current is not None and not self._current.answer.done():
+            self._current.answer.set_result(None)
 
     async def _why_lost(self, title: str, taken: bool) -> Exception:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.gone.wait(), _PATIENCE)
-        if not self.asked:
+            await asyncio.wait_for(self._process.gone.wait(), _GRACE)
+        if not self.asked_to_end:
             logger.warning(
                 "worker %s is gone (status %s) at '%s': %s",
-                self.pid, self._process.code, title, self._misspoke or self.tail,
+                self.pid, self._process.code, title, self._violation or self.tail,
             )  # fmt: skip
-        if self._misspoke is not None:
-            return deaths.misspoke(title, str(self._misspoke))
-        return deaths.lost(title, self._process.code, self.tail) if taken else NotTaken()
+        if self._violation is not None:
+            return failures.protocol_violation(title, str(self._violation))
+        return failures.lost(title, self._process.code, self.tail) if taken else NotTaken()
 
     def _failure(self, message: Message, title: str) -> JobError:
         try:
@@ -142,12 +146,12 @@ class WorkerProcess:
             kind, sentence, trace = str(told["kind"]), str(told["message"]), str(told["trace"])
         except (WireError, KeyError) as error:
             self._end()
-            return deaths.misspoke(title, f"a FAILURE message that says nothing ({error})")
+            return failures.protocol_violation(title, f"a FAILURE message that says nothing ({error})")
         if kind == "failed":
             return JobFailed(sentence)
         if kind == "memory":
-            self._end()  # whoever has run into the wall once may hold memory that nobody gets back
-            return deaths.out_of_memory(title, self._config.memory)
+            self._end()  # a process that ran out of memory may never give it back
+            return failures.out_of_memory(title, self._config.memory)
         logger.error("'%s' failed in a worker: %s\n%s", title, sentence, trace)
         return JobFailed(f"'{title}' failed in a way it should not ({sentence}); the server's log says more")
 
@@ -167,7 +171,7 @@ def _setup(config: JobsConfig) -> dict[str, object]:
 
 def _document(message: Message) -> str:
     text = message.text()
-    if not (text.startswith("{") and text.endswith("}")):  # to read it all is the business of who wants it
+    if not (text.startswith("{") and text.endswith("}")):  # parsing all of it is left to the caller
         raise WireError("a RESULT message that holds no object")
     return text
 

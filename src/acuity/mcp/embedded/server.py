@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
+from acuity.mcp import check_installed
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.descriptors import check_descriptor, copied
 from acuity.mcp.embedded.live.state import LiveState
@@ -88,6 +89,7 @@ class EmbeddedServer:
 
         `total` says how many frames there will be, where that is known.
         """
+        check_installed()  # the protocol is loaded for the first client, which would be late to find out
         self.config: Final = config or EmbeddedConfig()
         self.measurement: Final = measurement
         self._check_unstarted()

@@ -11,8 +11,8 @@ from typing import Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.prompts.making import argument, make_prompt
-from acuity.mcp.prompts.reading import SCALE, VALID
+from acuity.mcp.prompts.interpretation import SCALE, VALID
+from acuity.mcp.prompts.prompt import argument, make_prompt
 from acuity.mcp.prompts.scoring import SCORING_ARGUMENTS, Scoring
 from acuity.video.readers.guess import RawFormat, is_raw_name
 

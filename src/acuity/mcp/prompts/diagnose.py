@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from acuity.mcp.prompts.making import argument, make_prompt
-from acuity.mcp.prompts.reading import FEATURES, SCALE, VALID
+from acuity.mcp.prompts.interpretation import FEATURES, SCALE, VALID
+from acuity.mcp.prompts.prompt import argument, make_prompt
 from acuity.mcp.prompts.scoring import MODEL_NEG, SCORING_ARGUMENTS, Scoring, fenced
 
 _PRESENT: Final = """\

@@ -10,7 +10,7 @@ from typing import Any, Final
 import mcp_types as types
 
 from acuity.mcp.prompts.geometry import check_hint, known_geometry, known_size
-from acuity.mcp.prompts.making import argument
+from acuity.mcp.prompts.prompt import argument
 from acuity.models.fit import size_class
 from acuity.video.readers.guess import RawFormat, is_raw_name
 

@@ -15,7 +15,7 @@ from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.schemas import outline, record, text
 from acuity.mcp.tools import external
 from acuity.mcp.tools.external_options import backend_options
-from acuity.mcp.tools.notices import Notices
+from acuity.mcp.tools.progress_notifications import ProgressNotifications
 
 if TYPE_CHECKING:
     from acuity.mcp.services import Services
@@ -135,9 +135,9 @@ class _BackendTools:
         """Probe in a worker: what crashes there is unhealthy, and nothing else falls with it."""
         title = f"probe of {payload['backend']}"
         spec = JobSpec("probe", payload, call.tool.name, title, _PROBE_SECONDS)
-        notices = Notices(call.progress)
+        notifications = ProgressNotifications(call.progress)
         try:
-            outcome = await self._services.jobs.run(spec, client=call.client, progress=notices.tell)
+            outcome = await self._services.jobs.run(spec, client=call.client, progress=notifications.send)
         except JobError as error:
             return _unhealthy(str(error))
         latency, score = outcome.document["latency_ms"], outcome.document["score"]

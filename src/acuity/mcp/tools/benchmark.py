@@ -12,7 +12,7 @@ from acuity.mcp.catalog import Tool
 from acuity.mcp.schemas import outline, record
 from acuity.mcp.tools import external
 from acuity.mcp.tools.external_options import backend_options
-from acuity.mcp.tools.long import long_tool
+from acuity.mcp.tools.long_tool import long_tool
 
 if TYPE_CHECKING:
     from acuity.mcp.services import Services

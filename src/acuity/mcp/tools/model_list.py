@@ -14,7 +14,7 @@ from acuity.access.path_options import FindModel
 from acuity.access.path_roots import checkout_models
 from acuity.mcp.results import answer
 from acuity.models.describe import describe_model, intended_use, undescribed
-from acuity.models.shelf import FORMATS, ModelFile, ModelKind, Shelf, find_model_file, read_shelf
+from acuity.models.files import FORMATS, ModelFile, ModelFiles, ModelKind, find_model_file, list_model_files
 from acuity.models.sources import Overrides
 from acuity.models.spec import ModelSpec
 
@@ -28,11 +28,11 @@ _THOROUGH: Final = 0.5
 
 
 class ModelList:
-    """The shelf, and the answer that lists it, made once for each state of the folders."""
+    """The found, and the answer that lists it, made once for each state of the folders."""
 
     def __init__(self) -> None:
         self._more = checkout_models()
-        self._state: tuple[Shelf, types.CallToolResult] | None = None
+        self._state: tuple[ModelFiles, types.CallToolResult] | None = None
         self._due = 0.0  # when to look at every file again
         self._reading = asyncio.Lock()
 
@@ -60,7 +60,7 @@ class ModelList:
 
         return find
 
-    async def _current(self) -> tuple[Shelf, types.CallToolResult]:
+    async def _current(self) -> tuple[ModelFiles, types.CallToolResult]:
         if (known := self._known()) is not None:
             return known
         async with self._reading:
@@ -69,7 +69,7 @@ class ModelList:
             self._state = await asyncio.to_thread(_read, self._more)
             return self._state
 
-    def _known(self) -> tuple[Shelf, types.CallToolResult] | None:
+    def _known(self) -> tuple[ModelFiles, types.CallToolResult] | None:
         if self._state is None:
             return None
         now = time.monotonic()
@@ -82,7 +82,7 @@ class ModelList:
 
 
 def describe_file(file: ModelFile) -> dict[str, Any]:
-    """Everything worth knowing about a model on the shelf; blocks while it is read."""
+    """Everything worth knowing about a model on the found; blocks while it is read."""
     argument = f"version={file.name}" if file.named else path_argument(str(file.path))
     return document(file.name, str(file.path), file.size, argument, _facts(file))
 
@@ -122,9 +122,9 @@ def stem(file_name: str) -> str:
     return next((file_name.removesuffix(end) for end in FORMATS if file_name.endswith(end)), file_name)
 
 
-def _read(more: Sequence[Path]) -> tuple[Shelf, types.CallToolResult]:
-    shelf = read_shelf(more)
-    return shelf, answer({"models": [_entry(file) for file in shelf.files]})
+def _read(more: Sequence[Path]) -> tuple[ModelFiles, types.CallToolResult]:
+    found = list_model_files(more)
+    return found, answer({"models": [_entry(file) for file in found.files]})
 
 
 def _entry(file: ModelFile) -> dict[str, Any]:

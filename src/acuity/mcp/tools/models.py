@@ -12,7 +12,7 @@ from acuity.errors import ModelError
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.schemas import outline, record, text
 from acuity.mcp.tools.model_list import ModelList, describe_file, document, facts, path_argument, stem
-from acuity.models.shelf import FORMATS
+from acuity.models.files import FORMATS
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths

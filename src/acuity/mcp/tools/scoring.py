@@ -14,7 +14,7 @@ from acuity.jobs.tasks.score import ScorePayload
 from acuity.mcp.catalog import Tool
 from acuity.mcp.tools.external import External, examine
 from acuity.mcp.tools.external_options import option_list
-from acuity.mcp.tools.long import long_tool
+from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
     DEFAULT_MODEL,

@@ -17,7 +17,7 @@ from typing import Any, Final
 from acuity.access.paths import AllowedPaths, guard_for
 from acuity.errors import AcuityError
 from acuity.jobs.tasks.remedies import as_arguments
-from acuity.jobs.worker.main import step_back
+from acuity.jobs.worker.main import lower_priority
 from acuity.video.local_file import restrict
 from acuity.video.readers.open import open_video
 
@@ -58,7 +58,7 @@ def answer_all(lines: Iterable[str]) -> None:
 
 
 def main() -> None:
-    step_back(_NICE, _MEMORY)
+    lower_priority(_NICE, _MEMORY)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, most))
     roots = [Path(root) for root in json.loads(sys.stdin.readline())]

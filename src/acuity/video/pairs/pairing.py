@@ -7,18 +7,20 @@ import stat
 import time
 import weakref
 from collections.abc import Iterator
-from fractions import Fraction
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError
 from acuity.video.notes import Note, warning
 from acuity.video.pairs.clock import Clock, Timeline
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side, make_plan
-from acuity.video.pairs.suspicion import suspicions
+from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch
 from acuity.video.readers.reader import VideoInfo, VideoReader
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4
@@ -39,7 +41,7 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         ):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
         plan = make_plan(ref.info, dis.info, options)
-        plan.notes.extend(suspicions(ref.info, dis.info))
+        plan.notes.extend(plausibility_warnings(ref.info, dis.info))
         return Pairing(ref, dis, plan, options)
     except BaseException:
         ref.close()

@@ -9,7 +9,7 @@ from acuity.mcp.embedded.compute import TOOL
 from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, LARGEST, count, name
 from acuity.mcp.results import OMITTED_SCHEMA, fit
 from acuity.mcp.schemas import array, flag, record, text, whole
-from acuity.mcp.tools.notices import Notices
+from acuity.mcp.tools.progress_notifications import ProgressNotifications
 from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -28,9 +28,9 @@ def tools(compute: Compute) -> list[Tool]:
     """compute_vmaf."""
 
     async def run(call: Call) -> dict[str, Any]:
-        notices = Notices(call.progress)
-        document = await compute.score(call.arguments, client=call.client, progress=notices.tell)
-        await notices.finish()
+        notifications = ProgressNotifications(call.progress)
+        document = await compute.score(call.arguments, client=call.client, progress=notifications.send)
+        await notifications.finish()
         if call.arguments["include_frames"]:
             return fit(document, None)
         return {key: value for key, value in document.items() if key != "frames"}

@@ -1,8 +1,8 @@
-"""Reading a measurement, also from other threads and while frames are fed."""
+"""Snapshot a measurement, also from other threads and while frames are fed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from acuity.measure.sampling import counted, is_counted
 from acuity.measure.segments import Segment, Slot
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Snapshot(NamedTuple):
     """A measurement as it stands at one moment; figures that come later may be there too.
 
     The number of frames must be read before the agenda: it then holds whatever was decided for them.

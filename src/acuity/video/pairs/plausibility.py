@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from fractions import Fraction
 from io import FileIO
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import PathError
 from acuity.video.local_file import local_opener
 from acuity.video.notes import Note, warning
 from acuity.video.readers.reader import VideoInfo
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Codecs of sources: what is encoded with them is rarely the result of the encode under test.
 _SOURCE_CODECS: Final = frozenset(
@@ -35,7 +37,7 @@ _MOST_COMPARED: Final = 256 << 20
 _CHUNK: Final = 1 << 20
 
 
-def suspicions(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
+def plausibility_warnings(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
     """Warnings only: people do compare a file with itself, or a small source with a larger encode."""
     if same := _identical(ref.path, dis.path):
         return [warning("identical", same)]
@@ -64,6 +66,8 @@ def _swapped(ref: VideoInfo, dis: VideoInfo) -> str | None:
 
 
 def _bytes_a_frame(info: VideoInfo) -> Fraction | None:
+    from fractions import Fraction  # which raw video never needs
+
     try:
         return Fraction(os.stat(info.path).st_size, info.frames) if info.frames else None
     except OSError:

@@ -96,7 +96,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ModelFiles:
     """All model files, and what tells later that they are still the same."""
 
     files: tuple[ModelFile, ...]  # in order of name
@@ -115,7 +115,7 @@ class Shelf:
         return same and self.watched_folders.unchanged() and (not thorough or self.watched_files.unchanged())
 
 
-def read_shelf(more: Sequence[Path] = ()) -> Shelf:
+def list_model_files(more: Sequence[Path] = ()) -> ModelFiles:
     """Look at every model folder, and at more of them."""
     found: dict[Path, ModelFile] = {}
     seen_folders: list[str] = []
@@ -133,7 +133,7 @@ def read_shelf(more: Sequence[Path] = ()) -> Shelf:
                 name = path.name.removesuffix(path.suffix)
                 found.setdefault(path, ModelFile(name, path, folder, _size(path), kind))
     watched = Watched.now(seen_folders), Watched.now(seen_files)
-    return Shelf(
+    return ModelFiles(
         files=tuple(sorted(_settle(found.values()), key=lambda file: (file.name, str(file.path)))),
         variable=variable,
         watched_folders=watched[0],

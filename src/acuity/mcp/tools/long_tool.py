@@ -14,7 +14,7 @@ from acuity.mcp.catalog import Answer, Call, Planner, Tool
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.score_answers import ASKED, score_answer
 from acuity.mcp.tasks.documents import links
-from acuity.mcp.tools.notices import Notices
+from acuity.mcp.tools.progress_notifications import ProgressNotifications
 
 if TYPE_CHECKING:
     from acuity.mcp.services import Services
@@ -51,9 +51,9 @@ def long_tool(
 
     async def run(call: Call) -> Answer:
         spec = await keeping(call.arguments)
-        notices = Notices(call.progress)
-        outcome = await services.jobs.run(spec, client=call.client, progress=notices.tell)
-        await notices.finish()
+        notifications = ProgressNotifications(call.progress)
+        outcome = await services.jobs.run(spec, client=call.client, progress=notifications.send)
+        await notifications.finish()
         document = {**outcome.document, **links(name, outcome.id)}
         if len(document.get("frames", ())) > _MANY:
             return await anyio.to_thread.run_sync(_answer, document)

@@ -16,7 +16,7 @@ _INTERVAL: Final = 0.125
 _STEP: Final = 0.001
 
 
-class Notices:
+class ProgressNotifications:
     """Passes progress on to `send`, which says nothing unless the client asked for it."""
 
     def __init__(self, send: Send, now: Callable[[], float] = time.monotonic) -> None:
@@ -27,7 +27,7 @@ class Notices:
         self._message: str | None = None
         self._unsent: Progress | None = None
 
-    async def tell(self, progress: Progress) -> None:
+    async def send(self, progress: Progress) -> None:
         """Send it, or keep it until something newer comes where the last one was a moment ago."""
         self._unsent = progress
         if self._now() >= self._due:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from acuity.jobs.job import Progress
-from acuity.mcp.tools.notices import Notices
+from acuity.mcp.tools.progress_notifications import ProgressNotifications
 
 Sent = list[tuple[float, float | None, str | None]]
 
@@ -17,7 +17,7 @@ class Heard:
         self.sent: Sent = []
         self.times: list[float] = []
         self.time = 0.0
-        self.notices = Notices(self._send, lambda: self.time)
+        self.notifications = ProgressNotifications(self._send, lambda: self.time)
 
     async def _send(self, value: float, total: float | None, message: str | None) -> None:
         self.sent.append((value, total, message))
@@ -26,9 +26,9 @@ class Heard:
     def tell(self, *told: tuple[float, float | None, str], apart: float) -> None:
         async def main() -> None:
             for done, total, message in told:
-                await self.notices.tell(Progress(done, total, message))
+                await self.notifications.send(Progress(done, total, message))
                 self.time += apart
-            await self.notices.finish()
+            await self.notifications.finish()
 
         anyio.run(main)
 

@@ -16,7 +16,7 @@ from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.mcp import results
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog, Tool
-from acuity.mcp.tools import long
+from acuity.mcp.tools import long_tool as long
 from scoring_room import ERAS, services_for
 from tool_results import sentence_of
 
