@@ -12,11 +12,11 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.embedded.serving import Pacing
 from acuity.mcp.limits import CONNECTION
+from acuity.mcp.wire.serving import Handshake
 from front_bench import Measured, call
 
 WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
@@ -219,7 +219,7 @@ def test_quick_answers_are_for_those_who_are_even() -> None:
     server = build_server(bench.catalog(), name="bench", version="1")
     quick = QuickAnswers(server, {"vmaf.status": bench.quick_status}, time.budget.admits)
     question = JSONRPCRequest(**call(1, "vmaf.status"))
-    greedy, calm = Agreed(client="greedy"), Agreed(client="calm")
+    greedy, calm = Handshake(client="greedy"), Handshake(client="calm")
     assert quick.answer(question, greedy) is not None
     time.work(0.1)
     assert quick.answer(question, greedy) is None

@@ -30,7 +30,6 @@ from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.descriptors import check_descriptor, copied
 from acuity.mcp.embedded.live.state import LiveState
 from acuity.mcp.embedded.presence import EndSignals, Presence
 from acuity.mcp.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
@@ -38,12 +37,12 @@ from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.mcp.embedded.steering.commands import Handoff
 from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
+from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
-from acuity.mcp.wire.unix_socket import listening
+from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.front import Front
+    from acuity.mcp.embedded.endpoints import Endpoints
     from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)
@@ -118,12 +117,16 @@ class EmbeddedServer:
             or set(path) & set(" ?#{}")
         ):
             raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
-        return self._start_port("sse", port, path, lambda front, listener: front.sse(port, path, listener))
+        return self._start_port(
+            "sse", port, path, lambda endpoints, listener: endpoints.sse(port, path, listener)
+        )
 
     def start_http(self, port: int = 0) -> ServerAddress:
         """Serve Streamable HTTP at /mcp on 127.0.0.1; port 0 is any that is free."""
         _check_port(port)
-        return self._start_port("http", port, _HTTP_PATH, lambda front, listener: front.http(port, listener))
+        return self._start_port(
+            "http", port, _HTTP_PATH, lambda endpoints, listener: endpoints.http(port, listener)
+        )
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
         """Serve a Unix socket, a message a line, whose file is for this user alone."""
@@ -133,7 +136,9 @@ class EmbeddedServer:
 
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = stack.enter_context(listening(place))
-            return PendingEndpoint(listener.fileno(), lambda front: front.uds(place, listener)), str(place)
+            return PendingEndpoint(listener.fileno(), lambda endpoints: endpoints.uds(place, listener)), str(
+                place
+            )
 
         self._start("uds", binding)
 
@@ -150,7 +155,7 @@ class EmbeddedServer:
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             read, write = stack.enter_context(copied(fd_in, fd_out))
             endpoint = PendingEndpoint(
-                read, lambda front: front.pair(read, write, framing, self._pair_left), listens=False
+                read, lambda endpoints: endpoints.pair(read, write, framing, self._pair_left), listens=False
             )
             return endpoint, f"descriptors {fd_in} and {fd_out}"
 
@@ -246,7 +251,7 @@ class EmbeddedServer:
         name: Transport,
         port: int,
         path: str,
-        opening: Callable[[Front, socket.socket], AbstractAsyncContextManager[Any]],
+        opening: Callable[[Endpoints, socket.socket], AbstractAsyncContextManager[Any]],
     ) -> ServerAddress:
         found: list[ServerAddress] = []
 
@@ -255,7 +260,7 @@ class EmbeddedServer:
             stack.callback(listener.close)
             address = bound(listener)
             found.append(ServerAddress(address.host, address.port, f"http://{address}{path}"))
-            endpoint = PendingEndpoint(listener.fileno(), lambda front: opening(front, listener))
+            endpoint = PendingEndpoint(listener.fileno(), lambda endpoints: opening(endpoints, listener))
             return endpoint, found[0].url
 
         self._start(name, binding)
@@ -318,7 +323,7 @@ class EmbeddedServer:
         )
         live = LiveState(self.measurement, self._native, listener, total=self._total)
 
-        def load() -> AbstractAsyncContextManager[Front]:
+        def load() -> AbstractAsyncContextManager[Endpoints]:
             from acuity.mcp.embedded.serving import serving
 
             return serving(live, sender, paths, self.config, self._presence, end)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -17,11 +16,13 @@ from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.embedded.steering.clients import CONNECTED
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState
@@ -43,8 +44,8 @@ async def serving(
     config: EmbeddedConfig,
     presence: Presence,
     end: EndSignals,
-) -> AsyncIterator[Front]:
-    """The front that every transport serves, for as long as the block lasts."""
+) -> AsyncIterator[Endpoints]:
+    """The endpoints that can be opened, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
     catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
@@ -54,17 +55,21 @@ async def serving(
     middleware = [limits, _Noted(presence), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
-    quick = {name: presence.noting(document) for name, document in quick_documents(live, scores).items()}
+    documents = {name: presence.noting(made) for name, made in quick_documents(live, scores).items()}
     try:
-        async with Front(
-            server,
-            QuickAnswers(server, quick, live.budget.admits),
-            dataclasses.replace(config.front_limits(), budget=live.budget),
-            presence=presence,
-            tokens=config.tokens,
-            measurement=lambda: _in_short(live),
-        ) as front:
-            yield front
+        async with shared_lifespan(server) as state:
+            served = Serving(
+                server,
+                config.wire_limits(),
+                state,
+                local_access(config.tokens),
+                bare=True,
+                quick=QuickAnswers(server, documents, lambda client: live.budget.admits(_payer(client))),
+                presence=presence,
+                accounts=live.budget,
+                on_connection=CONNECTED.set,
+            )
+            yield Endpoints(served, lambda: _in_short(live))
     finally:
         await compute.close()
 
@@ -78,9 +83,7 @@ class Pacing(ServerMiddleware[Any]):
         self._steering = steering
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        client = client_of(ctx)
-        # HTTP requests without a session share one account.
-        payer = POSTS if client.startswith(("post:", "address:")) else client
+        payer = _payer(client_of(ctx))
         PAYER.set(payer)
         if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
             self._budget.owed(payer)
@@ -90,6 +93,11 @@ class Pacing(ServerMiddleware[Any]):
 
     def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
         return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
+
+
+def _payer(client: str) -> str:
+    """The account of a client: HTTP requests without a session share one."""
+    return POSTS if client.startswith(("post:", "address:")) else client
 
 
 class _Noted(ServerMiddleware[Any]):

@@ -26,6 +26,7 @@ from acuity.mcp.catalog import Context, Method
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
 from acuity.mcp.embedded.uris import RATES, ResourceUri, parse
 from acuity.mcp.tasks.listen import Listen
+from acuity.mcp.wire.sdk_private import connection_of
 from acuity.text import one_line
 
 # Makes a value for what a URI shows, which is equal as long as it shows the same.
@@ -162,7 +163,7 @@ class Subscriptions:
                 one_line(f"'{uri}' can't be subscribed to: there are {known}"),
                 {"uri": uri},
             )
-        connection = _connection(context)
+        connection = connection_of(context.session)
         if not connection.has_standalone_channel:
             raise MCPError(
                 types.INVALID_REQUEST,
@@ -181,7 +182,7 @@ class Subscriptions:
     async def _unsubscribe(
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        subscriber = _connection(context).state.get(_STATE)
+        subscriber = connection_of(context.session).state.get(_STATE)
         if subscriber is not None:
             subscriber.remove(str(params.uri))
         return types.EmptyResult()
@@ -243,8 +244,3 @@ class Subscriber:
                 if uri in self._undo:
                     await self._connection.send_resource_updated(uri, meta=meta)
             await self._woken.wait()
-
-
-def _connection(context: Context) -> Connection:
-    # The SDK hands its connection to middleware and handlers only through the session it makes of it.
-    return context.session._connection

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.mcp.wire.sdk_private import connection_of
 from acuity.measure.gate import Gate, Pause
 from acuity.text import one_line
 
@@ -50,7 +51,7 @@ class Client:
 
 def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
     """The client that made a call; `on_leave` is called when its connection or session is closed."""
-    own: Connection = call.context.session._connection  # the SDK has no other way to it
+    own = connection_of(call.context.session)
     kind, _, rest = call.client.partition(":")
     info = own.client_params.client_info if own.client_params is not None else None
     name = one_line(info.name)[:_LONGEST_NAME] if info is not None and info.name else "a client"
