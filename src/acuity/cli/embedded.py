@@ -186,7 +186,7 @@ def _claimed() -> Iterator[tuple[int, int]]:
 
     Before anything else is opened: a video that is read as descriptor 3 is no client.
     """
-    from acuity.mcp.embedded.descriptors import check_descriptor
+    from acuity.mcp.wire.descriptors import check_descriptor
 
     check_descriptor(FD_IN, "in", "start the command with it, as in 3< and 4>")
     check_descriptor(FD_OUT, "out", "start the command with it, as in 3< and 4>")
