@@ -32,9 +32,7 @@ class Option:
     maximum: float = 0.0
     named: bool = True
     help: str = ""
-    widens: bool = (
-        False  # a switch that adds figures and changes none: on if any user of the extractor needs it
-    )
+    widens: bool = False  # a switch that only adds figures: on if any user of the extractor needs it
     choices: tuple[str, ...] = ()  # of a text; empty: any
 
     def parse(self, value: OptionValue) -> Setting:
