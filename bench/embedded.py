@@ -27,8 +27,8 @@ from typing import Any
 
 import acuity
 from acuity._native import Bridge
-from acuity.mcp.embedded.bridge import MeasuringSide
-from acuity.mcp.embedded.commands import Luggage
+from acuity.mcp.embedded.steering.bridge import MeasuringSide
+from acuity.mcp.embedded.steering.commands import Luggage
 from bridge import median_ns
 from clips import Clip, make_clip
 

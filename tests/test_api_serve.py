@@ -65,7 +65,8 @@ def test_agents_reach_it_while_it_runs_and_no_longer(clips: tuple[Path, Path], t
 
         report = acuity.score(*clips, serve=where, progress=progress)
         assert seen[0]["frames_total"] == FRAMES
-        assert seen[0]["state"] in ("measuring", "over")
+        # The callback holds up the frames while it asks; on a slow machine that looks like missing input.
+        assert seen[0]["state"] in ("measuring", "waiting_for_input", "over")
         assert report.score == alone.score
         with pytest.raises(OSError, match=r"refused|No such file"):
             ask()

@@ -32,8 +32,9 @@ if _typing.TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.measure.feed import feed
-    from acuity.models import Model, ModelCollection, ModelInfo, list_models, load_model
+    from acuity.models import Model, ModelCollection, load_model
     from acuity.models.choose import model_for_size
+    from acuity.models.describe import ModelInfo, list_models
     from acuity.report import write_report
     from acuity.scoring.report import ScoreReport
     from acuity.video.notes import Note
@@ -68,8 +69,9 @@ _HOMES: _typing.Final = {
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.measure.feed": ("feed",),
-    "acuity.models": ("Model", "ModelCollection", "ModelInfo", "list_models", "load_model"),
+    "acuity.models": ("Model", "ModelCollection", "load_model"),
     "acuity.models.choose": ("model_for_size",),
+    "acuity.models.describe": ("ModelInfo", "list_models"),
     "acuity.report": ("write_report",),
     "acuity.scoring.report": ("ScoreReport",),
     "acuity.video.notes": ("Note",),

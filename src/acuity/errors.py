@@ -14,6 +14,7 @@
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
     ├── PathError (ValueError)       a path outside the folders a server may read
     ├── SettingsError (ValueError)   a setting of a server that can't be used
+    ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
     ├── OutputError (OSError)        a report that could not be written
     ├── JobError (RuntimeError)      work given to another process did not come to an end
     │   ├── JobFailed                the work itself says why
@@ -89,6 +90,10 @@ class PathError(AcuityError, ValueError):
 
 class SettingsError(AcuityError, ValueError):
     """A setting of a server that can't be used."""
+
+
+class MissingExtra(AcuityError, ImportError):
+    """A part of Acuity that comes with an extra, and the extra is not installed."""
 
 
 class JobError(AcuityError, RuntimeError):

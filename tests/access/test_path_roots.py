@@ -9,7 +9,7 @@ import pytest
 
 from acuity.access.paths import AllowedPaths
 from acuity.errors import PathError, SettingsError
-from acuity.models import list_models
+from acuity.models.describe import list_models
 from acuity.models.sources import FOLDERS_VARIABLE
 from path_ground import Ground, make_ground
 

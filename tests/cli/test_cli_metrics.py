@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,12 +172,12 @@ def test_quiet_prints_the_metrics_in_order(capsys: Capture, pair: list[str]) -> 
 def test_a_metric_may_have_a_figure_of_the_whole_clip_and_be_told_the_rate(
     capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = replace(METRICS["psnr"], feature="psnr=enable_apsnr=true", clip="apsnr_y", rate_option="min_sse")
+    whole = METRICS["psnr"]._replace(feature="psnr=enable_apsnr=true", clip="apsnr_y", rate_option="min_sse")
     monkeypatch.setitem(METRICS, "psnr", whole)  # type: ignore[arg-type]  # it is a dict
     found = document(capsys, *pair, "--metrics", "psnr")
     assert found["metrics"][0]["clip"] == pytest.approx(found["metrics"][0]["mean"], abs=0.1)
     assert "whole clip" in run_acuity(capsys, *pair, "--metrics", "psnr").out
-    monkeypatch.setitem(METRICS, "psnr", replace(whole, rate_option="rate"))  # type: ignore[arg-type]
+    monkeypatch.setitem(METRICS, "psnr", whole._replace(rate_option="rate"))  # type: ignore[arg-type]
     assert "psnr has no option 'rate'" in run_acuity(capsys, *pair, "--metrics", "psnr").err
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,9 +99,9 @@ def test_a_pair_of_different_depths(
     capsys: Capture, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Samples of the lesser depth are shifted up, where libvmaf 3.2 scores nonsense or fails."""
-    few = replace(PRESETS["aom_ctc"]["v6.0"], features=("psnr",))
+    few = PRESETS["aom_ctc"]["v6.0"]._replace(features=("psnr",))
     monkeypatch.setitem(PRESETS["aom_ctc"], "v6.0", few)
-    monkeypatch.setitem(PRESETS["aom_ctc"], "v5.0", replace(few, common_bitdepth=False))
+    monkeypatch.setitem(PRESETS["aom_ctc"], "v5.0", few._replace(common_bitdepth=False))
     deep = {name: deepened(clips / f"{name}.yuv", tmp_path / f"{name}.y4m") for name in ("ref", "dis")}
 
     def pooled(ref: Path, *options: str) -> object:

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import mcp_types as types
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +61,26 @@ def test_every_document_is_strict_json(document: dict[str, Any]) -> None:
     ordered = json.loads(to_ordered_text(finite(document)), parse_constant=refuse)
     assert ordered == result.structured_content
     assert list(ordered) == list(document)
+
+
+# ---- the text is what Python's json writes ------------------------------------------------------
+
+
+def by_json(document: Any) -> str:
+    return json.dumps(finite(document), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+
+
+@given(DOCUMENTS)
+def test_any_document(document: Any) -> None:
+    assert to_text(document) == by_json(document)
+
+
+@pytest.mark.parametrize("number", [1e15, 1e16, 1e17, 1e-3, 1e-4, 1.5e-5, 1e-7, 5e-324, 1e308, -0.0, 0.1])
+def test_any_number(number: float) -> None:
+    assert to_text({"a": number, "b": [-number]}) == by_json({"a": number, "b": [-number]})
+
+
+def test_a_long_document_is_not_indented() -> None:
+    short, long = {"frames": list(range(3_500))}, {"frames": list(range(20_000))}
+    assert to_text(short) == by_json(short)
+    assert to_text(long) == json.dumps(long)

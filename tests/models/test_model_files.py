@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.errors import FeatureError, ModelError
-from acuity.models import Model, list_models, load_model, sources
+from acuity.models import Model, load_model, sources
+from acuity.models.describe import list_models
 from acuity.models.document import MAX_BYTES
 from small_model import change, small_document
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from acuity.errors import ModelError
-from acuity.models import find_model, list_models, load_model, sources
+from acuity.models import find_model, load_model, sources
+from acuity.models.describe import list_models
 
 pytestmark = pytest.mark.usefixtures("registry")
 

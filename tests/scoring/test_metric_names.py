@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -76,7 +75,7 @@ def test_some_are_told_the_frame_rate() -> None:
     assert metric.spec(Fraction(60000, 1001)) == "xpsnr=frame_rate=59.9401"
     assert metric.spec(None) == "xpsnr"
     assert METRICS["vif"].spec(Fraction(60)) == "vif=debug=true"
-    assert replace(METRICS["vif"], rate_option="r").spec(Fraction(50)) == "vif=debug=true:r=50"
+    assert METRICS["vif"]._replace(rate_option="r").spec(Fraction(50)) == "vif=debug=true:r=50"
 
 
 def test_the_worst_is_on_the_bad_side() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 import acuity
 from acuity.errors import InputError, ModelError, PathError
-from acuity.models import list_models, load_model
+from acuity.models import load_model
+from acuity.models.describe import list_models
 from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.video.local_file import local_size, open_local, restrict, restricted
 from acuity.video.pairs.plausibility import plausibility_warnings

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from typing import Final
 
 from acuity.cli.style import columns
@@ -29,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_json() -> str:
-    return json.dumps({"schema": SCHEMA, "backends": [asdict(b) for b in list_backends()]}, indent=2)
+    return json.dumps({"schema": SCHEMA, "backends": [b._asdict() for b in list_backends()]}, indent=2)
 
 
 def describe(backend: Backend) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.cli.getopt import UsageError
 
@@ -69,8 +69,7 @@ def some_path(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option of both commands."""
 
     name: str
@@ -104,6 +103,9 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         _refuse_idle_options(wanted)
         yield None
         return
+    from acuity.mcp import check_installed
+
+    check_installed()  # before a video is opened
     with ExitStack() as stack:
         stack.enter_context(_ending_on_signals())
         pair = stack.enter_context(_claimed()) if wanted.stdio else None

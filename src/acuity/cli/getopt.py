@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from acuity.text import shortened
 
@@ -26,8 +25,7 @@ class UsageError(Exception):
     program: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """One option: its names, its value and its meaning."""
 
     long: str  # in libvmaf's spelling, with underscores

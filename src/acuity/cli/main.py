@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from acuity.cli.exits import guarded
+from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
@@ -43,6 +43,8 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The `acuity` command."""
+    if argv is None:
+        spare_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
     return guarded("acuity", lambda: _run(arguments))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from acuity.cli.style import columns
 
 if TYPE_CHECKING:
-    from acuity.models import ModelInfo
+    from acuity.models.describe import ModelInfo
 
 SCHEMA = "acuity.models/1"
 
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from acuity.models import list_models
+    from acuity.models.describe import list_models
 
     models = list_models()
     if arguments.json:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
 from acuity.errors import SettingsError
+from acuity.mcp import check_installed
 from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.address import Address
@@ -134,6 +135,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    check_installed()
     wanted = options(arguments)
     from acuity.mcp.standalone.main import run as serve
 

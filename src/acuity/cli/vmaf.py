@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
-from acuity.cli.exits import LIBVMAF_CODES, guarded
+from acuity.cli.exits import LIBVMAF_CODES, guarded, spare_collector
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
+    from acuity.cli.progress import LibvmafMeter
     from acuity.cli.vmaf_specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.run import AttachCallback, Request
@@ -24,6 +25,8 @@ _NEVER_QUIET: Final = ("frame-count", "steered", "not-a-number")  # names, so th
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The `vmaf` command."""
+    if argv is None:
+        spare_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
     return guarded("vmaf", lambda: _run(arguments), LIBVMAF_CODES)
 
@@ -61,7 +64,6 @@ def _score(settings: Settings) -> int:
 
 def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     from acuity import __version__
-    from acuity.cli.progress import LibvmafMeter
     from acuity.cli.scoring import check_target, score_with
     from acuity.cli.vmaf_specs import read_specs
     from acuity.report import write_report
@@ -73,8 +75,7 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     request = _request(settings, specs)
     if settings.output is not None:
         check_target(settings.output, (settings.reference, settings.distorted))
-    meter = sys.stderr.isatty() and not settings.quiet
-    report = score_with(LibvmafMeter(sys.stderr) if meter else None, request, attach=attach)
+    report = score_with(_meter(settings), request, attach=attach)
     _say_notes([note for note in report.notes if not settings.quiet or note.code in _NEVER_QUIET])
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):
@@ -126,6 +127,14 @@ def _request(settings: Settings, specs: Specs) -> Request:
         backend=settings.backend,
         excluded_backends=(*settings.excluded, *gpus),
     )
+
+
+def _meter(settings: Settings) -> LibvmafMeter | None:
+    if settings.quiet or not sys.stderr.isatty():
+        return None
+    from acuity.cli.progress import LibvmafMeter
+
+    return LibvmafMeter(sys.stderr)
 
 
 def _say_notes(notes: Sequence[Note]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
-from acuity.scoring.presets import PRESETS, Preset
+
+if TYPE_CHECKING:
+    from acuity.scoring.presets import Preset
 
 # Acuity's own: what to do where the two videos differ.
 PAIRING: Final = {
@@ -25,7 +26,6 @@ DAMAGED: Final = "score damaged frames as the decoder makes them, with a warning
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
-@dataclass(slots=True)
 class Settings:
     """What the command line asked for."""
 
@@ -35,8 +35,6 @@ class Settings:
     height: int | None = None
     pixel_format: str | None = None
     bitdepth: int | None = None
-    models: list[str] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
     output: str | None = None
     format: str = "xml"
@@ -46,7 +44,6 @@ class Settings:
     subsample: int = 1
     cpumask: int = 0
     gpumask: int = 0
-    pairing: dict[str, str] = field(default_factory=dict)  # words for PairOptions, which checks them
     frame_cnt: int | None = None  # None: to the end
     frame_skip_ref: int = 0
     frame_skip_dist: int = 0
@@ -54,9 +51,14 @@ class Settings:
     no_prediction: bool = False
     quiet: bool = False
     backend: str = "auto"
-    excluded: set[str] = field(default_factory=set)
-    embedded: embedded.Wanted = field(default_factory=embedded.Wanted)
     action: str = "score"  # or "help", "version", "list_backends"
+
+    def __init__(self) -> None:
+        self.models: list[str] = []
+        self.features: list[str] = []
+        self.pairing: dict[str, str] = {}  # words for PairOptions, which checks them
+        self.excluded: set[str] = set()
+        self.embedded = embedded.Wanted()
 
     @property
     def raw(self) -> bool:
@@ -153,6 +155,8 @@ def _preset(family: str) -> _Setter:
 
 def _find_preset(family: str, version: str) -> Preset:
     """The preset, or a sentence saying which versions there are."""
+    from acuity.scoring.presets import PRESETS
+
     versions = PRESETS[family]
     if family == "aom_ctc" and version == "proposed":
         raise UsageError(f"--aom_ctc proposed is deprecated: use one of {', '.join(versions)}")

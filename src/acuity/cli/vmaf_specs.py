@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.getopt import UsageError
@@ -23,13 +22,13 @@ if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
 
 
-@dataclass(slots=True)
 class Specs:
     """Loaded models, features with their known options, and the ignored options."""
 
-    models: list[Model | ModelCollection] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.models: list[Model | ModelCollection] = []
+        self.features: list[str] = []
+        self.ignored: list[str] = []
 
     @property
     def warning(self) -> str | None:

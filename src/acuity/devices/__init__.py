@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from acuity.devices.cpu import CpuDevice, available_threads, describe_cpu, usable_instruction_sets
 from acuity.devices.device import Backend, Device, device_for
@@ -29,8 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """A device in the table."""
 
     describe: Callable[[], Backend]

@@ -7,8 +7,7 @@ first device that has it. Every worker thread opens a Lane on each device that i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor, Frame, Geometry
@@ -62,15 +61,14 @@ class Device(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """A device by name: whether this build has it, and whether it starts on this machine."""
 
     name: str
     compiled: bool
     usable: bool
     init_status: str  # "ok", or why it can't be used
-    instruction_sets: list[dict[str, object]] = field(default_factory=list)
+    instruction_sets: Sequence[dict[str, object]] = ()
     threads: int = 0
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
-from acuity.features.heatmaps import HeatmapFolder
 from acuity.features.options import Option, OptionValue, name_suffix
 from acuity.features.visible_steps import EOTFS, visible_steps
 
@@ -241,6 +240,7 @@ class Cambi(Extractor):
 class CambiRunner:
     def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
+        from acuity.features.heatmaps import HeatmapFolder  # which brings PNG
 
         first = members[0]
         with_source = any(member.flag("full_ref") for member in members)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 REACH: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(NamedTuple):
     """A figure that an extractor gives for each frame."""
 
     name: str  # the long name, as in model files
@@ -66,8 +65,7 @@ class Frame:
     before: tuple[Pair, ...] = ()  # the nearest first
 
 
-@dataclass(frozen=True, slots=True)
-class CpuContext:
+class CpuContext(NamedTuple):
     """What the CPU kernels of one worker thread share: scratch memory and the instruction set."""
 
     workspace: Workspace

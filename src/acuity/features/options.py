@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from acuity.errors import FeatureError
 from acuity.text import quoted, shortened
@@ -20,8 +19,7 @@ WRITING: Final = frozenset(("heatmaps_path",))
 _SWITCHES: Final = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option. A `named` one adds `_alias_value` to feature names if it differs from the default."""
 
     name: str

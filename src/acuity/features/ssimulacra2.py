@@ -10,8 +10,7 @@ grey. 100 is no difference; there is no lower end.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,8 +127,7 @@ class Ssimulacra2(Extractor):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Colour:
+class Colour(NamedTuple):
     """The meaning of samples, in the form for the kernel."""
 
     black: int  # luma of black

@@ -1,1 +1,22 @@
-"""The MCP server: tools, resources and prompts over every transport."""
+"""The MCP server: tools, resources and prompts over every transport.
+
+What it is built on comes with an extra: `pip install acuity` scores, `acuity[mcp]` serves.
+"""
+
+from importlib.util import find_spec
+from typing import Final
+
+from acuity.errors import MissingExtra
+
+# Packages of the extra `mcp` by the names they are imported by; what these need comes with them.
+_PACKAGES: Final = ("mcp", "uvicorn", "starlette", "anyio", "pydantic", "jsonschema", "prometheus_client")
+
+
+def check_installed() -> None:
+    """Raise MissingExtra where the extra `mcp` is not installed; loads none of it."""
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(
+            f"the MCP server is an extra that is not installed ({', '.join(missing)} missing): "
+            "pip install 'acuity[mcp]'"
+        )

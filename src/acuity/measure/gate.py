@@ -10,9 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.errors import InputError
 from acuity.measure.boundary import FrameBoundary
@@ -23,8 +22,7 @@ HOST: Final = "host"
 WaitCallback = Callable[[str | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(NamedTuple):
     """One pause: its owner, and when it ends by itself."""
 
     by: str  # the owner's name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.errors import FeatureError
 from acuity.features.extractor import Extractor, Geometry
@@ -66,8 +66,7 @@ class ExtractorSet:
             extractor.check_size(geometry)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Extractors that one runner computes."""
 
     kind: type[Extractor]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,7 @@ class Results:
         """The steering entries of reports: segments, with figures if wanted, sampling and stop."""
         segments = []
         for segment in self.segments:
-            mark = asdict(segment)
+            mark = segment._asdict()
             if figures:
                 values = self.values(segment.name, segment.first, segment.last)
                 mark["frames"] = len(values)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from acuity.measure.epochs import FOREVER, Epochs
 from acuity.measure.prediction import Prediction
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Consecutive frames that one model scores."""
 
     name: str  # the column of its scores
@@ -25,8 +24,7 @@ class Segment:
         return f"{self.label}:{self.options}" if self.options else self.label
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A name in the report, and the model behind it at each frame."""
 
     name: str
@@ -35,14 +33,14 @@ class Slot:
     def hand_over(self, prediction: Prediction, now: int, first: int) -> Slot:
         """The slot with another model from `first` on; the present one keeps the frames until then."""
         waiting = self.holders.assign(self.holders.at(now), now)
-        return replace(self, holders=waiting.assign(prediction, first))
+        return self._replace(holders=waiting.assign(prediction, first))
 
     def assign(self, prediction: Prediction, ranges: Iterable[tuple[int, int]]) -> Slot:
         """The slot with these frames, as (first, stop), assigned to that model."""
         holders = self.holders
         for first, stop in ranges:
             holders = holders.assign(prediction, first, stop)
-        return replace(self, holders=holders)
+        return self._replace(holders=holders)
 
     def outputs(self, length: int = FOREVER) -> list[str]:
         """The score columns of all models of the first frames, the slot's own name first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from acuity.measure.sampling import counted, is_counted
 from acuity.measure.segments import Segment, Slot
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The frames and the agenda of a measurement at one moment; its figures may be newer.
 
     The number of frames must be read before the agenda, which then covers all of these frames.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _REMEMBERED: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(NamedTuple):
     """The effect of a change of model."""
 
     first: int  # the first frame of the new model
@@ -131,7 +130,7 @@ def swap_model(
     With `repredict` the model is also assigned to the earlier frames that have all its features.
     """
     if now == 0:
-        slot = replace(agenda.slot(name), holders=Epochs(prediction))
+        slot = agenda.slot(name)._replace(holders=Epochs(prediction))
         return agenda.with_slot(slot).from_first_frame(), Swap(0, [], [])
     ready = {extractor: agenda.ready(extractor, now) for extractor in prediction.extractors}
     first = max([now, *ready.values()])

@@ -1,7 +1,6 @@
 """Model files: finding, loading and describing them, and predicting scores from features."""
 
 from acuity.models.bootstrap import ModelCollection
-from acuity.models.describe import ModelInfo, list_models
 from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
 from acuity.models.model import Model
@@ -12,10 +11,8 @@ __all__ = [
     "Model",
     "ModelCollection",
     "ModelFeature",
-    "ModelInfo",
     "ModelSpec",
     "find_model",
-    "list_models",
     "load_model",
     "parse_spec",
 ]

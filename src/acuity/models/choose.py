@@ -6,12 +6,13 @@ phones, 1.5 for 4K (3 for consumers). Each has a variant for high frame rates, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from acuity.errors import ModelError
 from acuity.text import quoted
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 AUTO: Final = "auto"
 
@@ -24,8 +25,7 @@ _VERSION_1: Final = "vmaf_v1.0.16"
 _HIGH_RATE: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Viewing:
+class Viewing(NamedTuple):
     """A viewing condition that VMAF v1 has a model for."""
 
     model: str  # the end of its models' names
@@ -39,8 +39,7 @@ VIEWINGS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The model that 'auto' stands for, and the reason."""
 
     model: str

@@ -3,8 +3,8 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from acuity.errors import ModelError, PathError
 from acuity.text import quoted, shortened
@@ -15,8 +15,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _LONG_INTEGER = 18
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """One JSON object of a model file, with its path in the document."""
 
     file: str

@@ -5,8 +5,7 @@ be described.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from acuity.errors import FeatureError, ModelError
 from acuity.text import quoted, shortened
@@ -14,8 +13,7 @@ from acuity.text import quoted, shortened
 OptionValue = str | float | bool | int
 
 
-@dataclass(frozen=True)
-class ModelFeature:
+class ModelFeature(NamedTuple):
     """A feature by its long name, with the unparsed options of its extractor."""
 
     name: str
@@ -87,7 +85,7 @@ def apply_overrides(
     merged = []
     for feature, provider in zip(features, providers, strict=True):
         extra = overrides.get(provider, {}) if provider is not None else {}
-        merged.append(replace(feature, options={**feature.options, **extra}))
+        merged.append(feature._replace(options={**feature.options, **extra}))
     return tuple(merged)
 
 

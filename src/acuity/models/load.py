@@ -1,8 +1,9 @@
 """Loads a model file as a Model or a ModelCollection, and checks everything that prediction relies on."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ _KINDS = ("LIBSVMNUSVR", *_BOOTSTRAP_KINDS)
 _CHROMA_FEATURE, _LUMA_FEATURE = "speed_chroma", "adm3"
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(NamedTuple):
     """The settings that all models of a file share."""
 
     spec: ModelSpec

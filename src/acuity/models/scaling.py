@@ -1,7 +1,7 @@
 """Scales feature values to the SVM's range and its output to a score; and the chroma correction."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,7 @@ class Unscaled:
         return decisions
 
 
-@dataclass(frozen=True)
-class ChromaCorrection:
+class ChromaCorrection(NamedTuple):
     """VMAF v1: replaces a chroma feature of exactly 0 by an estimate from a luma feature.
 
     Both values are restored from the normalised inputs, as in libvmaf, and not taken from the features: the

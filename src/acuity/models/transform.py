@@ -1,7 +1,7 @@
 """Transforms a score after the SVM: polynomial, piecewise-linear map, rectification, then the clip."""
 
 import itertools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 Scores = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ScoreTransform:
+class ScoreTransform(NamedTuple):
     """The stages before the clip; None as coefficient, or no knots, leaves a stage out."""
 
     p0: float | None = None
@@ -57,8 +56,7 @@ class ScoreTransform:
         return result
 
 
-@dataclass(frozen=True)
-class ScoreClip:
+class ScoreClip(NamedTuple):
     low: float
     high: float
 

@@ -7,7 +7,7 @@
 legacy is libvmaf's own rule.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ _DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 
 _INT_LIMIT = 2.0**31
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(NamedTuple):
     """Two C formats: the usual one, and the one for small fractions (the same unless legacy)."""
 
     usual: str

@@ -6,7 +6,7 @@ most of the time for reports of a hundred thousand frames.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from acuity.report.source import KnowsUndefined, ReportSource
 _CHUNK_ROWS = 4096
 
 
-@dataclass(frozen=True)
-class RowStyle:
+class RowStyle(NamedTuple):
     """The layout of one frame's figures in a format."""
 
     cell: str  # with {name} and {value}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from acuity.errors import FeatureError
 from acuity.models.choose import AUTO
 from acuity.text import shortened
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 _MOST_RATE: Final = 1000.0  # frames a second; what claims more has no rate worth the name
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """A name, and what it stands for: a model or an extractor with its options."""
 
     name: str
@@ -43,8 +43,7 @@ class Metric:
         return ("min", "p5") if self.better == "higher" else ("max", "p95")
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(NamedTuple):
     """The column of a metric that counts in one measurement."""
 
     metric: Metric

@@ -13,12 +13,12 @@ from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
 from acuity.models.choose import Choice
 from acuity.report.plain import plain
-from acuity.scoring.metrics import Headline
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import Timeline
 
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
+    from acuity.scoring.metrics import Headline
 
 AnyModel: TypeAlias = "Model | ModelCollection"
 

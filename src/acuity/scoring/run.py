@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.devices import open_devices
 from acuity.errors import ModelError
@@ -82,8 +82,7 @@ def run_request(
                 video.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Telling:
+class _Telling(NamedTuple):
     """Whom to tell about the work, and how often."""
 
     progress: ProgressCallback | None
@@ -93,8 +92,7 @@ class _Telling:
     attach: AttachCallback | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """What a request comes to when its metrics are looked up."""
 
     models: list[str | AnyModel]
@@ -183,10 +181,10 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
 
 def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) -> Iterator[Note]:
     """What the reader of the figures should know about the models beside the pictures."""
-    from acuity.models.fit import mismatch
-    from acuity.models.spec import ModelSpec
-
     if choice is not None and choice.by == "viewing":
+        from acuity.models.fit import mismatch
+        from acuity.models.spec import ModelSpec
+
         text = mismatch(ModelSpec(version=choice.model), pairing.width, pairing.height)
         if text is not None:
             yield notes.warning("model-size", text)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.errors import FormatError
 from acuity.video.buffers import Bytes
@@ -23,8 +22,7 @@ def check_size(name: str, width: int, height: int) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FrameLayout:
+class FrameLayout(NamedTuple):
     """The shapes of consecutive planes in `frame_bytes` bytes."""
 
     format: PixelFormat

@@ -13,6 +13,8 @@ from acuity.errors import InputError, PathError
 from acuity.video.local_file import open_local, restricted
 
 STDIN: Final = "-"
+# What Y4M begins with; here, so that looking at the first bytes of raw video loads no Y4M reader.
+Y4M_MAGIC: Final = b"YUV4MPEG2"
 
 # How long a read from a pipe may keep close() in another thread waiting.
 _POLL_MS: Final = 50

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
-from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
-from acuity.mcp.embedded.clients import Client
-from acuity.mcp.embedded.commands import Luggage
-from acuity.mcp.embedded.models import ModelLoader
+from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.steering.clients import Client
+from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
 from moving_pictures import pair
 

@@ -13,9 +13,9 @@ import mcp_types as types
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front import Front
 from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.quick import QuickAnswers
 
 STATUS = {
     "model": "vmaf_v0.6.1",
@@ -150,7 +150,7 @@ async def fronted(
     bench: Measured, limits: FrontLimits | None = None, *, fast: bool = True
 ) -> AsyncIterator[Front]:
     server = build_server(bench.catalog(), name="bench", version="1")
-    quick = FastAnswers(server, {"vmaf.status": bench.quick_status}) if fast else None
+    quick = QuickAnswers(server, {"vmaf.status": bench.quick_status} if fast else {})
     async with Front(server, quick, limits or FrontLimits()) as front:
         yield front
 

@@ -17,13 +17,13 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
 from acuity.mcp.embedded.catalog import embedded_catalog
-from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.compute import Compute
-from acuity.mcp.embedded.models import ModelLoader
-from acuity.mcp.embedded.scores import Scores
-from acuity.mcp.embedded.state import Live
+from acuity.mcp.embedded.live.scores import Scores
+from acuity.mcp.embedded.live.state import Live
+from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.measure import Measurement
 from moving_pictures import pair
 from tool_results import sentence_of

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
 import pytest
 from mcp.server.context import ServerRequestContext
+from mcp_types import JSONRPCRequest
 
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
-from acuity.mcp.embedded.fast import FastAnswers
-from acuity.mcp.embedded.pacing import Pacing
+from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.embedded.serving import Pacing
 from acuity.mcp.limits import CONNECTION
 from front_bench import Measured, call
 
@@ -221,12 +221,12 @@ def test_steering_never_waits(context: ServerRequestContext[Any, Any], waits: bo
 def test_quick_answers_are_for_those_who_are_even() -> None:
     time, bench = Time(), Measured()
     server = build_server(bench.catalog(), name="bench", version="1")
-    fast = FastAnswers(server, {"vmaf.status": bench.quick_status}, time.budget)
-    question = json.dumps(call(1, "vmaf.status")).encode()
+    quick = QuickAnswers(server, {"vmaf.status": bench.quick_status}, time.budget.admits)
+    question = JSONRPCRequest(**call(1, "vmaf.status"))
     greedy, calm = Agreed(client="greedy"), Agreed(client="calm")
-    assert fast.answer(question, greedy) is not None
+    assert quick.answer(question, greedy) is not None
     time.work(0.1)
-    assert fast.answer(question, greedy) is None
-    assert fast.answer(question, calm) is not None
+    assert quick.answer(question, greedy) is None
+    assert quick.answer(question, calm) is not None
     time.now += 0.1 / SHARE * 2  # both pay
-    assert fast.answer(question, greedy) is not None
+    assert quick.answer(question, greedy) is not None

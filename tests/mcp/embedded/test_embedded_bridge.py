@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import CommandQueueFull, EmbeddedError
-from acuity.mcp.embedded import commands
+from acuity.mcp.embedded.steering import commands
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Counting, Room, measuring, run
 from moving_pictures import measure, pair

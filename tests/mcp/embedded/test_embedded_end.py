@@ -20,7 +20,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.presence import QUIET, Presence
-from acuity.mcp.embedded.pulse import Pulse
+from acuity.mcp.embedded.resources.subscriptions import Pulse
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from front_bench import META

@@ -21,7 +21,7 @@ from mcp import Client
 from mcp_types import Implementation
 
 from acuity import EmbeddedServer
-from acuity.mcp.embedded.clients import Client as Owner
+from acuity.mcp.embedded.steering.clients import Client as Owner
 from acuity.mcp.wire.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed

@@ -12,7 +12,7 @@ import pytest
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.errors import EmbeddedError
-from acuity.mcp.embedded.state import Live
+from acuity.mcp.embedded.live.state import Live
 from bridge_room import PATIENCE, Room, measuring, run
 from embedded_client import connected
 from live_ground import MODEL, SECONDS, Ground, play

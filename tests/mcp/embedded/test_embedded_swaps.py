@@ -14,7 +14,7 @@ import pytest
 
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, ModelError, PathError
-from acuity.mcp.embedded.models import ModelLoader
+from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.measure.feed import feed
 from bridge_room import Room, measuring, run
 from moving_pictures import pair

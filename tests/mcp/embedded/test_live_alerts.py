@@ -11,8 +11,8 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from acuity.mcp.embedded.addresses import SCORES, WATCH
-from acuity.mcp.embedded.notification_meta import META_KEY, NotificationMeta
+from acuity.mcp.embedded.resources.notifications import META_KEY, NotificationMeta
+from acuity.mcp.embedded.uris import SCORES, WATCH
 from live_ground import ERAS, MODEL, NEG, SECONDS, Ground, play
 from moving_pictures import measure
 from test_live_subscriptions import FAST, Heard
@@ -164,7 +164,7 @@ def test_what_is_watched_for_has_to_be_said(tmp_path: Path) -> None:
 def test_a_slow_reader_gets_the_newest_and_how_many_were_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acuity.mcp.embedded.scores.MOST_ROWS", 4)
+    monkeypatch.setattr("acuity.mcp.embedded.live.scores.MOST_ROWS", 4)
 
     async def scene(ground: Ground) -> None:
         await ground.feed(3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import ScoreError
-from acuity.mcp.embedded.running import RunningScores
+from acuity.mcp.embedded.live.running_scores import RunningScores
 from acuity.measure import Measurement
 from acuity.measure.pooling import POOLS
 from live_ground import MODEL, NEG

@@ -17,10 +17,9 @@ from mcp import Client, MCPError
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
 
-from acuity.mcp.embedded.addresses import REPORT, SCORES, STATUS, TABLE, parse
-from acuity.mcp.embedded.notification_meta import NotificationMeta
-from acuity.mcp.embedded.pulse import Pulse
-from acuity.mcp.embedded.subscriptions import _Followed
+from acuity.mcp.embedded.resources.notifications import NotificationMeta
+from acuity.mcp.embedded.resources.subscriptions import Pulse, _Followed
+from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS, TABLE, parse
 from live_ground import ERAS, MODEL, SECONDS, Ground, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")

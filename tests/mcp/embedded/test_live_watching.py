@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from mcp import Client
 
-from acuity.mcp.embedded import reporting
-from acuity.mcp.embedded.reporting import Excerpt
+from acuity.mcp.embedded.live import report as reporting
+from acuity.mcp.embedded.live.report import Excerpt
 from acuity.mcp.results import to_text
 from acuity.measure.pooling import POOLS, pool
 from acuity.report import render_report
@@ -79,7 +79,7 @@ def test_scores_have_the_digits_of_the_report(threads: int, tmp_path: Path) -> N
 
 def test_the_newest_score_is_the_newest_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often it is asked for, and with the aggregate of the same frames."""
-    monkeypatch.setattr("acuity.mcp.embedded.state._FRESH", 1000.0)
+    monkeypatch.setattr("acuity.mcp.embedded.live.state._FRESH", 1000.0)
     whole = measure(40, MODEL)
 
     async def scene(ground: Ground) -> None:
@@ -124,7 +124,7 @@ def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
 
 
 def test_a_long_range_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.embedded.scores._MOST_FRAMES", 4)
+    monkeypatch.setattr("acuity.mcp.embedded.live.scores._MOST_FRAMES", 4)
 
     async def scene(ground: Ground) -> None:
         await ground.feed(10)

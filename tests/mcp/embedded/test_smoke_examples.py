@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
-from acuity.mcp.embedded.addresses import RATES
+from acuity.mcp.embedded.uris import RATES
 from embedded_client import PATIENCE
 from smoke_film import Film
 from smoke_host import TOOLS

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Final
 from mcp.server.caching import CacheHint
 
 from acuity.mcp.catalog import Catalog
-from acuity.mcp.embedded.addresses import STATUS, Address
-from acuity.mcp.embedded.fast import Document
-from acuity.mcp.embedded.notification_meta import NotificationMeta
+from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.presence import Ending
-from acuity.mcp.embedded.pulse import Pulse
-from acuity.mcp.embedded.resources import MeasurementResources
-from acuity.mcp.embedded.scores import Scores
-from acuity.mcp.embedded.subscriptions import Subscriptions
+from acuity.mcp.embedded.quick import Document
+from acuity.mcp.embedded.resources.measurement import MeasurementResources
+from acuity.mcp.embedded.resources.notifications import NotificationMeta
+from acuity.mcp.embedded.resources.subscriptions import Pulse, Subscriptions
 from acuity.mcp.embedded.tools import computing, listing, steering, watching
+from acuity.mcp.embedded.uris import STATUS, Address
 
 if TYPE_CHECKING:
     from mcp.server.subscriptions import SubscriptionBus
 
-    from acuity.mcp.embedded.bridge import McpSide
     from acuity.mcp.embedded.compute import Compute
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.live.state import Live
+    from acuity.mcp.embedded.steering.bridge import McpSide
 
 INSTRUCTIONS: Final = """\
 A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
@@ -70,7 +69,7 @@ def embedded_catalog(
 
 def quick_documents(live: Live, scores: Scores) -> Mapping[str, Document]:
     """What tools that are asked all the time say when they are called without arguments."""
-    return {watching.STATUS: live.parted_status, watching.SCORE: scores.newest}
+    return {watching.STATUS: live.status, watching.SCORE: scores.newest}
 
 
 def _versions(live: Live, scores: Scores) -> Callable[[Address], Hashable]:

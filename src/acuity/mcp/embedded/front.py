@@ -11,12 +11,12 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 
-from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.http_endpoints import HttpFront, Served, http_endpoint, sse_endpoint
 from acuity.mcp.embedded.line_endpoints import NewConnection, UdsFront, pair_endpoint, uds_endpoint
 from acuity.mcp.embedded.lines import LineConnection
 from acuity.mcp.embedded.presence import Presence
+from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.connection import shared_lifespan
 from acuity.mcp.wire.framing import FRAMINGS, Framing, FramingName
 from acuity.mcp.wire.tokens import Tokens
@@ -31,7 +31,7 @@ class Front:
     def __init__(
         self,
         server: Server[Any],
-        fast: FastAnswers | None,
+        quick: QuickAnswers,
         limits: FrontLimits,
         *,
         presence: Presence | None = None,
@@ -40,7 +40,7 @@ class Front:
     ) -> None:
         """`tokens` are asked of HTTP clients; `measurement` says in short how far the work is."""
         self._server = server
-        self._fast = fast
+        self._quick = quick
         self._limits = limits
         self._presence = presence or Presence()
         self._tokens = tokens or Tokens()
@@ -83,7 +83,7 @@ class Front:
     def _served(self) -> Served:
         return Served(
             self._server,
-            self._fast,
+            self._quick,
             self._limits,
             self._state,
             self._presence,
@@ -96,7 +96,7 @@ class Front:
             made: Framing = FRAMINGS[framing](self._limits.line)
             return LineConnection(
                 self._server,
-                self._fast,
+                self._quick,
                 made,
                 self._limits,
                 name=name,

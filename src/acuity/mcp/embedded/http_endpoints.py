@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,25 +10,22 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.cors import LoopbackPages
-from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.presence import Presence
-from acuity.mcp.embedded.quick_posts import Answer, QuickPosts, QuickRoute, quick_protocol
-from acuity.mcp.embedded.sse import SseFront, StreamSession, session_of
+from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.embedded.sse import SseFront
 from acuity.mcp.embedded.streamable_front import PATH, StreamableFront
 from acuity.mcp.wire.address import LOOPBACK, Address
 from acuity.mcp.wire.http import HttpEndpoint, serve_http
 from acuity.mcp.wire.http_app import HttpApp, Methods
+from acuity.mcp.wire.http_protocol import HalfOpen, protocol_with
 from acuity.mcp.wire.security import Guarded, HttpSecurity
 from acuity.mcp.wire.tokens import Tokens
 
-_SHORT: Final = 4096  # bytes; a call without arguments has no more
 _WRONG_HOST: Final = f"use its address, {LOOPBACK}"
 
 
@@ -36,7 +34,7 @@ class Served:
     """What is served at a port, and to whom."""
 
     server: Server[Any]
-    fast: FastAnswers | None
+    quick: QuickAnswers
     limits: FrontLimits
     lifespan_state: Any
     presence: Presence
@@ -67,34 +65,12 @@ async def sse_endpoint(
     served: Served, *, port: int, path: str, listener: socket.socket | None = None
 ) -> AsyncIterator[HttpFront]:
     """Serve event streams until the block ends. Raises SettingsError."""
-    fast, posting = served.fast, f"{path.rpartition('/')[0]}/request"
-    front = SseFront(served.server, path, posting, served.limits, served.lifespan_state)
-
-    def route(target: str, headers: Headers) -> Answer | None:
-        place, _, query = target.partition("?")
-        if place not in (path, posting) or fast is None:
-            return None
-        named = session_of(query, headers)
-        if named is None:
-            return fast.answer
-        session = front.session(named)
-        return _onto(session, front, fast) if session is not None else None
+    posting = f"{path.rpartition('/')[0]}/request"
+    front = SseFront(served.server, served.quick, path, posting, served.limits, served.lifespan_state)
 
     app = HttpApp({"/": served.health(path), posting: Methods(front, ("POST",)), path: front})
-    async with _port(app, served, port, path, route, listener) as opened:
+    async with _port(app, served, port, path, listener) as opened:
         yield opened
-
-
-def _onto(session: StreamSession, front: SseFront, fast: FastAnswers) -> Answer:
-    """Answers on a stream, as long as that is open."""
-
-    def answer(body: bytes, _: Agreed) -> bytes | None:
-        if front.session(session.id) is not session:
-            return None
-        found = fast.answer(body, session.agreed, session.in_flight)
-        return b"" if found is not None and session.stream.offer(found) else None
-
-    return answer
 
 
 @asynccontextmanager
@@ -102,24 +78,43 @@ async def http_endpoint(
     served: Served, *, port: int, listener: socket.socket | None = None
 ) -> AsyncIterator[HttpFront]:
     """Serve Streamable HTTP until the block ends. Raises SettingsError."""
-    front = StreamableFront(served.server, served.fast, served.limits, served.lifespan_state)
+    front = StreamableFront(served.server, served.quick, served.limits, served.lifespan_state)
     app = HttpApp({"/": served.health(PATH), PATH: front}, front.run)
-    async with _port(app, served, port, PATH, front.route, listener) as opened:
+    async with _port(app, served, port, PATH, listener) as opened:
         yield opened
 
 
 @asynccontextmanager
 async def _port(
-    app: ASGIApp, served: Served, port: int, path: str, route: QuickRoute, listener: socket.socket | None
+    app: ASGIApp, served: Served, port: int, path: str, listener: socket.socket | None
 ) -> AsyncIterator[HttpFront]:
-    limits, security = served.limits, HttpSecurity(served.tokens, wrong_host=_WRONG_HOST)
-    posts = QuickPosts(route, security, min(limits.line, _SHORT))
+    security = HttpSecurity(served.tokens, wrong_host=_WRONG_HOST)
     async with serve_http(
         Guarded(LoopbackPages(app), security),
         LOOPBACK,
         port,
-        connections=limits.connections,
-        protocol=lambda half_open: quick_protocol(posts, served.presence, half_open, limits),
+        connections=served.limits.connections,
+        protocol=lambda half_open: _counted(served.presence, half_open, served.limits),
         listener=listener,
     ) as endpoint:
         yield HttpFront(endpoint, path)
+
+
+def _counted(presence: Presence, half_open: HalfOpen, limits: FrontLimits) -> type[asyncio.Protocol]:
+    """The class of connections that tell the presence when they come, send and leave."""
+    base = protocol_with(half_open, limits.write_timeout, limits.read_timeout)
+
+    class Counted(base):  # type: ignore[misc, valid-type]  # a class made at run time
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            presence.came(self)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            presence.left(self)
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            presence.heard(self)
+            super().data_received(data)
+
+    return Counted

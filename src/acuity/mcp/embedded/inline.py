@@ -12,9 +12,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.events import HEADERS, EventStream
 from acuity.mcp.embedded.exchange import exchange
 from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.limits import CONNECTION
 from acuity.mcp.wire.http_body import checked_message
 from acuity.mcp.wire.messages import encode
@@ -25,8 +27,11 @@ _ENDLESS = "subscriptions/listen"  # has nothing but events for an answer
 class InlineReplies:
     """An application for POSTs whose body was checked."""
 
-    def __init__(self, server: Server[Any], limits: FrontLimits, lifespan_state: Any) -> None:
+    def __init__(
+        self, server: Server[Any], quick: QuickAnswers, limits: FrontLimits, lifespan_state: Any
+    ) -> None:
         self._server = server
+        self._quick = quick
         self._limits = limits
         self._lifespan_state = lifespan_state
 
@@ -34,6 +39,10 @@ class InlineReplies:
         message = checked_message(scope)
         if not isinstance(message, JSONRPCRequest):
             await Response(status_code=202)(scope, receive, send)  # there is nothing it could be about
+            return
+        quick = self._quick.answer(message, Agreed())
+        if quick is not None:
+            await Response(quick, media_type="application/json")(scope, receive, send)
             return
         client = scope.get("client") or ("local", 0)
         CONNECTION.set(f"post:{client[0]}:{client[1]}")

@@ -19,12 +19,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from acuity.mcp.embedded.agreed import Agreed
-from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.hanging_up import hung_up
 from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.mixed import serve_mixed
 from acuity.mcp.embedded.presence import Presence
+from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.connection import InFlight
 from acuity.mcp.wire.framing import Fault, Frame, Framing
 from acuity.mcp.wire.messages import Refused, encode, error_message, parse
@@ -42,7 +42,7 @@ class LineConnection(asyncio.Protocol):
     def __init__(
         self,
         server: Server[Any],
-        fast: FastAnswers | None,
+        quick: QuickAnswers,
         framing: Framing,
         limits: FrontLimits,
         *,
@@ -52,7 +52,7 @@ class LineConnection(asyncio.Protocol):
         on_end: Callable[[LineConnection], None],
     ) -> None:
         self._server = server
-        self._fast = fast
+        self._quick = quick
         self._framing = framing
         self._limits = limits
         self._name = name
@@ -84,13 +84,7 @@ class LineConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._presence.heard(self)
-        frames = self._framing.feed(data)
-        calm = not (self._paused or self._ended or self._read_timer)
-        if calm and len(frames) == 1 and self._is_answered(frames[0]):  # most often, and all there is to do
-            if self._framing.waiting:
-                self._regulate()
-        else:
-            self._take(frames)
+        self._take(self._framing.feed(data))
 
     def eof_received(self) -> bool:
         self._take(self._framing.end())
@@ -233,10 +227,12 @@ class LineConnection(asyncio.Protocol):
             if frame.lost:
                 self.finish()
             return
-        if self._is_answered(frame):
-            return
         try:
             message = parse(frame)
+            quick = self._quick.answer(message, self._agreed, self._in_flight)
+            if quick is not None:
+                self.write(quick)
+                return
             noted = self._in_flight.noted(message)
         except Refused as refused:
             self.write(encode(refused.answer()))
@@ -244,15 +240,6 @@ class LineConnection(asyncio.Protocol):
         if isinstance(message, JSONRPCRequest) and message.method == "initialize":
             self._agreed.shaking += 1
         self._inbox.put(noted)
-
-    def _is_answered(self, frame: Frame) -> bool:
-        """Whether a quick answer was all that it took."""
-        if self._fast is None or isinstance(frame, Fault):
-            return False
-        quick = self._fast.answer(frame, self._agreed, self._in_flight)
-        if quick is not None:
-            self.write(quick)
-        return quick is not None
 
     async def _wait_for_room(self) -> None:
         await asyncio.sleep(0)  # one turn for everybody else

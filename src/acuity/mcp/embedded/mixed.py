@@ -23,7 +23,7 @@ from mcp_types import PROTOCOL_VERSION_META_KEY
 from pydantic import ValidationError
 
 from acuity.mcp.embedded.agreed import Agreed
-from acuity.mcp.embedded.clients import CONNECTED
+from acuity.mcp.embedded.steering.clients import CONNECTED
 from acuity.mcp.limits import CONNECTION
 
 _HANDSHAKE = "initialize"

@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
+from acuity.mcp import check_installed
 from acuity.mcp.embedded import life
-from acuity.mcp.embedded.bridge import McpSide, MeasuringSide
-from acuity.mcp.embedded.commands import Luggage
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.descriptors import check_descriptor, copied
-from acuity.mcp.embedded.loop_thread import LoopThread
-from acuity.mcp.embedded.models import ModelLoader
-from acuity.mcp.embedded.on_demand import Endpoint, OnDemand
+from acuity.mcp.embedded.live.state import Live
 from acuity.mcp.embedded.presence import Ending, Presence
-from acuity.mcp.embedded.state import Live
+from acuity.mcp.embedded.server_thread import Endpoint, LoopThread, OnDemand
+from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
@@ -88,6 +88,7 @@ class EmbeddedServer:
 
         `total` says how many frames there will be, where that is known.
         """
+        check_installed()  # the protocol is loaded for the first client, which would be late to find out
         self.config: Final = config or EmbeddedConfig()
         self.measurement: Final = measurement
         self._check_unstarted()

@@ -13,22 +13,26 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
+from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.fast import FastAnswers
 from acuity.mcp.embedded.front import Front
-from acuity.mcp.embedded.pacing import Pacing
-from acuity.mcp.embedded.scores import Scores
-from acuity.mcp.limits import CallLimits
+from acuity.mcp.embedded.live.scores import Scores
+from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.live.state import Live
     from acuity.mcp.embedded.presence import Ending, Presence
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.steering.bridge import McpSide
 
 _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
+# Methods that are answered at once whatever their client owes: what they begin is paced by itself.
+_FREE: Final = frozenset(
+    {"ping", "initialize", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"}
+)
 
 
 @asynccontextmanager
@@ -51,11 +55,10 @@ async def serving(
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
     quick = {name: presence.noting(document) for name, document in quick_documents(live, scores).items()}
-    fast = FastAnswers(server, quick, live.budget)
     try:
         async with Front(
             server,
-            fast,
+            QuickAnswers(server, quick, live.budget.admits),
             dataclasses.replace(config.front_limits(), budget=live.budget),
             presence=presence,
             tokens=config.tokens,
@@ -64,6 +67,29 @@ async def serving(
             yield front
     finally:
         await compute.close()
+
+
+class Pacing(ServerMiddleware[Any]):
+    """Has requests that read wait until the budget admits their client."""
+
+    def __init__(self, budget: Budget, steering: frozenset[str]) -> None:
+        """`steering` are the tools that never wait."""
+        self._budget = budget
+        self._steering = steering
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        client = client_of(ctx)
+        # HTTP requests without a session share one account.
+        payer = POSTS if client.startswith(("post:", "address:")) else client
+        PAYER.set(payer)
+        if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
+            self._budget.owed(payer)
+        else:
+            await self._budget.turn()
+        return await call_next(ctx)
+
+    def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
 
 
 class _Noted(ServerMiddleware[Any]):

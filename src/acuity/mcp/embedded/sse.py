@@ -28,6 +28,7 @@ from acuity.mcp.embedded.front_limits import FrontLimits
 from acuity.mcp.embedded.inbox import Inbox
 from acuity.mcp.embedded.inline import InlineReplies
 from acuity.mcp.embedded.mixed import serve_mixed
+from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.limits import BUSY
 from acuity.mcp.wire.connection import InFlight
 from acuity.mcp.wire.http_body import CheckedBody, checked_message, refusal
@@ -56,25 +57,29 @@ class SseFront:
     """The application at that path."""
 
     def __init__(
-        self, server: Server[Any], path: str, posting: str, limits: FrontLimits, lifespan_state: Any
+        self,
+        server: Server[Any],
+        quick: QuickAnswers,
+        path: str,
+        posting: str,
+        limits: FrontLimits,
+        lifespan_state: Any,
     ) -> None:
         """`posting` is another path that takes messages, for clients that name their stream in a header."""
         self._server = server
+        self._quick = quick
         self._path = path
         self._posting = posting
         self._limits = limits
         self._lifespan_state = lifespan_state
         self._numbers = itertools.count(1)
         self._open: dict[str, StreamSession] = {}
-        self._inline = InlineReplies(server, limits, lifespan_state)
+        self._inline = InlineReplies(server, quick, limits, lifespan_state)
         self._posts = CheckedBody(self._posted, limits.line)
 
     @property
     def clients(self) -> int:
         return len(self._open)
-
-    def session(self, number: str) -> StreamSession | None:
-        return self._open.get(number)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "GET":
@@ -147,7 +152,7 @@ class SseFront:
             session.stream.end()
 
     async def _posted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        number = session_of(scope.get("query_string", b"").decode("latin-1"), Headers(scope=scope))
+        number = _session_of(scope.get("query_string", b"").decode("latin-1"), Headers(scope=scope))
         if number is None:
             await self._inline(scope, receive, send)
             return
@@ -161,6 +166,9 @@ class SseFront:
     def _to_stream(self, session: StreamSession, scope: Scope) -> Response:
         message = checked_message(scope)
         request = message if isinstance(message, JSONRPCRequest) else None
+        quick = self._quick.answer(message, session.agreed, session.in_flight)
+        if quick is not None and session.stream.offer(quick):
+            return Response("Accepted", 202)
         if max(len(session.in_flight), len(session.inbox)) >= self._limits.requests:
             most = self._limits.requests
             reason = f"{most} requests of this client are in flight, which is the most: wait for one"
@@ -175,7 +183,7 @@ class SseFront:
         return Response("Accepted", 202)
 
 
-def session_of(query: str, headers: Headers) -> str | None:
+def _session_of(query: str, headers: Headers) -> str | None:
     """The stream that a POST belongs to."""
     named = QueryParams(query).get(_SESSION)
     if named is not None:

@@ -150,11 +150,6 @@ class _Together(asyncio.Transport):
             asyncio.get_running_loop().call_soon(self._flush)
         self._pending.append(bytes(data))
 
-    def write_now(self, data: bytes) -> None:
-        """Write what nothing more follows."""
-        self._flush()
-        self._inner.write(data)
-
     def close(self) -> None:
         self._flush()
         self._inner.close()

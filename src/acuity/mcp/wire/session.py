@@ -61,15 +61,6 @@ class Session(StreamableHTTPServerTransport):
         self._in_flight = InFlight()
 
     @property
-    def in_flight(self) -> InFlight:
-        return self._in_flight
-
-    def touch(self) -> None:
-        """Note that it was used, by a request that came another way."""
-        if self.is_idle and self.idle_scope is not None and self._idle_timeout is not None:
-            self.idle_scope.deadline = anyio.current_time() + self._idle_timeout
-
-    @property
     def is_idle(self) -> bool:
         """Whether no request is being served, and none was left behind by a client that may resume it."""
         return not self._requests_in_flight and not self._in_flight and self.idle_scope is not None

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from acuity.errors import PairingError
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class Clock:
@@ -51,7 +54,7 @@ class Timeline:
 
     def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
         self._rate = rate  # pairs a second
-        self._start = start or Fraction(0)  # what was skipped
+        self._start = start or 0  # what was skipped
         self._times: list[float | None] | None = [] if variable else None
 
     def note(self, time: float | None) -> None:

@@ -6,19 +6,22 @@ No I/O here: two VideoInfos and the options go in, a PairPlan or a PairingError 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from acuity.errors import PairingError
 from acuity.video import notes
 from acuity.video.notes import Note
-from acuity.video.pairs.convert import Deepen, Fit, Resample, Step, Turn
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.reader import VideoInfo
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from acuity.video.pairs.convert import Step
+
 # Rates this close are the same: 24000/1001 and 23.976 are, 24 and 23.976 are not.
-_SAME_RATE: Final = Fraction(1, 5000)
+_SAME_RATE: Final = 5000  # as one part in so many
 # Shapes this close are the same, so that 854x480 passes for 16:9.
 _SAME_SHAPE: Final = 0.01
 # Depths FFmpeg has formats for.
@@ -97,6 +100,8 @@ def _rotation(plan: PairPlan, _: PairOptions) -> None:
         )
     if plan.ref.info.rotation == plan.dis.info.rotation:
         return
+    from acuity.video.pairs.convert import Resample, Turn
+
     for side in sides:
         degrees = side.info.rotation
         if degrees == 0:
@@ -153,13 +158,17 @@ def _samples(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     _allow_samples(plan, options)
     range_differs = _range_differs(plan, options)
+    scaled = (ref.width, ref.height) != (dis.width, dis.height)
+    if not (scaled or range_differs) and ref.format == dis.format:
+        return
+    from acuity.video.pairs.convert import Deepen, Fit, Resample  # most pairs need none of them
+
     depth = max(ref.format.depth, dis.format.depth)
     if ref.format.depth < depth:
         plan.convert("bit-depth", f"{ref.name} is taken from {ref.format.depth} to {depth} bit")
         ref.format = PixelFormat(ref.format.layout, depth)
         ref.steps.append(Deepen(depth, ref.full_range))
     before, target = dis.format, PixelFormat(ref.format.layout, depth)
-    scaled = (ref.width, ref.height) != (dis.width, dis.height)
     if scaled:
         plan.convert("scaled", f"{dis.name} is scaled from {dis.size} to {ref.size} with a bicubic filter")
     if before.depth != depth:
@@ -255,18 +264,18 @@ def _times(plan: PairPlan, options: PairOptions) -> None:
     _rates(plan, options)
     if timed and options.rate != "by-index":
         rate = min(filter(None, (ref.info.rate, dis.info.rate)), default=None)
-        plan.time_slack = float(Fraction(1, 2) / rate) if rate else None
+        plan.time_slack = float(1 / rate / 2) if rate else None
 
 
 def _rates(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     one, other = ref.info.rate, dis.info.rate
-    if one is None or other is None or abs(one / other - 1) <= _SAME_RATE:
+    if one is None or other is None or abs(one / other - 1) * _SAME_RATE <= 1:
         return
     said = f"{ref.name} has {_fps(one)} and {dis.name} {_fps(other)} frames a second"
     ratio = max(one, other) / min(one, other)
     whole = round(ratio)
-    even = abs(ratio / whole - 1) <= _SAME_RATE
+    even = abs(ratio / whole - 1) * _SAME_RATE <= 1
     if options.rate == "match" and even:
         faster = ref if one > other else dis
         faster.stride = whole

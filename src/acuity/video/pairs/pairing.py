@@ -7,8 +7,7 @@ import stat
 import time
 import weakref
 from collections.abc import Iterator
-from fractions import Fraction
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError
 from acuity.video.notes import Note, warning
@@ -19,6 +18,9 @@ from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch
 from acuity.video.readers.reader import VideoInfo, VideoReader
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4

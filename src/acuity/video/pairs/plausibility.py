@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from fractions import Fraction
 from io import FileIO
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import PathError
 from acuity.video.local_file import local_opener
 from acuity.video.notes import Note, warning
 from acuity.video.readers.reader import VideoInfo
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Codecs of sources, which are rarely used for the encode under test.
 _SOURCE_CODECS: Final = frozenset(
@@ -64,6 +66,8 @@ def _swapped(ref: VideoInfo, dis: VideoInfo) -> str | None:
 
 
 def _bytes_a_frame(info: VideoInfo) -> Fraction | None:
+    from fractions import Fraction  # which raw video never needs
+
     try:
         return Fraction(os.stat(info.path).st_size, info.frames) if info.frames else None
     except OSError:

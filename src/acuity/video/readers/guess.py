@@ -12,8 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.errors import InputError
 from acuity.video.frame_layout import check_size
@@ -30,12 +29,13 @@ CONTAINER_SUFFIXES: Final = frozenset(
     )
 )
 
-_SIZE: Final = re.compile(r"(?<!\d)([1-9]\d{1,4})x([1-9]\d{1,4})(?!\d)")
-_NAMED: Final = re.compile(r"(?:yuv|i)(400|420|422|444)p?(8|10|12|14|16)?(?:le)?(?![a-z0-9])")
-_BARE: Final = re.compile(r"(?<![a-z0-9])(400|420|422|444)(?:p(8|10|12|14|16)?)?(?:le)?(?![a-z0-9])")
-_DEPTH: Final = re.compile(r"(?<![a-z0-9])(8|10|12|14|16)[-_]?b(?:it|its|pp|pc)?(?![a-z0-9])")
-_PLANAR_8: Final = re.compile(r"(?:400|420|422|444)p(?![a-z0-9])")
-_UNREADABLE: Final = re.compile(
+# Patterns are compiled when a name is looked at: most videos say their size.
+_SIZE: Final = r"(?<!\d)([1-9]\d{1,4})x([1-9]\d{1,4})(?!\d)"
+_NAMED: Final = r"(?:yuv|i)(400|420|422|444)p?(8|10|12|14|16)?(?:le)?(?![a-z0-9])"
+_BARE: Final = r"(?<![a-z0-9])(400|420|422|444)(?:p(8|10|12|14|16)?)?(?:le)?(?![a-z0-9])"
+_DEPTH: Final = r"(?<![a-z0-9])(8|10|12|14|16)[-_]?b(?:it|its|pp|pc)?(?![a-z0-9])"
+_PLANAR_8: Final = r"(?:400|420|422|444)p(?![a-z0-9])"
+_UNREADABLE: Final = (
     r"(?<![a-z0-9])(nv12|nv21|nv16|p010|p016|yuyv\w*|uyvy\w*|v210|yuv4\d\dp\d+be)(?![a-z0-9])"
 )
 
@@ -43,8 +43,7 @@ _UNREADABLE: Final = re.compile(
 _WIDTHS: Final = (8, 10)
 
 
-@dataclass(frozen=True, slots=True)
-class RawFormat:
+class RawFormat(NamedTuple):
     """The size and pixel format of raw video."""
 
     width: int
@@ -73,7 +72,7 @@ def guess_geometry(
     `length` is that of the file in bytes, None for a pipe.
     """
     name = os.path.basename(path).lower()
-    unreadable = _UNREADABLE.search(name)
+    unreadable = re.search(_UNREADABLE, name)
     if unreadable and layout is None:
         raise InputError(
             f"the name of '{path}' says {unreadable[1]}, which is not planar little-endian YUV:"
@@ -93,7 +92,7 @@ def guess_geometry(
 
 
 def _size(path: str, name: str, missing: str) -> tuple[int, int]:
-    sizes = {(int(w), int(h)) for w, h in _SIZE.findall(name)}
+    sizes = {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
     if len(sizes) != 1:
         found = "no size" if not sizes else "more than one size"
         raise InputError(f"'{path}' is raw video and its name gives {found}: pass {missing}")
@@ -102,10 +101,10 @@ def _size(path: str, name: str, missing: str) -> tuple[int, int]:
 
 def _said(name: str) -> tuple[str | None, int | None]:
     """Layout and depth in the name; None if it has none or several."""
-    found = [m for pattern in (_NAMED, _BARE) for m in pattern.findall(name)]
+    found = [m for pattern in (_NAMED, _BARE) for m in re.findall(pattern, name)]
     layouts = {layout for layout, _ in found}
-    depths = {int(depth) for _, depth in found if depth} | {int(d) for d in _DEPTH.findall(name)}
-    if not depths and _PLANAR_8.search(name):
+    depths = {int(depth) for _, depth in found if depth} | {int(d) for d in re.findall(_DEPTH, name)}
+    if not depths and re.search(_PLANAR_8, name):
         depths = {8}  # FFmpeg's names: yuv420p is 8-bit, deeper formats carry their depth
     return (
         layouts.pop() if len(layouts) == 1 else None,

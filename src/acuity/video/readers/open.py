@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import FormatError, InputError, NoFramesError
 from acuity.video.local_file import local_size
@@ -15,13 +14,14 @@ from acuity.video.picture import PixelFormat, split_format
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, RawFormat, guess_geometry, is_raw_name
 from acuity.video.readers.raw import RawReader
 from acuity.video.readers.reader import BaseReader
-from acuity.video.readers.y4m import Y4mReader
-from acuity.video.readers.y4m_header import MAGIC
-from acuity.video.source import STDIN, open_source
+from acuity.video.source import STDIN, Y4M_MAGIC, open_source
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Signatures of formats that carry their own size: offset, bytes, name.
 _SIGNATURES: Final = (
-    (0, MAGIC, "Y4M"),
+    (0, Y4M_MAGIC, "Y4M"),
     (4, b"ftyp", "MP4 or MOV"),
     (0, b"\x1aE\xdf\xa3", "Matroska or WebM"),
     (0, b"RIFF", "AVI"),
@@ -180,7 +180,7 @@ def _kind(path: str | os.PathLike[str]) -> str:
         # The reader refuses a missing file, with the same sentence for each kind.
         return "y4m"
     with open_source(path) as source:
-        if source.peek(len(MAGIC)) == MAGIC:
+        if source.peek(len(Y4M_MAGIC)) == Y4M_MAGIC:
             return "y4m"
     if is_raw_name(name):
         return "raw"
@@ -199,6 +199,8 @@ def _open_raw(path: str | os.PathLike[str], geometry: RawFormat, options: OpenOp
 
 
 def _open_y4m(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
+    from acuity.video.readers.y4m import Y4mReader
+
     return Y4mReader(path, luma_only=options.luma_only)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from acuity.errors import NoFramesError, TruncatedError
 from acuity.video.buffers import BufferPool
@@ -11,6 +11,9 @@ from acuity.video.frame_layout import FrameLayout, check_size
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.source import Source, open_source
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class RawReader(BaseReader):

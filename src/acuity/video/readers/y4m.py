@@ -10,8 +10,8 @@ from acuity.video.buffers import BufferPool
 from acuity.video.frame_layout import FrameLayout
 from acuity.video.picture import Picture
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
-from acuity.video.readers.y4m_header import MAGIC, MAX_LINE, Y4mHeader, frame_line_length, parse_header
-from acuity.video.source import Source, open_source
+from acuity.video.readers.y4m_header import MAX_LINE, Y4mHeader, frame_line_length, parse_header
+from acuity.video.source import Y4M_MAGIC, Source, open_source
 
 _LINE: Final = b"FRAME\n"  # the usual line before a frame
 
@@ -132,10 +132,10 @@ def _empty(source: Source) -> NoFramesError:
 
 def _header_line(source: Source) -> bytes:
     """Read the first line; returns it without its newline."""
-    start = source.read(len(MAGIC))
+    start = source.read(len(Y4M_MAGIC))
     if not start:
         raise NoFramesError(f"'{source.path}' is empty: there is no frame to score")
-    if start != MAGIC:
+    if start != Y4M_MAGIC:
         raise FormatError(f"'{source.path}' is not a Y4M file: it does not start with YUV4MPEG2")
     seen = start + source.read(MAX_LINE - len(start))
     line, newline, rest = seen.partition(b"\n")

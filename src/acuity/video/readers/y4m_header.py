@@ -10,8 +10,8 @@ from typing import Final
 from acuity.errors import FormatError
 from acuity.video.frame_layout import check_size
 from acuity.video.picture import PixelFormat
+from acuity.video.source import Y4M_MAGIC
 
-MAGIC: Final = b"YUV4MPEG2"
 MAX_LINE: Final = 4096
 _LONGEST: Final = 40  # of a tag
 
@@ -61,7 +61,7 @@ def parse_header(line: bytes, name: str) -> Y4mHeader:
         magic, *tags = line.decode("ascii").split(" ")
     except UnicodeDecodeError:
         raise FormatError(f"'{name}' has a Y4M header that is not text, so the file is damaged") from None
-    if magic != MAGIC.decode():
+    if magic != Y4M_MAGIC.decode():
         raise FormatError(f"'{name}' is not a Y4M file: it does not start with YUV4MPEG2")
     # Shortened, so that a damaged header can't fill a screen with its error message.
     values = {tag[0]: tag[1:_LONGEST] for tag in tags if tag and tag[0] != "X"}

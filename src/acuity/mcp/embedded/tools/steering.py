@@ -10,14 +10,14 @@ from mcp.shared.exceptions import MCPError
 from acuity.errors import CommandQueueFull, FeatureError, ModelError
 from acuity.jobs.tasks.remedies import as_arguments
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.clients import Client, client_of
-from acuity.mcp.embedded.commands import LEASE, LONGEST_LEASE
+from acuity.mcp.embedded.steering.clients import Client, client_of
+from acuity.mcp.embedded.steering.commands import LEASE, LONGEST_LEASE
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, PAUSES, count, frame, name
 from acuity.mcp.limits import BUSY
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.bridge import McpSide
+    from acuity.mcp.embedded.steering.bridge import McpSide
 
 SWAPPED: Final = "MODEL_SWAPPED"
 ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"

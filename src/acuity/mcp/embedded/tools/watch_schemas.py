@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from acuity.mcp.embedded.reporting import MOST_FRAMES
-from acuity.mcp.embedded.scores import ALL, MOST_ROWS
+from acuity.mcp.embedded.live.report import MOST_FRAMES
+from acuity.mcp.embedded.live.scores import ALL, MOST_ROWS
 from acuity.mcp.embedded.tools.figure_schemas import (
     AGGREGATE,
     FIGURE,

@@ -10,15 +10,15 @@ import mcp_types as types
 
 from acuity.errors import InputError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.reporting import report_answer, report_document
-from acuity.mcp.embedded.scores import MOST_ROWS
+from acuity.mcp.embedded.live.report import report_answer, report_document
+from acuity.mcp.embedded.live.scores import MOST_ROWS
 from acuity.mcp.embedded.tools import watch_schemas as schemas
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST
 from acuity.mcp.schemas import record
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.scores import Scores
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.live.scores import Scores
+    from acuity.mcp.embedded.live.state import Live
 
 STATUS: Final = "vmaf.status"
 SCORE: Final = "vmaf.score"

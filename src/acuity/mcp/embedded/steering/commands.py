@@ -22,7 +22,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import EmbeddedError, InputError
-from acuity.mcp.embedded.clients import Client, pause_documents, timestamp
+from acuity.mcp.embedded.steering.clients import Client, pause_documents, timestamp
 
 if TYPE_CHECKING:
     from acuity.measure import Measurement

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import NotReady, ScoreError
 from acuity.mcp.embedded.budget import Budget
-from acuity.mcp.embedded.clients import pause_documents, timestamp
-from acuity.mcp.embedded.parted import Parted
+from acuity.mcp.embedded.steering.clients import pause_documents, timestamp
 from acuity.measure.plan import ExtractorSet
 
 if TYPE_CHECKING:
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
 
     from acuity._native import Bridge
     from acuity.features.extractor import Extractor
-    from acuity.mcp.embedded.bridge import MeasuringSide
+    from acuity.mcp.embedded.steering.bridge import MeasuringSide
     from acuity.measure import BoundarySnapshot, Measurement, Results
-    from acuity.measure.agenda import Agenda
-    from acuity.measure.epochs import Epochs
     from acuity.measure.gate import Pause
 
 Document: TypeAlias = dict[str, Any]
@@ -39,17 +36,6 @@ _LOOK_BACK: Final = 64  # counted frames: more than can be under way on most mac
 
 # Seconds after the last frame boundary from which on the next frame is said to be long in coming.
 _STALLED: Final = 1.0
-
-# What the constant part of a status is made of, beside the agenda: the state, the pauses, the frame to stop
-# after, and the queue's numbers.
-_Key: TypeAlias = "tuple[str, tuple[Pause, ...], int | None, tuple[int, int, int]]"
-
-
-class _Constant(NamedTuple):
-    agenda: Agenda
-    key: _Key
-    stop: int  # the frame at which the agenda says that something in the document changes
-    document: Document
 
 
 class Live:
@@ -73,7 +59,6 @@ class Live:
         self._clock = clock
         self._latest: tuple[Version, tuple[int, float] | None] | None = None
         self._looked = 0.0  # when, for the latest score
-        self._constant: _Constant | None = None
         self._results: tuple[Version, Results] | None = None
         self._keys: tuple[list[Extractor], list[str]] = ([], [])
 
@@ -116,63 +101,39 @@ class Live:
         return "measuring" if at.frames_fed else "waiting", None
 
     def status(self) -> Document:
-        """Where the measurement stands."""
-        return self.parted_status().whole()
-
-    def parted_status(self) -> Parted:
-        """The same in two parts, in a few microseconds: whatever is asked for here is asked for once."""
+        """Where the measurement stands; whatever is asked for here is asked for once."""
         measurement, native = self.measurement, self._native
         at, over = measurement.snapshot(), measurement.over
         fed, done = at.frames_fed, at.frames_done
-        agenda = measurement.agenda  # never changes: after a command it is another one
         pauses, last_frame = measurement.gate.pauses, measurement.last_frame
-        state, waited = self._state(at, paused=bool(pauses))
-        latest = self._latest_at((fed, done, agenda.claims, over), moving=state == "measuring")
-        queue = native.waiting, native.outstanding, native.refused
-        key = (state, pauses, last_frame, queue)
-        known = self._constant
-        if known is None or known.agenda is not agenda or known.key != key or fed >= known.stop:
-            known = self._constant = _Constant(agenda, key, _changes(agenda, fed), self._describe(key))
-        varying = {
-            "frames_read": fed,
-            "frames_scored": done,
-            "frames_pending": fed - done,
-            "fps": self._fps(),
-            "last_frame": latest[0] if latest else None,
-            "last_score": latest[1] if latest else None,
-            "waiting_seconds": waited,
-            "pause_seconds_left": self._seconds_left(pauses),
-        }
-        return Parted(known.document, varying)
-
-    def _describe(self, key: _Key) -> Document:
-        measurement = self.measurement
-        state, pauses, last_frame, (waiting, outstanding, refused) = key
         models = measurement.models
+        state, waited = self._state(at, paused=bool(pauses))
+        version = fed, done, measurement.repredictions, over
+        frame, score = self._latest_at(version, moving=state == "measuring") or (None, None)
         return {
             "state": state,
             "model": models[0].label if models else None,
             "models": [{"name": model.name, "label": model.label} for model in models],
             "features": self._active(),
-            "frames_read": 0,
-            "frames_scored": 0,
-            "frames_pending": 0,
+            "frames_read": fed,
+            "frames_scored": done,
+            "frames_pending": fed - done,
             "frames_total": self._total(last_frame),
-            "fps": 0.0,
-            "last_frame": None,
-            "last_score": None,
-            "waiting_seconds": None,
+            "fps": self._fps(),
+            "last_frame": frame,
+            "last_score": score,
+            "waiting_seconds": waited,
             "paused": bool(pauses),
             "paused_by": pause_documents(pauses),
             "paused_until": timestamp(_last_end(pauses)),
-            "pause_seconds_left": None,
+            "pause_seconds_left": self._seconds_left(pauses),
             "subsample": measurement.subsample,
             "stop_after": last_frame,
             "queue": {
-                "depth": self._native.depth,
-                "waiting": waiting,
-                "outstanding": outstanding,
-                "refused": refused,
+                "depth": native.depth,
+                "waiting": native.waiting,
+                "outstanding": native.outstanding,
+                "refused": native.refused,
             },
         }
 
@@ -253,12 +214,6 @@ class Live:
             except (NotReady, ScoreError):
                 frame = measurement.last_counted(frame - 1)
         return None
-
-
-def _changes(agenda: Agenda, fed: int) -> int:
-    """The next number of frames fed at which another model holds, or others are measured or counted."""
-    epochs: list[Epochs[Any]] = [agenda.plans, agenda.steps, *(slot.holders for slot in agenda.slots)]
-    return min(stop for each in epochs for _, stop, _ in each.spans(fed, fed + 1))
 
 
 def _last_end(pauses: tuple[Pause, ...]) -> datetime | None:

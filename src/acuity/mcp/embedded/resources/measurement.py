@@ -9,15 +9,15 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import AcuityError, EmbeddedError
-from acuity.mcp.embedded.addresses import REPORT, SCORES, STATUS, TABLE, WATCH, Address, parse
-from acuity.mcp.embedded.reporting import MOST_FRAMES, excerpt, report_document, report_text, slices
+from acuity.mcp.embedded.live.report import MOST_FRAMES, excerpt, report_document, report_text, slices
+from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS, TABLE, WATCH, Address, parse
 from acuity.mcp.resources.content import CSV, JSON, document_content, text_content
 from acuity.report import render_report
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.scores import Scores
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.live.scores import Scores
+    from acuity.mcp.embedded.live.state import Live
 
 _TOLD: Final = "Subscribe to follow it; ?rate=10 chooses how many times a second you are told at most."
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import EmbeddedError
-from acuity.mcp.embedded.addresses import REPORT
+from acuity.mcp.embedded.uris import REPORT
 from acuity.mcp.results import READABLE, answer, fits, to_text, without_frames
 from acuity.measure.results import Results
 from acuity.report import render_report
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.live.state import Live
 
 MOST_FRAMES: Final = 5000  # in one answer
 _SLICE: Final = 50  # frames written at a time, in about a millisecond

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity._native import PAYLOAD_BYTES, Bridge
 from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
-from acuity.mcp.embedded.clients import Client
-from acuity.mcp.embedded.commands import BY_KIND, Document, Luggage, Order, Reply, encode, find
+from acuity.mcp.embedded.steering.clients import Client
+from acuity.mcp.embedded.steering.commands import BY_KIND, Document, Luggage, Order, Reply, encode, find
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.models import ModelLoader
+    from acuity.mcp.embedded.steering.model_loader import ModelLoader
     from acuity.measure import BoundarySnapshot, Measurement
 
 logger: Final = logging.getLogger(__name__)

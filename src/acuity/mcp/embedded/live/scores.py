@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
-from acuity.mcp.embedded.running import RunningScores
+from acuity.mcp.embedded.live.running_scores import RunningScores
 from acuity.measure.pooling import POOLS, percentiles
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.state import Live, Version
+    from acuity.mcp.embedded.live.state import Live, Version
     from acuity.measure.results import Results
 
 ALL: Final = "all"  # stands for every feature

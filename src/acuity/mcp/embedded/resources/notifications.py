@@ -16,13 +16,13 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import FeatureError
-from acuity.mcp.embedded.addresses import SCORES, WATCH, Address, parse
-from acuity.mcp.embedded.clients import pause_documents
+from acuity.mcp.embedded.steering.clients import pause_documents
+from acuity.mcp.embedded.uris import SCORES, WATCH, Address, parse
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.scores import Scores
-    from acuity.mcp.embedded.state import Live
+    from acuity.mcp.embedded.live.scores import Scores
+    from acuity.mcp.embedded.live.state import Live
 
 META_KEY: Final = "acuity/measurement"
 _WITH_SCORES: Final = (SCORES, WATCH)
