@@ -1,4 +1,4 @@
-"""What the bridge to an embedded server costs the measuring thread, in nanoseconds a call from Python.
+"""The cost of the bridge to an embedded server for the measuring thread, in nanoseconds a call from Python.
 
     python bench/bridge.py
 

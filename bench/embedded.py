@@ -1,4 +1,4 @@
-"""What a server inside the measuring process costs, and how soon and how reliably it answers.
+"""The cost of a server inside the measuring process, and the time and reliability of its answers.
 
     python bench/embedded.py [--rounds N] [--only fps|drain|latency|flood]
 

@@ -1,4 +1,4 @@
-"""What the MCP server costs, as ratios measured in one run.
+"""The cost of the MCP server, as ratios measured in one run.
 
     python bench/mcp_calls.py [--only calls,scores,load,cancel]
 
@@ -223,7 +223,7 @@ def cancel(args: argparse.Namespace, folder: Path, environ: dict[str, str]) -> N
 
 
 def _cancelled(version: str, server: int, port: int, clip: Clip) -> float:
-    """Cancel a score in the middle: by the notification, or in the stateless era by hanging up."""
+    """Cancel a running score: by the notification, or in the stateless protocol by disconnecting."""
     client, other = HttpClient(version, port), HttpClient(version, port)
     client.start()
     under_way = threading.Event()

@@ -1,4 +1,4 @@
-"""Score clips with the engine alone, in a process of its own, and print what it took: the peer of the server.
+"""Scores clips with the engine alone, in a process of its own, and prints the time: the server's peer.
 
     python bench/mcp_engine.py WIDTH HEIGHT DEPTH
 

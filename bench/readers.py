@@ -1,4 +1,4 @@
-"""What clients that read in a loop take from a measurement, whatever they read.
+"""How much clients that read in a loop slow a measurement down.
 
     python bench/readers.py [--rounds N] [--frames N] [--only NAME]
 
