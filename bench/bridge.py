@@ -2,8 +2,8 @@
 
     python bench/bridge.py
 
-Medians over a million calls, with the loop around them; the last line is what a frame boundary pays while
-nobody commands anything, and what the price is held to.
+Medians over a million calls, including the loop; the last line is the cost of a frame boundary without
+commands, and its limit.
 """
 
 from __future__ import annotations

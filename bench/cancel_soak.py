@@ -4,8 +4,8 @@
     python bench/cancel_soak.py --cancels 5000 --transport stdio
 
 Every round has one score that runs in a worker process, which the cancellation kills, and others that wait
-behind it. Bodies are padded, so that whatever keeps a request shows in the resident memory. Exits with 1 if
-memory, descriptors or live objects grew.
+behind it. Bodies are padded, so that a request that is not freed shows in the resident memory. Exits with 1
+if memory, descriptors or live objects grew.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ scores  `vmaf_score` through the server against the engine alone in a process of
 load    `list_models` while two scores run
 cancel  from a client's cancellation until the cores are free
 
-Peers take turns, so that whatever else the machine is doing hits both. Scores are printed beside speeds: a
-fast wrong answer is no answer.
+Peers take turns, so that other load on the machine affects both. Scores are printed beside speeds, because
+speed is worth nothing if the score is wrong.
 """
 
 from __future__ import annotations
