@@ -186,7 +186,7 @@ def _claimed() -> Iterator[tuple[int, int]]:
 
     Call this before any file is opened, which might get one of these numbers.
     """
-    from acuity.mcp.embedded.descriptors import check_descriptor
+    from acuity.mcp.wire.descriptors import check_descriptor
 
     check_descriptor(FD_IN, "in", "start the command with it, as in 3< and 4>")
     check_descriptor(FD_OUT, "out", "start the command with it, as in 3< and 4>")

@@ -29,7 +29,7 @@ from acuity.errors import SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import Address
+from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:
     from acuity.mcp.standalone.serve import ServeOptions
@@ -173,7 +173,7 @@ def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 def options(arguments: argparse.Namespace) -> ServeOptions:
     """The options of the command line; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.endpoints import Access
+    from acuity.mcp.wire.security import Access
     from acuity.mcp.wire.tokens import read_tokens
 
     access = Access(read_tokens(arguments.token_file), frozenset(arguments.allow_host))

@@ -19,6 +19,22 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
+class WireLimits:
+    """Limits that every transport keeps to, in any server. Each has a reason to be finite."""
+
+    max_message: int = 65536  # bytes
+    max_connections: int = 256  # clients of one endpoint: connections, event streams or sessions
+    max_connections_each: int | None = None  # of one address or token; None: as many as there may be
+    max_in_flight: int = 64  # unanswered requests of one connection; more are read when some are answered
+    max_events: int = 256  # messages that wait for the reader of an event stream
+    read_timeout: float = 30.0  # seconds for a message that has begun to arrive
+    write_timeout: float = 30.0  # seconds that a client may leave its answers unread
+    heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
+    idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
+    linger: float = float("inf")  # seconds that calls may take after the end of a client's input
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Limits and folders of the server."""
 
@@ -40,6 +56,20 @@ class Settings:
     idle_timeout: float = 1800.0  # seconds until an unused session ends
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     kept: int = 500  # finished jobs that are stored
+
+    def wire_limits(self) -> WireLimits:
+        """The part of the limits that the transports keep to."""
+        return WireLimits(
+            max_message=self.body,
+            max_connections=self.connections,
+            max_connections_each=self.connections_each,
+            # Those that run, and as many that are being refused: more means that answers aren't read.
+            max_in_flight=2 * self.calls_each,
+            max_events=1,  # answers may be large
+            write_timeout=self.write_timeout,
+            idle_timeout=self.idle_timeout,
+            linger=0.5,  # enough for the quick calls; a client that has gone needs no others
+        )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:

@@ -18,14 +18,15 @@ from mcp.shared.message import SessionMessage
 
 from acuity.mcp.embedded.front import Front
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
-from acuity.mcp.wire.stream import ByteStream, Descriptors
-from front_bench import STATUS, Measured, fronted, lines_to, run
+from descriptor_client import Descriptors
+from front_bench import STATUS, Measured, fronted, lines_to
+from transport_bench import run
 
 ERAS = ["legacy", "2026-07-28", "auto"]
 
 
 @asynccontextmanager
-async def framed(stream: ByteStream, framing: FramingName) -> AsyncIterator[Any]:
+async def framed(stream: Descriptors, framing: FramingName) -> AsyncIterator[Any]:
     """Message streams for the client, over bytes."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -96,13 +97,13 @@ def over_pipes(framing: FramingName) -> Callable[[Front, Path], AbstractAsyncCon
 
 @asynccontextmanager
 async def over_sse(front: Front, _: Path) -> AsyncIterator[Any]:
-    async with front.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint.url) as streams:
+    async with front.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint[0].where) as streams:
         yield streams
 
 
 @asynccontextmanager
 async def over_http(front: Front, _: Path) -> AsyncIterator[Any]:
-    async with front.http(0) as endpoint, streamable_http_client(endpoint.url) as streams:
+    async with front.http(0) as endpoint, streamable_http_client(endpoint[0].where) as streams:
         yield streams
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from acuity.errors import EmbeddedError, SettingsError
-from acuity.mcp.embedded.front_limits import FrontLimits
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.wire.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"
@@ -81,24 +80,18 @@ class EmbeddedConfig:
         assert not isinstance(self.token, str)
         return self.token or Tokens()
 
-    def front_limits(self) -> FrontLimits:
-        """What one client may take."""
-        return FrontLimits(
-            line=self.line_limit,
-            connections=self.connections,
-            requests=self.calls_each,
+    def wire_limits(self) -> WireLimits:
+        """The limits that the transports keep to."""
+        return WireLimits(
+            max_message=self.line_limit,
+            max_connections=self.connections,
+            max_in_flight=self.calls_each,
             write_timeout=self.write_timeout,
         )
 
     def settings(self) -> Settings:
-        """The same limits, as the transports of the standalone server take them."""
-        return Settings(
-            body=self.line_limit,
-            connections=self.connections,
-            calls=self.calls,
-            calls_each=self.calls_each,
-            write_timeout=self.write_timeout,
-        )
+        """The limits on requests in flight, as CallLimits takes them."""
+        return Settings(calls=self.calls, calls_each=self.calls_each)
 
 
 def _check_range(name: str, value: int, least: int, most: int) -> None:

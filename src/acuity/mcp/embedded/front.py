@@ -1,4 +1,4 @@
-"""How clients reach an embedded server: every transport it has, in the event loop of its own thread."""
+"""The endpoints of an embedded server: each of its transports with the addresses and habits it has here."""
 
 from __future__ import annotations
 
@@ -6,103 +6,62 @@ import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from mcp.server.lowlevel import Server
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from acuity.mcp.embedded.front_limits import FrontLimits
-from acuity.mcp.embedded.http_endpoints import HttpFront, Served, http_endpoint, sse_endpoint
-from acuity.mcp.embedded.line_endpoints import NewConnection, UdsFront, pair_endpoint, uds_endpoint
-from acuity.mcp.embedded.lines import LineConnection
-from acuity.mcp.embedded.presence import Presence
-from acuity.mcp.embedded.quick import QuickAnswers
-from acuity.mcp.wire.connection import shared_lifespan
-from acuity.mcp.wire.framing import FRAMINGS, Framing, FramingName
+from acuity.mcp.wire.endpoints import Http, Open, Pair, SsePaths, Uds, open_endpoint
+from acuity.mcp.wire.framing import FramingName
+from acuity.mcp.wire.http_app import Methods
+from acuity.mcp.wire.listeners import LOOPBACK, Address
+from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.serving import Serving
+from acuity.mcp.wire.streamable import PATH
 from acuity.mcp.wire.tokens import Tokens
+
+Opening = AbstractAsyncContextManager[list[Open]]
+
+
+def local_access(tokens: Tokens | None = None) -> Access:
+    """What HTTP clients of a server on 127.0.0.1 are asked for."""
+    return Access(tokens or Tokens(), wrong_host=f"use its address, {LOOPBACK}", local_pages=True)
 
 
 class Front:
-    """One server for any number of endpoints, each of which is served while its block is entered.
+    """Opens endpoints; each is served while its block is entered. Raises SettingsError."""
 
-    On each a client may shake hands, send envelopes, or ask without either.
-    """
-
-    def __init__(
-        self,
-        server: Server[Any],
-        quick: QuickAnswers,
-        limits: FrontLimits,
-        *,
-        presence: Presence | None = None,
-        tokens: Tokens | None = None,
-        measurement: Callable[[], dict[str, Any]] = dict,
-    ) -> None:
-        """`tokens` are asked of HTTP clients; `measurement` says in short how far the work is."""
-        self._server = server
-        self._quick = quick
-        self._limits = limits
-        self._presence = presence or Presence()
-        self._tokens = tokens or Tokens()
+    def __init__(self, serving: Serving, measurement: Callable[[], dict[str, Any]] = dict) -> None:
+        """`measurement` says in short how far the work is."""
+        self._serving = serving
         self._measurement = measurement
-        self._lifespan = shared_lifespan(server)
-        self._state: Any = None
 
-    async def __aenter__(self) -> Front:
-        self._state = await self._lifespan.__aenter__()
-        return self
+    def uds(self, path: Path, listener: socket.socket | None = None) -> Opening:
+        """A Unix socket for this user alone; it may listen already."""
+        return open_endpoint(Uds(path, listener, same_user=True), self._serving)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._lifespan.__aexit__(kind, error, trace)
+    def pair(self, read: int, write: int, framing: FramingName, on_end: Callable[[], None]) -> Opening:
+        """Two descriptors, which stay the caller's to close; `on_end` is called when the client has left."""
+        return open_endpoint(Pair(read, write, framing, on_end), self._serving)
 
-    def uds(self, path: Path, listener: socket.socket | None = None) -> AbstractAsyncContextManager[UdsFront]:
-        """A Unix socket, a message for each line; it may listen already. Raises SettingsError."""
-        new = self._connections("lines")
-        return uds_endpoint(path, new, self._presence, self._limits.connections, listener)
+    def sse(self, port: int, path: str, listener: socket.socket | None = None) -> Opening:
+        """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one."""
+        paths = SsePaths(path, f"{path.rpartition('/')[0]}/request")
+        address = Address(LOOPBACK, port)
+        endpoint = Http(address, frozenset({"sse"}), paths, self._health(path), listener)
+        return open_endpoint(endpoint, self._serving)
 
-    def pair(
-        self, read: int, write: int, framing: FramingName, on_end: Callable[[], None]
-    ) -> AbstractAsyncContextManager[LineConnection]:
-        """Two descriptors, which stay the caller's to close; `on_end` is told when the client has left."""
-        return pair_endpoint(read, write, "stdio", self._connections(framing), self._presence, on_end)
+    def http(self, port: int, listener: socket.socket | None = None) -> Opening:
+        """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any free one."""
+        endpoint = Http(Address(LOOPBACK, port), pages=self._health(PATH), listener=listener)
+        return open_endpoint(endpoint, self._serving)
 
-    def sse(
-        self, port: int, path: str, listener: socket.socket | None = None
-    ) -> AbstractAsyncContextManager[HttpFront]:
-        """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one. Raises SettingsError."""
-        return sse_endpoint(self._served(), port=port, path=path, listener=listener)
+    def _health(self, path: str) -> dict[str, ASGIApp]:
+        """A page at `/` that says that the server is there, and where to speak to it."""
 
-    def http(
-        self, port: int, listener: socket.socket | None = None
-    ) -> AbstractAsyncContextManager[HttpFront]:
-        """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any that is free. Raises SettingsError."""
-        return http_endpoint(self._served(), port=port, listener=listener)
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            server = self._serving.server.server_info_stamp
+            about = {"status": "ok", "server": server, "endpoint": path, "measurement": self._measurement()}
+            await JSONResponse(about)(scope, receive, send)
 
-    def _served(self) -> Served:
-        return Served(
-            self._server,
-            self._quick,
-            self._limits,
-            self._state,
-            self._presence,
-            self._tokens,
-            self._measurement,
-        )
-
-    def _connections(self, framing: FramingName) -> NewConnection:
-        def new(name: str, on_end: Callable[[LineConnection], None]) -> LineConnection:
-            made: Framing = FRAMINGS[framing](self._limits.line)
-            return LineConnection(
-                self._server,
-                self._quick,
-                made,
-                self._limits,
-                name=name,
-                lifespan_state=self._state,
-                presence=self._presence,
-                on_end=on_end,
-            )
-
-        return new
+        return {"/": Methods(answer, ("GET", "HEAD"))}

@@ -1,8 +1,7 @@
-"""What an embedded server is made of, put together on its own thread."""
+"""The parts of an embedded server, put together on its own thread."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -17,16 +16,18 @@ from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.front import Front, local_access
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.embedded.steering.clients import CONNECTED
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.live.state import Live
-    from acuity.mcp.embedded.presence import Ending, Presence
-    from acuity.mcp.embedded.steering.bridge import McpSide
+    from acuity.mcp.embedded.live.state import LiveState
+    from acuity.mcp.embedded.presence import EndSignals, Presence
+    from acuity.mcp.embedded.steering.bridge import CommandSender
 
 _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
 # Methods that are answered at once whatever their client owes: what they begin is paced by itself.
@@ -37,34 +38,38 @@ _FREE: Final = frozenset(
 
 @asynccontextmanager
 async def serving(
-    live: Live,
-    steer: McpSide,
+    live: LiveState,
+    sender: CommandSender,
     paths: AllowedPaths,
     config: EmbeddedConfig,
     presence: Presence,
-    ending: Ending,
+    end: EndSignals,
 ) -> AsyncIterator[Front]:
-    """What every transport serves, for as long as the block lasts."""
+    """The front that every transport serves, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
-    catalog = embedded_catalog(live, steer, InMemorySubscriptionBus(), compute, scores, ending)
+    catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
     limits = CallLimits(config.settings())
-    ending.answering = lambda: limits.answering
+    end.answering = lambda: limits.answering
     pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
     middleware = [limits, _Noted(presence), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
-    quick = {name: presence.noting(document) for name, document in quick_documents(live, scores).items()}
+    documents = {name: presence.noting(made) for name, made in quick_documents(live, scores).items()}
     try:
-        async with Front(
-            server,
-            QuickAnswers(server, quick, live.budget.admits),
-            dataclasses.replace(config.front_limits(), budget=live.budget),
-            presence=presence,
-            tokens=config.tokens,
-            measurement=lambda: _in_short(live),
-        ) as front:
-            yield front
+        async with shared_lifespan(server) as state:
+            served = Serving(
+                server,
+                config.wire_limits(),
+                state,
+                local_access(config.tokens),
+                bare=True,
+                quick=QuickAnswers(server, documents, lambda client: live.budget.admits(_payer(client))),
+                presence=presence,
+                accounts=live.budget,
+                on_connection=CONNECTED.set,
+            )
+            yield Front(served, lambda: _in_short(live))
     finally:
         await compute.close()
 
@@ -78,9 +83,7 @@ class Pacing(ServerMiddleware[Any]):
         self._steering = steering
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        client = client_of(ctx)
-        # HTTP requests without a session share one account.
-        payer = POSTS if client.startswith(("post:", "address:")) else client
+        payer = _payer(client_of(ctx))
         PAYER.set(payer)
         if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
             self._budget.owed(payer)
@@ -92,8 +95,13 @@ class Pacing(ServerMiddleware[Any]):
         return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
 
 
+def _payer(client: str) -> str:
+    """The account of a client: HTTP requests without a session share one."""
+    return POSTS if client.startswith(("post:", "address:")) else client
+
+
 class _Noted(ServerMiddleware[Any]):
-    """Says when a client asks for something; to shake hands is to ask for nothing yet."""
+    """Notes that a client has sent a request; a handshake is none yet."""
 
     def __init__(self, presence: Presence) -> None:
         self._presence = presence
@@ -104,7 +112,7 @@ class _Noted(ServerMiddleware[Any]):
         return await call_next(ctx)
 
 
-def _in_short(live: Live) -> dict[str, Any]:
-    """Where the measurement stands, for those who only look whether the server is there."""
+def _in_short(live: LiveState) -> dict[str, Any]:
+    """The measurement's progress, for the answer at `/`."""
     status = live.status()
     return {key: status[key] for key in ("state", "frames_read", "frames_scored", "frames_total")}

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.lowlevel import Server
 from opentelemetry import trace
 from opentelemetry.trace import ProxyTracerProvider, Span, Status, StatusCode, Tracer
 
 from acuity import __version__
 from acuity.jobs.job import Job
+from acuity.mcp.wire.sdk_private import drop_request_spans
 
 logger: Final = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def is_traced() -> bool:
 def drop_unused(server: Server[Any]) -> None:
     """Remove the SDK's request spans if nothing is traced: each costs about 40 µs."""
     if not is_traced():
-        server.middleware[:] = [m for m in server.middleware if not isinstance(m, OpenTelemetryMiddleware)]
+        drop_request_spans(server)
 
 
 @dataclass(slots=True)

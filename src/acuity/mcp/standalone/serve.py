@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import anyio
@@ -16,9 +16,10 @@ from mcp.server.lowlevel import Server
 from acuity.errors import AcuityError
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import Address
-from acuity.mcp.wire.connection import shared_lifespan
-from acuity.mcp.wire.endpoints import Access, Endpoint, Open, Serving, open_endpoint
+from acuity.mcp.wire.endpoints import Endpoint, Open, Stdio, open_endpoint
+from acuity.mcp.wire.listeners import Address
+from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 logger: Final = logging.getLogger(__name__)
 
@@ -94,9 +95,11 @@ async def serve(
             stack.enter_context(stop.on_signals())
         state = await stack.enter_async_context(shared_lifespan(server))
         ended = _Once(stop)
-        serving = Serving(server, settings, access or Access(), state, ended)
+        serving = Serving(server, settings.wire_limits(), state, access or Access())
         opened: list[Open] = []
         for endpoint in endpoints:
+            if isinstance(endpoint, Stdio):  # its end is the server's
+                endpoint = replace(endpoint, on_end=ended)
             opened += await stack.enter_async_context(open_endpoint(endpoint, serving))
         for found in opened:
             logger.info(

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -26,7 +26,6 @@ from mcp.server.streamable_http import (
     StreamableHTTPServerTransport,
     StreamId,
 )
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -41,10 +40,13 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from acuity.mcp.wire.connection import Answers, InFlight
 from acuity.mcp.wire.event_log import EventLog
-from acuity.mcp.wire.http_body import checked_message, refusal
+from acuity.mcp.wire.http_app import checked_message, refusal
 from acuity.mcp.wire.messages import Refused
+from acuity.mcp.wire.streams import InFlight, Outbox
+
+if TYPE_CHECKING:
+    from acuity.mcp.wire.sdk_private import ReadStream, WriteStream
 
 logger: Final = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ class Session(StreamableHTTPServerTransport):
         self,
     ) -> AsyncGenerator[tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]], None]:
         async with super().connect() as (read, write):
-            yield read, Answers(write, self._in_flight)
+            yield read, Outbox(write.send, self._in_flight, write.aclose)
 
     async def _handle_post_request(
         self, scope: Scope, request: Request, receive: Receive, send: Send

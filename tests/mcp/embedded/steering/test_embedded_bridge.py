@@ -33,7 +33,7 @@ def test_a_command_is_carried_out_at_the_next_boundary_and_not_before() -> None:
 
 def test_so_many_at_one_boundary_and_no_more() -> None:
     async def main() -> None:
-        room = Room(most=3)
+        room = Room(max_per_frame=3)
         answers = [await room.send("set_subsample", {"n": n}) for n in range(1, 9)]
         for left in (5, 2, 0, 0):
             await room.feed()
@@ -105,7 +105,7 @@ def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
         answers = [await room.send("pause"), await room.send("resume")]
         await room.feed()
         assert await answers[0] == long
-        assert room.luggage.results == {}
+        assert room.handoff.results == {}
         with pytest.raises(EmbeddedError, match=r"^é{200,256}$"):
             await answers[1]
         with pytest.raises(EmbeddedError, match="too long"):
@@ -174,7 +174,7 @@ def test_a_flood_is_answered_one_by_one() -> None:
         assert len(results) > 64
         assert refused == room.native.refused > 0
         assert (room.native.outstanding, room.native.waiting) == (0, 0)
-        assert (room.luggage.orders, room.luggage.results, room.steer._pending) == ({}, {}, {})
+        assert (room.handoff.attachments, room.handoff.results) == ({}, {})
         room.steer.detach()
         room.native.close()
 
@@ -274,7 +274,7 @@ def test_closing_a_paused_measurement_from_another_thread() -> None:
 @pytest.mark.parametrize("end", ["flush", "close"])
 def test_when_the_measurement_is_over_whoever_waits_is_told(end: str) -> None:
     async def main() -> None:
-        room = Room(most=1)
+        room = Room(max_per_frame=1)
         carried_out = await room.send("set_subsample", {"n": 2})
         left = [await room.send("pause"), await room.send("resume")]
         await room.feed()
@@ -303,7 +303,7 @@ def test_a_caller_that_leaves_takes_its_command_back() -> None:
         await room.feed()
         assert (await stays)["stop_after"] == 9
         assert room.measurement.subsample == 1
-        assert (room.native.outstanding, room.luggage.orders) == (0, {})
+        assert (room.native.outstanding, room.handoff.attachments) == (0, {})
         room.close()
 
     run(main)

@@ -77,9 +77,8 @@ def test_scores_have_the_digits_of_the_report(threads: int, tmp_path: Path) -> N
     play(scene, tmp_path, MODEL, threads=threads)
 
 
-def test_the_newest_score_is_the_newest_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_score_is_the_newest_there_is(tmp_path: Path) -> None:
     """However often it is asked for, and with the aggregate of the same frames."""
-    monkeypatch.setattr("acuity.mcp.embedded.live.state._FRESH", 1000.0)
     whole = measure(40, MODEL)
 
     async def scene(ground: Ground) -> None:
@@ -93,7 +92,7 @@ def test_the_newest_score_is_the_newest_there_is(tmp_path: Path, monkeypatch: py
                     assert found["aggregate"]["mean"] == whole.pool(last=fed - 2)
                 assert ground.scores.newest()["frame"] == fed - 2  # what quick answers are made of
 
-    play(scene, tmp_path, MODEL)
+    play(scene, tmp_path, MODEL, max_age=1000.0)
 
 
 def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
 
 
 def test_a_long_range_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.embedded.live.scores._MOST_FRAMES", 4)
+    monkeypatch.setattr("acuity.mcp.embedded.live.scores.MAX_FRAMES", 4)
 
     async def scene(ground: Ground) -> None:
         await ground.feed(10)

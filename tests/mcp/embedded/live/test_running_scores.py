@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from acuity.errors import ScoreError
 from acuity.mcp.embedded.live.running_scores import RunningScores
-from acuity.measure import Measurement
+from acuity.measure import BoundarySnapshot, Measurement
 from acuity.measure.pooling import POOLS
 from live_ground import MODEL, NEG
 from moving_pictures import measure, pair
@@ -62,14 +63,34 @@ def test_frames_given_to_another_model_are_taken_again() -> None:
 
 def test_a_score_of_minus_one_pools_as_in_the_report() -> None:
     """Unclipped scores may be anything; one of exactly -1 makes the harmonic mean's sum infinite."""
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(MODEL)
-        running = RunningScores(measurement, "vmaf")
-        for frame, score in enumerate((50.0, -1.0, 20.0)):
-            running._take(frame, score)
-        expected = {name: function(running.column()[1]) for name, function in POOLS.items()}
-        assert running.aggregate == expected
-        assert math.isclose(expected["harmonic_mean"], -1.0)
+    running = RunningScores(cast(Measurement, Given(50.0, -1.0, 20.0)), "vmaf")
+    running.advance()
+    expected = {name: function(running.column()[1]) for name, function in POOLS.items()}
+    assert len(running) == 3
+    assert running.aggregate == expected
+    assert math.isclose(expected["harmonic_mean"], -1.0)
+
+
+class Given:
+    """Looks like a measurement that gave these scores."""
+
+    repredictions = 0
+
+    def __init__(self, *scores: float) -> None:
+        self._scores = scores
+        self.frames = len(scores)
+
+    def snapshot(self) -> BoundarySnapshot:
+        return BoundarySnapshot(self.frames, self.frames, self.frames - 1)
+
+    def next_counted(self, frame: int) -> int:
+        return frame
+
+    def predict_known(self, _: int) -> None:
+        pass
+
+    def score_at(self, frame: int, _: str) -> float:
+        return self._scores[frame]
 
 
 def test_scores_that_are_no_number_are_not_taken(tmp_path: Path) -> None:

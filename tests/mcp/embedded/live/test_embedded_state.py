@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from acuity._native import Bridge
-from acuity.mcp.embedded.live import state
-from acuity.mcp.embedded.live.state import Live
-from acuity.mcp.embedded.steering.bridge import MeasuringSide
-from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.live.state import LiveState
+from acuity.mcp.embedded.steering.bridge import BoundaryListener
+from acuity.mcp.embedded.steering.commands import Handoff
 from acuity.measure import Measurement
 from acuity.measure.plan import ExtractorSet
 from bridge_room import measuring
@@ -22,21 +19,18 @@ from small_model import small_document
 
 
 @contextmanager
-def looking(
-    fresh: float, monkeypatch: pytest.MonkeyPatch, model: str = "vmaf_v0.6.1"
-) -> Iterator[tuple[Measurement, Bridge, Live]]:
+def looking(fresh: float, model: str = "vmaf_v0.6.1") -> Iterator[tuple[Measurement, Bridge, LiveState]]:
     """A measurement with a model, whose scores stay fresh for so many seconds."""
-    monkeypatch.setattr(state, "_FRESH", fresh)
     native = Bridge(4)
     with measuring((model,)) as measurement:
-        side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
-        yield measurement, native, Live(measurement, native, side)
+        side = BoundaryListener(measurement, native, Handoff(), max_per_frame=4, on_end=lambda: None)
+        yield measurement, native, LiveState(measurement, native, side, max_age=fresh)
         side.detach()
     native.close()
 
 
-def test_a_status_counts_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    with looking(0.0, monkeypatch) as (measurement, _, live):
+def test_a_status_counts_frames() -> None:
+    with looking(0.0) as (measurement, _, live):
         measurement.add(*pair(0))
         first = live.status()
         for index in range(1, 4):
@@ -46,10 +40,10 @@ def test_a_status_counts_frames(monkeypatch: pytest.MonkeyPatch) -> None:
         assert live.status()["frames_scored"] == 4
 
 
-def test_a_model_that_holds_later_shows_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_model_that_holds_later_shows_later(tmp_path: Path) -> None:
     small = tmp_path / "small.json"
     small.write_text(json.dumps(small_document()))
-    with looking(0.0, monkeypatch, str(small)) as (measurement, _, live):
+    with looking(0.0, str(small)) as (measurement, _, live):
         for index in range(4):
             measurement.add(*pair(index))
         # Its motion has to be known of neighbours.
@@ -64,8 +58,8 @@ def test_a_model_that_holds_later_shows_later(monkeypatch: pytest.MonkeyPatch, t
         assert measurement.agenda is agenda  # only the number of frames told that there was news
 
 
-def test_every_change_shows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with looking(1000.0, monkeypatch) as (measurement, native, live):
+def test_every_change_shows_at_once() -> None:
+    with looking(1000.0) as (measurement, native, live):
         assert live.status()["state"] == "waiting"
         measurement.add(*pair(0))
         assert live.status()["frames_read"] == 1
@@ -83,8 +77,8 @@ def test_every_change_shows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert live.status()["queue"]["waiting"] == 1
 
 
-def test_a_score_is_looked_for_again_only_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    with looking(1000.0, monkeypatch) as (measurement, _, live):
+def test_a_score_is_looked_for_again_only_after_a_while() -> None:
+    with looking(1000.0) as (measurement, _, live):
         for index in range(8):
             measurement.add(*pair(index))
         while (first := live.latest()) is None:
@@ -96,8 +90,8 @@ def test_a_score_is_looked_for_again_only_after_a_while(monkeypatch: pytest.Monk
         assert live.latest() == (15, measurement.score_at(15))
 
 
-def test_while_it_pauses_the_last_score_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    with looking(1000.0, monkeypatch) as (measurement, _, live):
+def test_while_it_pauses_the_last_score_is_the_last() -> None:
+    with looking(1000.0) as (measurement, _, live):
         for index in range(8):
             measurement.add(*pair(index))
         while live.latest() is None:

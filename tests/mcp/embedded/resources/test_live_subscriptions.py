@@ -18,7 +18,7 @@ from mcp.server.connection import Connection
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
 
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
-from acuity.mcp.embedded.resources.subscriptions import Pulse, _Followed
+from acuity.mcp.embedded.resources.subscriptions import Subscriber, UpdatePublisher
 from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS, TABLE, parse
 from live_ground import ERAS, MODEL, SECONDS, Ground, play
 
@@ -117,25 +117,25 @@ def test_nobody_is_told_when_nothing_changes() -> None:
 
         bus = InMemorySubscriptionBus()
         bus.subscribe(hear)
-        pulse = Pulse(bus, lambda address: versions[address.resource]())
-        with pulse.watching([STATUS + FAST, SCORES + FAST]), anyio.fail_after(SECONDS):
+        publisher = UpdatePublisher(bus, lambda address: versions[address.resource]())
+        with publisher.watching([STATUS + FAST, SCORES + FAST]), anyio.fail_after(SECONDS):
             await enough.wait()
         assert set(told) == {ResourceUpdated(uri=STATUS + FAST)}
-        assert not pulse.watched
+        assert not publisher.watched
 
     anyio.run(main)
 
 
-def test_the_pulse_is_shared_and_bounded() -> None:
+def test_the_publisher_is_shared_and_bounded() -> None:
     async def main() -> None:
-        pulse = Pulse(InMemorySubscriptionBus(), lambda _: 0, most=2)
+        publisher = UpdatePublisher(InMemorySubscriptionBus(), lambda _: 0, max_uris=2)
         with ExitStack() as stack:
             for _ in range(5):
-                stack.enter_context(pulse.watching([SCORES, STATUS, "other://address"]))
-            assert pulse.watched == [SCORES, STATUS]
+                stack.enter_context(publisher.watching([SCORES, STATUS, "other://address"]))
+            assert publisher.watched == [SCORES, STATUS]
             with pytest.raises(MCPError, match="too many addresses are watched, 2 are the most"):
-                stack.enter_context(pulse.watching([f"{SCORES}?rate=7"]))
-        assert pulse.watched == []
+                stack.enter_context(publisher.watching([f"{SCORES}?rate=7"]))
+        assert publisher.watched == []
 
     anyio.run(main)
 
@@ -171,10 +171,10 @@ def test_what_waits_is_one_word_for_each_address() -> None:
 
     async def main() -> None:
         bus, stuck, numbers = InMemorySubscriptionBus(), Stuck(), Numbers()
-        pulse = Pulse(bus, lambda _: 0)
-        followed = _Followed(cast(Connection, stuck), bus, pulse, cast(NotificationMeta, numbers))
+        publisher = UpdatePublisher(bus, lambda _: 0)
+        subscriber = Subscriber(cast(Connection, stuck), bus, publisher, cast(NotificationMeta, numbers))
         for uri in (STATUS, SCORES):
-            followed.add(uri)
+            subscriber.add(uri)
         await bus.publish(ResourceUpdated(uri=SCORES))
         await stuck.began.wait()
         for _ in range(100):
@@ -188,14 +188,14 @@ def test_what_waits_is_one_word_for_each_address() -> None:
             await anyio.lowlevel.checkpoint()
         # What it is told along with an address is of the moment when it is sent.
         assert stuck.told == [(SCORES, {"number": 0}), (SCORES, {"number": 1}), (STATUS, {"number": 2})]
-        followed.close()
-        assert not pulse.watched
+        subscriber.close()
+        assert not publisher.watched
 
     anyio.run(main)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_what_cannot_be_followed_is_refused(era: str, tmp_path: Path) -> None:
+def test_what_cannot_be_subscriber_is_refused(era: str, tmp_path: Path) -> None:
     async def scene(ground: Ground) -> None:
         async with ground.client(era) as client:
 
@@ -240,7 +240,7 @@ def test_a_client_that_leaves_is_forgotten(era: str, tmp_path: Path) -> None:
         with anyio.fail_after(SECONDS):
             while asyncio.all_tasks() - left:  # cancelled, and on their way out
                 await anyio.lowlevel.checkpoint()
-        assert not ground.bus._listeners
+        assert not ground.bus.listeners
 
     play(scene, tmp_path, MODEL)
 

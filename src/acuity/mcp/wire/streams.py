@@ -1,4 +1,4 @@
-"""One client's connection: a pair of message streams, served in the protocol era the client opens with.
+"""The two message streams between a transport and the SDK, and the ids of requests in flight.
 
 No two requests in flight on a connection have the same id: the SDK keeps them in a table by id, where the
 second would take the first one's place, and neither could be cancelled.
@@ -6,23 +6,18 @@ second would take the first one's place, and neither could be cancelled.
 
 from __future__ import annotations
 
-import contextvars
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any
 
 import anyio
-from mcp.server.lowlevel import Server
-from mcp.server.runner import serve_dual_era_loop
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import MessageMetadata, ServerMessageMetadata, SessionMessage
 from mcp_types import INVALID_REQUEST, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
-from acuity.mcp.limits import CONNECTION
 from acuity.mcp.wire.messages import Message, Refused
 
 
@@ -80,99 +75,39 @@ class InFlight:
             await self._ended.wait()
 
 
-async def serve_messages(
-    server: Server[Any],
-    read: ReadStream[SessionMessage | Exception],
-    write: WriteStream[SessionMessage],
-    *,
-    name: str,
-    lifespan_state: Any,
-) -> None:
-    """Answer a client until its stream ends. The name tells it from others in queues and logs."""
-    CONNECTION.set(name)
-    await serve_dual_era_loop(server, read, write, lifespan_state=lifespan_state)
+class Inbox:
+    """The stream of incoming messages as the SDK reads it; a transport looks at its length before it adds."""
 
+    def __init__(self) -> None:
+        self._waiting: deque[SessionMessage] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
 
-@asynccontextmanager
-async def shared_lifespan(server: Server[Any]) -> AsyncIterator[Any]:
-    """Enter the server's lifespan once, for all connections of all transports.
+    def __len__(self) -> int:
+        return len(self._waiting)
 
-    The SDK enters it for each connection of some transports and for each manager of others; until the block
-    ends, they all get the state made here.
-    """
-    enter = server.lifespan
-    async with enter(server) as state:
+    def put(self, message: SessionMessage) -> None:
+        self._waiting.append(message)
+        self._changed.set()
 
-        @asynccontextmanager
-        async def entered(_: Server[Any]) -> AsyncIterator[Any]:
-            yield state
-
-        server.lifespan = entered
-        try:
-            yield state
-        finally:
-            server.lifespan = enter
-
-
-class Answers:
-    """The stream of outgoing messages: an answer ends its request."""
-
-    def __init__(self, inner: WriteStream[SessionMessage], in_flight: InFlight) -> None:
-        self._inner = inner
-        self._in_flight = in_flight
-
-    async def send(self, item: SessionMessage) -> None:
-        message = item.message
-        try:
-            await self._inner.send(item)
-        finally:
-            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-                self._in_flight.end(message.id)
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> Answers:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class Requests:
-    """The stream of incoming messages, without requests whose id is in use; those are answered here."""
-
-    def __init__(
-        self,
-        inner: ReadStream[SessionMessage | Exception],
-        write: WriteStream[SessionMessage],
-        in_flight: InFlight,
-    ) -> None:
-        self._inner = inner
-        self._write = write
-        self._in_flight = in_flight
-
-    @property
-    def last_context(self) -> contextvars.Context | None:
-        """What the SDK runs a message's handler in."""
-        return getattr(self._inner, "last_context", None)
+    def end(self) -> None:
+        """Take no more messages; those that wait are still read."""
+        self._ended = True
+        self._changed.set()
 
     async def receive(self) -> SessionMessage | Exception:
-        while True:
-            item = await self._inner.receive()
-            if not isinstance(item, SessionMessage):
-                return item
-            try:
-                return self._in_flight.noted(item.message, item.metadata)
-            except Refused as refused:
-                await self._write.send(SessionMessage(refused.answer()))
+        while not self._waiting:
+            if self._ended:
+                raise anyio.EndOfStream
+            self._changed.clear()
+            await self._changed.wait()
+        return self._waiting.popleft()
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        self.end()
+        self._waiting.clear()
 
-    def __aiter__(self) -> Requests:
+    def __aiter__(self) -> Inbox:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -181,7 +116,45 @@ class Requests:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> Requests:
+    async def __aenter__(self) -> Inbox:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _nothing() -> None:
+    pass
+
+
+class Outbox:
+    """The stream of outgoing messages as the SDK writes it; an answer ends its request."""
+
+    def __init__(
+        self,
+        send: Callable[[SessionMessage], Awaitable[None]],
+        in_flight: InFlight,
+        close: Callable[[], Awaitable[None]] = _nothing,
+    ) -> None:
+        """`send` writes one message to the client, `close` is called when the SDK closes the stream."""
+        self._send = send
+        self._in_flight = in_flight
+        self._close = close
+
+    async def send(self, item: SessionMessage) -> None:
+        message = item.message
+        try:
+            await self._send(item)
+        finally:
+            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+                self._in_flight.end(message.id)
+
+    async def aclose(self) -> None:
+        await self._close()
+
+    async def __aenter__(self) -> Outbox:
         return self
 
     async def __aexit__(

@@ -1,21 +1,79 @@
-"""Two file descriptors as one transport of the event loop.
+"""File descriptors that a client is at: checked, copied or claimed, and made a transport of the event loop.
 
 They may be shared with the process that handed them over, so their flags stay as they are: each is asked
 whether it is ready, and never given more than it then surely takes. That is why asyncio's own pipes, which
-make them non-blocking, are not used.
+make them non-blocking, are not used. Needs none of the protocol's libraries.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import select
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Literal
 
-from acuity.mcp.wire.stream import CHUNK
+from acuity.errors import EmbeddedError
 
+FIRST: Final = 3  # those below are stdin, stdout and stderr
+_CHUNK: Final = 65536  # bytes that are read at once
 _HIGH: Final = 65536  # bytes waiting to be written from which on the other side is told to stop
 _LOW: Final = _HIGH // 4
+
+
+def check_descriptor(
+    descriptor: int, direction: Literal["in", "out"], remedy: str = "pass one that is open"
+) -> None:
+    """Refuse a descriptor that messages can't come in or go out by."""
+    if descriptor < 0:
+        raise EmbeddedError(f"{descriptor} is no file descriptor: {remedy}")
+    if descriptor < FIRST:
+        raise EmbeddedError(
+            f"descriptor {descriptor} is the host's own: use others than stdin, stdout and stderr"
+        )
+    try:
+        mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    except (OSError, OverflowError):
+        raise EmbeddedError(f"descriptor {descriptor} is not open: {remedy}") from None
+    if mode == (os.O_WRONLY if direction == "in" else os.O_RDONLY):
+        verb = "read from" if direction == "in" else "written to"
+        raise EmbeddedError(f"descriptor {descriptor} can't be {verb}: use the other end of the pipe")
+
+
+@contextmanager
+def copied(fd_in: int, fd_out: int) -> Iterator[tuple[int, int]]:
+    """Copies of descriptors, so that their owner may close them at any time."""
+    read, write = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST) for descriptor in (fd_in, fd_out))
+    owner = os.getpid()
+    try:
+        yield read, write
+    finally:
+        if os.getpid() == owner:  # a forked child has let go of them already
+            os.close(read)
+            os.close(write)
+
+
+@contextmanager
+def claimed_stdio() -> Iterator[tuple[int, int]]:
+    """stdin and stdout under numbers of their own.
+
+    Meanwhile 0 reads as empty and 1 leads to stderr, here and in child processes: a stray print or a
+    library's banner would otherwise end up between the messages.
+    """
+    read, write = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST) for descriptor in (0, 1))
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+        yield read, write
+    finally:
+        os.dup2(read, 0)
+        os.dup2(write, 1)
+        os.close(read)
+        os.close(write)
 
 
 class DescriptorPair(asyncio.Transport):
@@ -85,10 +143,10 @@ class DescriptorPair(asyncio.Transport):
         if not self._reading:
             return
         try:
-            data = os.read(self._read, CHUNK)
+            data = os.read(self._read, _CHUNK)
         except (BlockingIOError, InterruptedError):
             return
-        except OSError:  # who is gone sends no more
+        except OSError:  # a client that is gone sends no more
             data = b""
         if data:
             self._protocol.data_received(data)
@@ -131,3 +189,14 @@ class DescriptorPair(asyncio.Transport):
         self._buffer.clear()
         self._done.set()
         self._loop.call_soon(self._protocol.connection_lost, error)
+
+
+def hung_up(transport: asyncio.BaseTransport) -> bool:
+    """Whether nobody is at the other end any more, as far as the system can tell without writing."""
+    pair = transport.get_extra_info("descriptors")
+    socket = transport.get_extra_info("socket")
+    if transport.is_closing() or (pair is None and socket is None):
+        return transport.is_closing()
+    look = select.poll()
+    look.register(pair[1] if pair is not None else socket.fileno(), 0)
+    return bool(look.poll(0))  # only that it hung up, or failed

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -12,7 +14,8 @@ import pytest
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.errors import EmbeddedError
-from acuity.mcp.embedded.live.state import Live
+from acuity.mcp.embedded.live.state import LiveState
+from acuity.mcp.embedded.steering import bridge
 from bridge_room import PATIENCE, Room, measuring, run
 from embedded_client import connected
 from live_ground import MODEL, SECONDS, Ground, play
@@ -25,7 +28,7 @@ def test_a_command_that_no_boundary_comes_for_is_taken_back() -> None:
         room = Room(timeout=0.01)
         with pytest.raises(EmbeddedError, match=r"came for 0\.01 seconds, so \'set_subsample\' was"):
             await room.steer.submit("set_subsample", {"n": 5})
-        assert room.luggage.orders == {}
+        assert room.handoff.attachments == {}
         await room.feed()  # what is still in the ring is not carried out
         assert room.measurement.subsample == 1
         while room.native.outstanding:
@@ -35,9 +38,16 @@ def test_a_command_that_no_boundary_comes_for_is_taken_back() -> None:
     run(main)
 
 
-def test_a_command_that_is_carried_out_just_then_is_answered() -> None:
+def test_a_command_that_is_carried_out_just_then_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looks = [time.monotonic()], [0]
+
+    def clock() -> float:
+        looks[0] += 1
+        return now[0]
+
     async def main() -> None:
         room = Room(timeout=0.01)
+        monkeypatch.setattr(bridge, "time", SimpleNamespace(monotonic=clock))
         begun, go_on = threading.Event(), threading.Event()
 
         def slowly(n: int) -> None:
@@ -45,17 +55,16 @@ def test_a_command_that_is_carried_out_just_then_is_answered() -> None:
             assert go_on.wait(PATIENCE)
 
         room.measurement.set_subsample = slowly  # type: ignore[method-assign]
-        room.steer._timeout = PATIENCE
         answer = await room.send("set_subsample", {"n": 5})
         feeding = asyncio.create_task(room.feed())
         assert await asyncio.to_thread(begun.wait, PATIENCE)
-        room.steer._timeout = 0.0  # it would be too late by now
-        other = asyncio.create_task(room.steer._answered("x", -1, room.steer._pending[1]))
-        await asyncio.sleep(0)
+        now[0] += PATIENCE  # it would be too late by now
+        seen = looks[0]
+        while looks[0] == seen:
+            await asyncio.sleep(0)
         assert not answer.done()
         go_on.set()
         assert (await answer)["next_frame"] == 1
-        await other
         await feeding
         room.close()
 
@@ -82,7 +91,7 @@ def test_status_says_what_it_waits_for() -> None:
     async def main() -> None:
         room = Room()
         now = [room.side.attached + 7.0]
-        live = Live(room.measurement, room.native, room.side, clock=lambda: now[0])
+        live = LiveState(room.measurement, room.native, room.side, clock=lambda: now[0])
         assert (live.status()["state"], live.status()["waiting_seconds"]) == ("waiting", 7.0)
         await room.feed(2)
         while room.measurement.snapshot().frames_done < 2:
@@ -143,14 +152,16 @@ def test_the_command_of_a_client_that_left_is_not_carried_out(tmp_path: Path) ->
         server.start_uds(tmp_path / "s")
         with connected(tmp_path / "s") as watches:
             with connected(tmp_path / "s") as leaves:
+                leaves.send("tools/call", name="vmaf.pause", arguments={})
+                while not watches.call("vmaf.status")["queue"]["waiting"]:
+                    pass
+                measurement.add(*pair(0))
                 leaves.send("tools/call", name="vmaf.stop_after", arguments={"frame": 3})
                 while not watches.call("vmaf.status")["queue"]["waiting"]:
                     pass
-            for _ in range(50_000):  # until the server has noticed
-                watches.call("vmaf.status")
-                if not server._luggage.orders:
-                    break
-            measurement.add(*pair(0))
+            while watches.call("vmaf.status")["paused"]:  # until the server has noticed that it left
+                pass
+            measurement.add(*pair(1))
             while watches.call("vmaf.status")["queue"]["outstanding"]:
                 pass
         assert measurement.last_frame is None

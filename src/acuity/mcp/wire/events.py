@@ -1,26 +1,20 @@
-"""Server-sent events: how they are written, and those that wait for one reader."""
+"""Server-sent events: how one is written, and the queue of those that wait for one reader."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from types import TracebackType
 from typing import Final
 
 import anyio
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCResponse
 from starlette.types import Send
 
-from acuity.mcp.wire.connection import InFlight
-from acuity.mcp.wire.messages import encode
-
 HEADERS: Final = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
-_HEARTBEAT: Final = b": still here\n\n"
+HEARTBEAT: Final = b": ping\n\n"
 
 
 def event(data: bytes, kind: bytes = b"message", number: int | None = None) -> bytes:
@@ -32,10 +26,11 @@ def event(data: bytes, kind: bytes = b"message", number: int | None = None) -> b
 
 
 class EventStream:
-    """Messages for one stream, numbered; as many wait as there is room for, and then their senders do."""
+    """The queue of one stream. When it is full, senders wait."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, *, numbered: bool = True) -> None:
         self._room = room
+        self._numbered = numbered
         self._waiting: deque[bytes] = deque()
         self._filled = asyncio.Event()
         self._emptied = asyncio.Event()
@@ -47,7 +42,7 @@ class EventStream:
         if self._ended or len(self._waiting) >= self._room:
             return False
         self._number += 1
-        self._waiting.append(event(payload, number=self._number))
+        self._waiting.append(event(payload, number=self._number if self._numbered else None))
         self._filled.set()
         return True
 
@@ -66,9 +61,9 @@ class EventStream:
         self._emptied.set()
 
     async def write(self, send: Send, heartbeat: float) -> None:
-        """Write what comes until the end, with a sign of life whenever nothing has come for a while."""
+        """Write events until the end, and a heartbeat after so many silent seconds."""
         while True:
-            chunk = _HEARTBEAT
+            chunk = HEARTBEAT
             with anyio.move_on_after(heartbeat):
                 await self._filled.wait()
                 self._filled.clear()
@@ -79,30 +74,3 @@ class EventStream:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if self._ended and not self._waiting:
                 return
-
-
-class StreamOutbox:
-    """The stream of outgoing messages as the SDK writes it, onto a stream of events."""
-
-    def __init__(self, stream: EventStream, in_flight: InFlight) -> None:
-        self._stream = stream
-        self._in_flight = in_flight
-
-    async def send(self, item: SessionMessage) -> None:
-        message = item.message
-        try:
-            await self._stream.add(encode(message))
-        finally:
-            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-                self._in_flight.end(message.id)
-
-    async def aclose(self) -> None:
-        self._stream.end()
-
-    async def __aenter__(self) -> StreamOutbox:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()

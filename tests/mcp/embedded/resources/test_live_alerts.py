@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import pytest
 from mcp import MCPError
+from test_live_subscriptions import FAST, Heard
 
 from acuity.mcp.embedded.resources.notifications import META_KEY, NotificationMeta
 from acuity.mcp.embedded.uris import SCORES, WATCH
 from live_ground import ERAS, MODEL, NEG, SECONDS, Ground, play
 from moving_pictures import measure
-from test_live_subscriptions import FAST, Heard
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -82,7 +82,7 @@ def test_it_answers_when_the_time_or_the_measurement_is_over(tmp_path: Path) -> 
 
 
 def test_many_low_frames_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.embedded.tools.watching.MOST_ROWS", 5)
+    monkeypatch.setattr("acuity.mcp.embedded.tools.watching.MAX_ROWS", 5)
 
     async def scene(ground: Ground) -> None:
         await ground.feed(12)
@@ -164,7 +164,7 @@ def test_what_is_watched_for_has_to_be_said(tmp_path: Path) -> None:
 def test_a_slow_reader_gets_the_newest_and_how_many_were_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acuity.mcp.embedded.live.scores.MOST_ROWS", 4)
+    monkeypatch.setattr("acuity.mcp.embedded.live.scores.MAX_ROWS", 4)
 
     async def scene(ground: Ground) -> None:
         await ground.feed(3)

@@ -1,29 +1,33 @@
-"""The sessions of Streamable HTTP: each with an event log of its own, and with room made for new ones."""
+"""Streamable HTTP at /mcp: sessions for clients with a handshake, single exchanges for all other requests.
+
+Each session has an event log of its own, and idle ones make room for new ones.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
 from uuid import uuid4
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from acuity.mcp.limits import BUSY, ORIGIN, note_session
 from acuity.mcp.wire.event_log import EventLog
-from acuity.mcp.wire.exchange import serve_exchange
-from acuity.mcp.wire.http_body import checked_message, refusal
+from acuity.mcp.wire.exchange import BareReplies, serve_exchange
+from acuity.mcp.wire.http_app import CheckedBody, checked_message, refusal
 from acuity.mcp.wire.messages import Refused
+from acuity.mcp.wire.serving import HANDSHAKE, Serving
 from acuity.mcp.wire.session import Session
 
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
@@ -37,25 +41,19 @@ RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stre
 class Sessions(StreamableHTTPSessionManager):
     """The sessions of one server."""
 
-    def __init__(
-        self,
-        server: Server[Any],
-        *,
-        most: int,
-        idle_timeout: float,
-        body: int,
-        most_each: int | None = None,  # of one address or token; None: as many as there may be
-    ) -> None:
+    def __init__(self, serving: Serving) -> None:
+        limits = serving.limits
         super().__init__(
-            server,
+            serving.server,
             # Not JSON-only: that mode drops progress, and doesn't notice a client that goes away.
             json_response=False,
             retry_interval=RETRY_MS,
-            session_idle_timeout=idle_timeout,
-            max_request_body_size=body,
-            max_sessions=most,
+            session_idle_timeout=limits.idle_timeout,
+            max_request_body_size=limits.max_message,
+            max_sessions=limits.max_connections,
         )
-        self._most_each = most if most_each is None else most_each
+        self._serving = serving
+        self._most_each = limits.max_connections_each or limits.max_connections
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None, None]:
@@ -74,7 +72,7 @@ class Sessions(StreamableHTTPSessionManager):
         if session_id is not None and self.find(session_id) is not None:
             note_session(scope, session_id)
         if _is_stateless(scope):
-            if not await serve_exchange(self.app, self._lifespan_state, scope, receive, send):
+            if not await serve_exchange(self._serving, scope, receive, send):
                 await self._handle_request(scope, receive, send)
             return
         refused = self._refused(scope) if session_id is None else None
@@ -165,3 +163,39 @@ def _is_initialize(scope: Scope) -> bool:
 def _is_stateless(scope: Scope) -> bool:
     """Whether a request names a protocol version without a handshake, as the SDK tells them apart."""
     return scope["method"] == "POST" and _header(scope, _VERSION) not in _HANDSHAKE
+
+
+PATH: Final = "/mcp"
+
+
+class StreamableApp:
+    """The application at that path."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._sessions = Sessions(serving)
+        self._bare = BareReplies(serving) if serving.bare else None
+        self._checked = CheckedBody(self._serve, serving.limits.max_message)
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """The sessions' lifespan, to be entered while the application is served."""
+        return self._sessions.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._checked(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._bare is not None and scope["method"] == "POST" and _is_bare(scope):
+            await self._bare(scope, receive, send)
+        else:
+            await self._sessions.serve(scope, receive, send)
+
+
+def _is_bare(scope: Scope) -> bool:
+    """Whether a POST names neither a session nor a protocol version, and begins no session."""
+    message, headers = checked_message(scope), Headers(scope=scope)
+    return (
+        isinstance(message, JSONRPCRequest)
+        and message.method != HANDSHAKE
+        and MCP_SESSION_ID_HEADER not in headers
+        and MCP_PROTOCOL_VERSION_HEADER not in headers
+    )

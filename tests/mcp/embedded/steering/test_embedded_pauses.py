@@ -246,8 +246,13 @@ def test_a_server_that_stops_while_a_pause_is_carried_out_leaves_none() -> None:
     async def main() -> None:
         room = Room()
         answer = await room.send("pause")
-        room.measurement.boundary.on_frame(lambda _: None)
-        room.side._detached = True  # as if the host stopped it between the two steps
+        hold = room.measurement.gate.hold
+
+        def stopped_meanwhile(*arguments: Any) -> None:
+            room.side.detach()
+            hold(*arguments)
+
+        room.measurement.gate.hold = stopped_meanwhile  # type: ignore[method-assign]
         await room.feed()
         await answer
         assert not room.measurement.paused
