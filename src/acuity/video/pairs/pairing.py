@@ -1,4 +1,4 @@
-"""Two videos, frame by frame: which frames belong together, and what was done to make them fit."""
+"""Pairs two videos frame by frame, with the conversions of their plan."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
 
 
 def _gives_each_its_own(path: str) -> bool:
-    """Whether whoever opens it gets all its bytes, as of /dev/zero; of a pipe each gets what others left."""
+    """Whether each reader gets all bytes, as with /dev/zero; the readers of a pipe share its bytes."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -76,7 +76,7 @@ class Pairing:
         self._gather_notes()
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
-        self._pairs = 0  # handed out so far
+        self._pairs = 0  # yielded so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = (
             None  # reads both videos before the pairs, where they are to be aligned
@@ -101,7 +101,7 @@ class Pairing:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What a report should say about the input, besides the notes; plain values, ready for JSON."""
+        """The description of the input for reports, besides the notes, as plain values for JSON."""
         return {
             "reference": self.info_ref.to_dict(),
             "distorted": self.info_dis.to_dict(),
@@ -165,7 +165,7 @@ class Pairing:
             raise NoFramesError(self._nothing())
 
     def ready(self, seconds: float) -> bool:
-        """Whether the next pair, or the end, can be had without waiting; waits at most so many seconds."""
+        """Wait at most that many seconds; returns whether the next pair or the end has come."""
         if self.options.frame_count and self._pairs >= self.options.frame_count:
             return True
         end = time.monotonic() + seconds
@@ -175,7 +175,7 @@ class Pairing:
         return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
 
     def close(self) -> None:
-        """Stop reading and close both videos. Does nothing the second time."""
+        """Stop reading and close both videos. May be called again."""
         self._closer()
 
     def __enter__(self) -> Self:
@@ -185,7 +185,7 @@ class Pairing:
         self.close()
 
     def _reading(self) -> list[Prefetch]:
-        """The threads that read ahead; started when first asked for."""
+        """The threads that read ahead; started at the first call."""
         if len(self._prefetches) < 2:
             survey = self._surveying()
             if survey is not None:
@@ -196,7 +196,7 @@ class Pairing:
         return self._prefetches
 
     def _surveying(self) -> Prefetch | None:
-        """The thread that looks at both videos before they are scored; started when first asked for."""
+        """The thread that looks at both videos before they are scored; started at the first call."""
         if self.options.align != "auto":
             return None
         if self._survey is None:
@@ -243,6 +243,8 @@ class Pairing:
             raise NoFramesError(self._nothing())
         if not all(reader.info.frames_exact for reader in self._readers) or ref == dis:
             return
+        if self.options.align == "auto":  # the frames that one of them lacks may be left out of the other
+            return
         if ref is not None and dis is not None and not 0 < self.options.frame_count <= min(ref, dis):
             self._ended(ref < dis, min(ref, dis))
 
@@ -281,7 +283,7 @@ def _read_on(left: Prefetch, right: Prefetch, watch: Watch) -> None:
 
 
 class _Producer:
-    """Reads one video: skips its start, leaves out frames, takes the planned steps and signs the pictures."""
+    """Reads one video: skips its start, leaves out frames, applies the planned conversions, signs."""
 
     def __init__(self, reader: VideoReader, side: Side, skip: int, *, again: bool, signed: bool) -> None:
         self._reader = reader
@@ -321,7 +323,7 @@ class _Producer:
 
 
 def _pairs(side: Side, skip: int) -> int | None:
-    """How many frames of one video will be compared, as far as it is known."""
+    """The number of compared frames of one video, if known."""
     if side.info.frames is None:
         return None
     left = side.info.frames - skip
