@@ -11,6 +11,13 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.video.pairs.aligner import Aligner
+from acuity.video.pairs.convert import Fit
+from acuity.video.pairs.faults import Finding
+from acuity.video.pairs.signature import sign
+from acuity.video.picture import Picture, PixelFormat, Signature
+from acuity.video.readers.open import open_video
+
 WIDTH, HEIGHT = 320, 180
 FRAMES = 100
 PERIOD = 16  # frames after which the repeating content is the same again
@@ -43,7 +50,7 @@ def still(rng: np.random.Generator) -> Iterator[Values]:
 
 
 def dark(rng: np.random.Generator) -> Iterator[Values]:
-    scene = texture(rng, HEIGHT + 100, WIDTH + 200) * 10 + 34
+    scene = np.exp(texture(rng, HEIGHT + 100, WIDTH + 200)) * 12 + 18  # with a few lights
     for t in range(FRAMES):
         y, x = int(20 + t * 0.3), int(t * 0.8)
         yield scene[y : y + HEIGHT, x : x + WIDTH] + rng.standard_normal((HEIGHT, WIDTH))
@@ -166,3 +173,32 @@ def encode_luma(
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     return path
+
+
+def signatures(path: Path) -> list[Signature]:
+    """Signatures of the pictures of a file, at the size of the clips."""
+    step = Fit(WIDTH, HEIGHT, PixelFormat("420", 8), from_full=False, to_full=False)
+    with open_video(path) as reader:
+        fits = (reader.info.width, reader.info.height, reader.info.format.depth) == (WIDTH, HEIGHT, 8)
+        return [sign(picture if fits else step(picture)) for picture in reader]
+
+
+def reference_signatures(frames: Sequence[Luma]) -> list[Signature]:
+    return [sign(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
+
+
+def found(ref: Sequence[Signature], dis: Sequence[Signature]) -> Finding | None:
+    """What an aligner makes of two videos."""
+    aligner = Aligner()
+    for one, other in zip(ref, dis, strict=False):
+        if (finding := aligner.add(one, other)) is not None:
+            return finding
+    return aligner.end()
+
+
+def is_named_rightly(content: str, fault: Fault, finding: Finding | None) -> bool:
+    """Whether the finding is the fault; where the content repeats, any lag that shows the same is right."""
+    if finding is None or finding.kind != fault.kind:
+        return False
+    apart = finding.lag - fault.lag
+    return apart % PERIOD == 0 if content == "repeating" else apart == 0

@@ -76,9 +76,9 @@ def _set(
     return field(default=default, metadata={"setting": about})
 
 
-def _word(name: str, help: str) -> Any:
+def _word(name: str, help: str, offered: str = "option getopt tool") -> Any:
     """A word of PairOptions, which knows the choices and the default."""
-    return _set(WORDS[name][0], "string", help, DIFFERENT, choices=lambda: WORDS[name])
+    return _set(WORDS[name][0], "string", help, DIFFERENT, offered, choices=lambda: WORDS[name])
 
 
 def _auto() -> tuple[str]:
@@ -161,7 +161,8 @@ class Request:
     rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
     vfr: str = _word("vfr", "variable frame rate: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "HDR against SDR")
-    align: str = _word("align", "other frames, found by looking at them: auto leaves out what one side lacks")
+    align: str = _word(
+        "align", "other frames, found by looking at them: auto leaves out what one side lacks", _EVERYWHERE)
     frame_count: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
         FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")

@@ -17,7 +17,9 @@ REACH: Final = 8  # frames that the videos may be apart to be noticed at once
 FAR: Final = 150  # and with a look now and then
 WINDOW: Final = 25  # frames between these looks
 _ALARM: Final = 14.0  # evidence against lag 0 that is worth a closer look
-_REPEAT: Final = 5  # frames until a look that did not convince is repeated
+_PATIENCE: Final = (
+    5  # frames until a look that did not convince is repeated, then twice as many, up to WINDOW
+)
 _SETTLE: Final = 25  # frames after an alarm that help to name it
 _TRACED: Final = 100  # frames of the path that are remembered
 _NEVER: Final = 1e12  # the squared error of a frame that isn't there
@@ -40,8 +42,9 @@ class Aligner:
         self._came_from: list[NDArray[np.intp] | None] = []  # by frame; None: every lag came from 0
         self._frozen: int | None = None  # the first frame of a stretch that may be frozen
         self._alarm: Matches = ()
-        self._name_at = 0.0  # frames after which the alarm is named
+        self._name_at = 0  # frames after which the alarm is named
         self._look_at = 0  # frame of the next closer look
+        self._patience = _PATIENCE
         self._unlike = 0  # windows in a row with other content
         self._other: int | None = None
 
@@ -80,9 +83,12 @@ class Aligner:
         self._step(frame, errors)
         if (found := self._thawed(frame) or faults.swapped(history, frame - 2)) is not None:
             return found
-        if not self.certain and frame >= self._look_at and -self._costs.min() > _ALARM:
-            self._look_at = frame + _REPEAT
-            self._consider(self._path(frame), _SETTLE)
+        if self.certain or -self._costs.min() <= _ALARM:
+            self._patience = _PATIENCE
+        elif frame >= self._look_at:
+            self._look_at = frame + self._patience
+            self._patience = min(2 * self._patience, WINDOW)
+            self._consider(self._path(frame))
         return None
 
     def _step(self, frame: int, errors: NDArray[np.float64]) -> None:
@@ -141,7 +147,7 @@ class Aligner:
         gain, lag = max(self._far_lag(size, 1), self._far_lag(size, -1))
         if gain >= 1.5:
             last = history.end - max(lag, 0)
-            self._consider([(i, i + lag) for i in range(last - size, last)], _SETTLE)
+            self._consider([(i, i + lag) for i in range(last - size, last)])
         self._unlike = self._unlike + 1 if _other_content(history, start) else 0
         if self._unlike == 2 and not self._alarm:
             self._other = max(0, start - WINDOW)
@@ -166,11 +172,11 @@ class Aligner:
         best = int(gains[: lags - REACH + 1].argmax())
         return float(gains[best]), sign * (lags - best)
 
-    def _consider(self, matches: Matches, settle: int) -> None:
+    def _consider(self, matches: Matches) -> None:
         """Raise the alarm if the matches convince."""
         evidence = self._history.evidence(matches)
         if evidence is not None and evidence.convincing:
-            self._alarm, self._name_at = matches, self._history.end + settle
+            self._alarm, self._name_at = matches, self._history.end + _SETTLE
 
     def _named(self, *, over: bool) -> Finding | None:
         history = self._history

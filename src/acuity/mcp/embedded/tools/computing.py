@@ -55,7 +55,7 @@ _INPUT: Final = record(
         **EMBEDDED.arguments(*GEOMETRY),
         "model": model_argument(f"{EMBEDDED.help('models')}."),
         "model_version": name("The same as 'model', for clients that name a version: vmaf_v0.6.1."),
-        **EMBEDDED.arguments("viewing", "metrics"),
+        **EMBEDDED.arguments("viewing", "metrics", "align"),
         "include_frames": {
             **flag("Whether the answer has the figures of every frame, if they fit in one message."),
             "default": False,
