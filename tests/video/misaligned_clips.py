@@ -198,7 +198,10 @@ def found(ref: Sequence[Signature], dis: Sequence[Signature]) -> Finding | None:
 
 def is_named_rightly(content: str, fault: Fault, finding: Finding | None) -> bool:
     """Whether the finding is the fault; where the content repeats, any lag that shows the same is right."""
-    if finding is None or finding.kind != fault.kind:
+    if finding is None:
         return False
-    apart = finding.lag - fault.lag
-    return apart % PERIOD == 0 if content == "repeating" else apart == 0
+    if content == "repeating" and finding.lag:
+        jumps = ("lost", "doubled")
+        same = finding.kind == fault.kind or (finding.kind in jumps and fault.kind in jumps)
+        return same and (finding.lag - fault.lag) % PERIOD == 0
+    return (finding.kind, finding.lag) == (fault.kind, fault.lag)

@@ -100,8 +100,8 @@ class Aligner:
             came = None
         else:
             cost = faults.costs(errors, self._history.cells, self._history.weight(frame))
-            beside = np.minimum(np.r_[np.inf, errors[:-1]], np.r_[errors[1:], np.inf])
-            slope = errors > beside * 1.0001  # a lag that is on the way to a better one gains nothing
+            beside = np.minimum(np.r_[0.0, errors[:-1]], np.r_[errors[1:], 0.0])
+            slope = errors > beside * 1.0001  # a lag that is, or may be, on the way to a better one gains nothing
             slope[REACH] = False
             cost = np.where(slope, np.maximum(cost, cost[REACH]), cost)
             best = int(self._costs.argmin())

@@ -25,6 +25,7 @@ JUMP: Final = 8.0  # from one lag to another
 _FROZEN: Final = 5  # frames; encoders themselves code next to nothing for fewer, before a cut
 _STRETCH: Final = 30  # frames before a fault that tell how well the encode tracked its source
 _RUN: Final = 6  # frames of one lag that make a shift
+_START: Final = 3  # frames that may match by chance before a shift, as the first one does of a delayed encode
 _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find the first wrong one
 
 
@@ -113,15 +114,23 @@ def paced(history: History, error: float = math.inf) -> Finding | None:
     if history.first:
         return None
     found = None
+    errors = _errors(history, 0)
     for kind, matches in _paces(history.end):
         evidence = history.evidence(matches)
         if evidence is None or not evidence.convincing or evidence.gain < 1.5:
             continue
         dis, ref = np.array(matches).T
-        rest = history.dis(0, history.end)[dis] - history.ref(0, history.end)[ref]
-        if (own := float(np.square(rest).sum(axis=1).mean())) < error:
+        own, best = float(errors[dis, ref].mean()), float(errors[dis].min(axis=1).mean())
+        if own < error and own <= 2 * best + history.floor:
             error, found = own, Finding(kind, 0, 0, len(matches))
     return found
+
+
+def _errors(history: History, start: int) -> NDArray[np.float64]:
+    """The squared error of each frame of the distorted video, from `start` on, against each of the reference."""
+    dis, ref = history.dis(start, history.end), history.ref(start, history.end)
+    squares = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None]
+    return np.maximum(squares - 2 * (dis @ ref.T), 0.0).astype(np.float64)
 
 
 def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:
@@ -132,26 +141,46 @@ def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:
 
 def located(history: History, alarm: Matches) -> Finding:
     """The fault behind convincing matches at another lag: which it is, where it begins, how far it shifts."""
-    start = max(history.first, alarm[0][0] - _CONTEXT)
-    dis, ref = history.dis(start, history.end), history.ref(start, history.end)
-    errors = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None] - 2 * (dis @ ref.T)
-    errors = np.maximum(errors, 0.0).astype(np.float64)
+    start = max(history.first, alarm[0][0] - _CONTEXT - abs(alarm[0][1] - alarm[0][0]))
+    errors = _errors(history, start)
     lag, first, last = _longest_run(_best_path(history, errors, start))
     if last - first < _RUN:
         if (pace := paced(history)) is not None:
             return pace
         lag, first, last = alarm[0][1] - alarm[0][0], alarm[0][0] - start, alarm[-1][0] + 1 - start
-    rows = np.arange(max(first, -lag, 0), min(last, len(errors) - max(lag, 0)))
-    if (pace := paced(history, float(errors[rows, rows + lag].mean()))) is not None:
+    lag, error = _smallest_lag(errors, lag, first, last)
+    if (pace := paced(history, error)) is not None:
         return pace
-    # The frame from which on this lag fits better than none; and whether any frame before it says lag 0.
-    rows = np.arange(max(0, -lag), min(last, len(errors) - max(lag, 0)))
-    paired, matched = errors[rows, rows], errors[rows, rows + lag]
-    first = int(rows[np.argmax(np.cumsum((paired - matched)[::-1])[::-1])])
-    says_paired = rows[matched - paired > 0.5 * history.floor + 0.1 * paired]
-    if start == 0 and not np.any((says_paired > 3 + max(0, -lag)) & (says_paired < first)):
+    part = _parting(errors, lag, last, history.floor)
+    if start == 0 and part <= _START:
         return Finding("shift", 0, lag, last)
-    return Finding("lost" if lag > 0 else "doubled", start + first, lag, last - first)
+    return Finding("lost" if lag > 0 else "doubled", start + part, lag, last - part)
+
+
+def _parting(errors: NDArray[np.float64], lag: int, last: int, slack: float) -> int:
+    """The frame from which on another lag than 0 fits, less the frames that are too many there."""
+    extra = max(0, -lag)
+    rows = np.arange(max(0, min(last, len(errors) - max(lag, 0)) - extra))
+    before = np.r_[0.0, np.cumsum(errors[rows, rows])]
+    after = np.r_[np.cumsum(errors[rows + extra, rows + extra + lag][::-1])[::-1], 0.0]
+    total = before + after
+    # Which of several equal frames is the one too many can't be told: the last of them, say.
+    part = int(np.flatnonzero(total <= total.min() + (slack if extra else 0.0))[-1])
+    # Unless the frames before it say that they match at lag 0, it is so from the start.
+    return part if total[0] - total[part] > slack + 0.1 * before[part] else 0
+
+
+def _smallest_lag(errors: NDArray[np.float64], lag: int, first: int, last: int) -> tuple[int, float]:
+    """Of the lags that fit these frames equally, as in content that repeats, the smallest; and its error a frame."""
+
+    def error(lag: int) -> float:
+        rows = np.arange(max(first, -lag), min(last, len(errors) - max(lag, 0)))
+        return float(errors[rows, rows + lag].mean()) if 2 * len(rows) > last - first else math.inf
+
+    least = error(lag)
+    smaller = sorted((other for other in range(1 - abs(lag), abs(lag)) if other), key=abs)
+    found = next((other for other in smaller if error(other) <= 1.1 * least + 1e-3), lag)
+    return found, error(found)
 
 
 def _best_path(history: History, errors: NDArray[np.float64], start: int) -> NDArray[np.intp]:
@@ -170,7 +199,6 @@ def _best_path(history: History, errors: NDArray[np.float64], start: int) -> NDA
             came[1:] = np.where(goes_on, frames[:-1], best)
             came_from.append(came)
             total = cost
-        # Of lags that fit equally, as in content that repeats, the smallest is meant.
         total = total + costs(row, history.cells, history.weight(start + i)) + 0.002 * np.abs(frames - i)
     path = [int(total.argmin())]
     for came in reversed(came_from):

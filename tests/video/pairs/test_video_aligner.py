@@ -1,0 +1,128 @@
+"""The aligner on made-up signatures: what it names, and when it keeps quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acuity.video.pairs.aligner import FAR, Aligner
+from acuity.video.pairs.faults import Finding
+from acuity.video.picture import Signature
+from misaligned_clips import found
+
+CELLS = 32 * 18
+
+
+def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
+    """A picture that changes from frame to frame, as a pan over a textured scene does."""
+    rng = np.random.default_rng(seed)
+    waves = rng.uniform(0, 2 * np.pi, (40, CELLS))
+    rates = rng.uniform(-0.1, 0.1, 40) * speed
+    return [
+        (12 * np.sin(waves + rates[:, None] * frame).sum(axis=0) / 4).astype(np.float32) for frame in range(count)
+    ]
+
+
+def coded(signatures: Sequence[Signature], noise: float = 0.5, seed: int = 9) -> list[Signature]:
+    """With an encoder's error, most of which stays from frame to frame."""
+    rng = np.random.default_rng(seed)
+    stays = rng.normal(0, noise, CELLS)
+    return [(one + stays + rng.normal(0, noise / 3, CELLS)).astype(np.float32) for one in signatures]
+
+
+@settings(max_examples=25, deadline=None)
+@given(lag=st.integers(-60, 60).filter(bool), seed=st.integers(0, 5))
+def test_a_shift_is_found_with_its_lag(lag: int, seed: int) -> None:
+    source = moving(220, seed)
+    finding = found(source[max(-lag, 0) :], coded(source[max(lag, 0) :]))
+    assert finding is not None
+    assert (finding.kind, finding.frame, finding.lag) == ("shift", 0, lag)
+
+
+@settings(max_examples=25, deadline=None)
+@given(frame=st.integers(12, 150), count=st.integers(1, 20), seed=st.integers(0, 5), lost=st.booleans())
+def test_lost_and_doubled_frames_are_found_at_their_place(frame: int, count: int, seed: int, lost: bool) -> None:
+    source = moving(240, seed)
+    again = source[frame - 1 : frame] * count
+    shown = source[:frame] + (source[frame + count :] if lost else again + source[frame:])
+    finding = found(source, coded(shown))
+    assert finding is not None
+    assert (finding.kind, finding.lag) == (("lost", count) if lost else ("doubled", -count))
+    assert finding.frame == frame if lost else frame - 2 <= finding.frame <= frame  # of equal frames, which is it?
+
+
+@settings(max_examples=25, deadline=None)
+@given(noise=st.floats(0, 4), speed=st.floats(0, 4), seed=st.integers(0, 20), count=st.integers(0, 120))
+def test_frames_that_match_raise_no_alarm(noise: float, speed: float, seed: int, count: int) -> None:
+    source = moving(count, seed, speed)
+    assert found(source, coded(source, noise, seed)) is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(noise=st.floats(0, 4), seed=st.integers(0, 20), share=st.floats(0.65, 0.95))
+def test_an_encoder_that_lags_behind_raises_no_alarm(noise: float, seed: int, share: float) -> None:
+    """As at low quality: of each frame only a share is coded, the rest is what was shown before."""
+    source = moving(120, seed)
+    shown = [source[0]]
+    for one in source[1:]:
+        shown.append(share * one + (1 - share) * shown[-1])
+    assert found(source, coded(shown, noise, seed)) is None
+
+
+@pytest.mark.parametrize("level", [-112.0, 0.0, 107.0])
+def test_pictures_of_one_colour_raise_no_alarm(level: float) -> None:
+    flat = [np.full(CELLS, level, np.float32)] * 80
+    assert found(flat, coded(flat)) is None
+
+
+def test_one_frame_is_no_evidence() -> None:
+    assert found(moving(1), moving(1, seed=3)) is None
+
+
+def test_swapped_frames() -> None:
+    source = moving(80)
+    shown = [*source[:40], source[41], source[40], *source[42:]]
+    assert found(source, coded(shown, 0.2)) == Finding("swapped", 40, 0, 2)
+
+
+def test_a_frozen_stretch() -> None:
+    source = moving(80)
+    assert found(source, coded([*source[:40], *source[39:40] * 10, *source[50:]], 0.2)) == Finding(
+        "frozen", 40, 0, 10
+    )
+
+
+def test_every_frame_twice_and_every_second_frame() -> None:
+    source = moving(120)
+    assert getattr(found(source, coded([source[n // 2] for n in range(120)])), "kind", None) == "twice"
+    assert getattr(found(source, coded(source[::2])), "kind", None) == "half"
+
+
+def test_other_content() -> None:
+    finding = found(moving(2 * FAR, 1), coded(moving(2 * FAR, 2)))
+    assert finding is not None
+    assert (finding.kind, finding.frame) == ("other", 0)
+
+
+def test_a_finding_is_certain_before_it_has_a_name() -> None:
+    source = moving(120)
+    aligner = Aligner()
+    certain = []
+    for ref, dis in zip(source, coded(source[1:]), strict=False):
+        certain.append(aligner.certain)
+        if aligner.add(ref, dis) is not None:
+            break
+    assert not certain[8]
+    assert certain[-1]
+    assert len(certain) < 60
+
+
+def test_a_break_in_a_long_video_is_found_where_it_is() -> None:
+    source = moving(1500, speed=3.0)
+    finding = found(source, coded([*source[:1203], *source[1205:]]))
+    assert finding is not None
+    assert (finding.kind, finding.frame, finding.lag) == ("lost", 1203, 2)
