@@ -43,6 +43,7 @@ def score(
     rate: Fraction | None = None,
     guess: bool = True,
     allow_damaged: bool = False,
+    align: str | None = None,
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
     backend: str = "auto",
@@ -65,7 +66,9 @@ def score(
     Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
     length may give what is missing, where only one reading is possible. `rate` is their frame rate.
     `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
-    `pairing` says what to do where the two videos differ. `backend` is the device to compute on.
+    `align` says what to do about frames that are not the same in both videos: 'refuse' (the default), 'auto',
+    which leaves out what one of them lacks, 'warn' or 'off'. `pairing` says what to do where the two videos
+    differ otherwise, and `align` has the last word. `backend` is the device to compute on.
 
     `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
     or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
@@ -88,7 +91,7 @@ def score(
         fps=rate,
         guess=guess,
         allow_damaged=allow_damaged,
-        **({} if pairing is None else asdict(pairing)),
+        **({} if pairing is None else asdict(pairing)) | ({} if align is None else {"align": align}),
         threads=threads,
         subsample=subsample,
         instruction_set=instruction_set,

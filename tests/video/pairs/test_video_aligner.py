@@ -23,7 +23,8 @@ def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
     waves = rng.uniform(0, 2 * np.pi, (40, CELLS))
     rates = rng.uniform(-0.1, 0.1, 40) * speed
     return [
-        (12 * np.sin(waves + rates[:, None] * frame).sum(axis=0) / 4).astype(np.float32) for frame in range(count)
+        (12 * np.sin(waves + rates[:, None] * frame).sum(axis=0) / 4).astype(np.float32)
+        for frame in range(count)
     ]
 
 
@@ -45,14 +46,18 @@ def test_a_shift_is_found_with_its_lag(lag: int, seed: int) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(frame=st.integers(12, 150), count=st.integers(1, 20), seed=st.integers(0, 5), lost=st.booleans())
-def test_lost_and_doubled_frames_are_found_at_their_place(frame: int, count: int, seed: int, lost: bool) -> None:
+def test_lost_and_doubled_frames_are_found_at_their_place(
+    frame: int, count: int, seed: int, lost: bool
+) -> None:
     source = moving(240, seed)
     again = source[frame - 1 : frame] * count
     shown = source[:frame] + (source[frame + count :] if lost else again + source[frame:])
     finding = found(source, coded(shown))
     assert finding is not None
     assert (finding.kind, finding.lag) == (("lost", count) if lost else ("doubled", -count))
-    assert finding.frame == frame if lost else frame - 2 <= finding.frame <= frame  # of equal frames, which is it?
+    assert (
+        finding.frame == frame if lost else frame - 2 <= finding.frame <= frame
+    )  # of equal frames, which is it?
 
 
 @settings(max_examples=25, deadline=None)

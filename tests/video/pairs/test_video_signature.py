@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ def expected(luma: np.ndarray, rows: int, columns: int, depth: int) -> np.ndarra
         band = slice(row * height // rows, (row + 1) * height // rows)
         part = luma[band][read[band]].astype(np.float64)
         edges = [column * width // columns for column in range(columns + 1)]
-        cells += [part[:, a:b].mean() for a, b in zip(edges, edges[1:], strict=False)]
+        cells += [part[:, a:b].mean() for a, b in itertools.pairwise(edges)]
     return np.array(cells) / (1 << (depth - 8)) - 128
 
 
@@ -40,7 +42,9 @@ def test_it_is_the_mean_of_each_cell(width: int, height: int, depth: int, paddin
     rows, columns = (18, 32) if width >= height else (32, 18)
     found = sign(Picture((luma,), format))
     assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected(luma, min(rows, height), min(columns, width), depth), atol=1e-4)
+    np.testing.assert_allclose(
+        found, expected(luma, min(rows, height), min(columns, width), depth), atol=1e-4
+    )
 
 
 def test_every_instruction_set_gives_the_same() -> None:

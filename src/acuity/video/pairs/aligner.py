@@ -101,7 +101,9 @@ class Aligner:
         else:
             cost = faults.costs(errors, self._history.cells, self._history.weight(frame))
             beside = np.minimum(np.r_[0.0, errors[:-1]], np.r_[errors[1:], 0.0])
-            slope = errors > beside * 1.0001  # a lag that is, or may be, on the way to a better one gains nothing
+            slope = (
+                errors > beside * 1.0001
+            )  # a lag that is, or may be, on the way to a better one gains nothing
             slope[REACH] = False
             cost = np.where(slope, np.maximum(cost, cost[REACH]), cost)
             best = int(self._costs.argmin())

@@ -26,7 +26,8 @@ Sentence = tuple[str | Remedy, ...]
 def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
     """What was found, and the evidence; `pair` is where the finding's first frame is."""
     ref, dis, lag = plan.ref.name, plan.dis.name, finding.lag
-    first, last = pair, pair + min(finding.frames, _SHOWN) - 1
+    first = max(pair, -lag)
+    last = first + min(finding.frames, _SHOWN) - 1
     matches = f"(frames {first} to {last} match frames {first + lag} to {last + lag} far better)"
     apart = f"{_frames(abs(lag))} {'ahead of' if lag > 0 else 'behind'}"
     match finding.kind:
@@ -58,13 +59,18 @@ def _refusal(finding: Finding, plan: PairPlan, skips: tuple[int, int]) -> Senten
     said = statement(finding, plan, finding.frame)
     auto, off = to_set("align", "auto"), to_set("align", "off")
     if finding.kind == "shift":
-        side, name, skip = (plan.ref, "frame_skip_ref", skips[0])
-        if finding.lag < 0:
-            side, name, skip = (plan.dis, "frame_skip_dis", skips[1])
-        return f"{said}: pass ", to_set(name, str(skip + abs(finding.lag) * side.stride)), ", or ", auto
+        return f"{said}: pass ", _other_skip(finding.lag, plan, skips), ", or ", auto
     if finding.kind in ("lost", "doubled"):
         return f"{said}: pass ", auto, " to follow it, or ", off, " to compare frame n with frame n"
     return f"{said}: pass ", off, " to compare them all the same"
+
+
+def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
+    """The number of frames to skip at the start so that the lag is gone; fewer, if too many are skipped."""
+    less = skips[0] + lag * plan.ref.stride
+    if lag > 0 or less >= 0:
+        return to_set("frame_skip_ref", str(less))
+    return to_set("frame_skip_dis", str(skips[1] - lag * plan.dis.stride))
 
 
 class Watch:

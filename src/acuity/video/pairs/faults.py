@@ -127,7 +127,7 @@ def paced(history: History, error: float = math.inf) -> Finding | None:
 
 
 def _errors(history: History, start: int) -> NDArray[np.float64]:
-    """The squared error of each frame of the distorted video, from `start` on, against each of the reference."""
+    """The squared error of each frame of the distorted video from `start` on against each reference frame."""
     dis, ref = history.dis(start, history.end), history.ref(start, history.end)
     squares = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None]
     return np.maximum(squares - 2 * (dis @ ref.T), 0.0).astype(np.float64)
@@ -143,7 +143,8 @@ def located(history: History, alarm: Matches) -> Finding:
     """The fault behind convincing matches at another lag: which it is, where it begins, how far it shifts."""
     start = max(history.first, alarm[0][0] - _CONTEXT - abs(alarm[0][1] - alarm[0][0]))
     errors = _errors(history, start)
-    lag, first, last = _longest_run(_best_path(history, errors, start))
+    cost = np.stack([costs(row, history.cells, history.weight(start + i)) for i, row in enumerate(errors)])
+    lag, first, last = _best_run(_best_path(cost), cost)
     if last - first < _RUN:
         if (pace := paced(history)) is not None:
             return pace
@@ -171,7 +172,7 @@ def _parting(errors: NDArray[np.float64], lag: int, last: int, slack: float) -> 
 
 
 def _smallest_lag(errors: NDArray[np.float64], lag: int, first: int, last: int) -> tuple[int, float]:
-    """Of the lags that fit these frames equally, as in content that repeats, the smallest; and its error a frame."""
+    """Of the lags that fit these frames equally, as in content that repeats, the smallest; its mean error."""
 
     def error(lag: int) -> float:
         rows = np.arange(max(first, -lag), min(last, len(errors) - max(lag, 0)))
@@ -183,14 +184,14 @@ def _smallest_lag(errors: NDArray[np.float64], lag: int, first: int, last: int) 
     return found, error(found)
 
 
-def _best_path(history: History, errors: NDArray[np.float64], start: int) -> NDArray[np.intp]:
+def _best_path(costs: NDArray[np.float64]) -> NDArray[np.intp]:
     """For each frame the frame of the reference that it shows: the cheapest way through all of them."""
-    count = len(errors)
+    count = len(costs)
     frames = np.arange(count)
     total = np.full(count, JUMP)
     total[0] = 0.0
     came_from = []
-    for i, row in enumerate(errors):
+    for i, row in enumerate(costs):
         if i:
             best = int(total.argmin())
             came, cost = np.full(count, best), np.full(count, total[best] + JUMP)
@@ -199,16 +200,22 @@ def _best_path(history: History, errors: NDArray[np.float64], start: int) -> NDA
             came[1:] = np.where(goes_on, frames[:-1], best)
             came_from.append(came)
             total = cost
-        total = total + costs(row, history.cells, history.weight(start + i)) + 0.002 * np.abs(frames - i)
+        total = total + row + 0.002 * np.abs(frames - i)
     path = [int(total.argmin())]
     for came in reversed(came_from):
         path.append(int(came[path[-1]]))
     return np.array(path[::-1])
 
 
-def _longest_run(path: NDArray[np.intp]) -> tuple[int, int, int]:
-    """The lag other than 0 that most frames in a row have, their first and their end; (0, 0, 0): none."""
-    lags = path - np.arange(len(path))
+def _best_run(path: NDArray[np.intp], costs: NDArray[np.float64]) -> tuple[int, int, int]:
+    """The lag of the frames in a row that gain most by another than 0, their first and end; (0, 0, 0): none.
+
+    Frames whose match isn't there yet, because it comes later, gain little anywhere.
+    """
+    frames = np.arange(len(path))
+    lags = path - frames
+    gains = costs[frames, frames] - costs[frames, path]
     starts = np.r_[0, np.flatnonzero(np.diff(lags)) + 1, len(lags)]
-    runs = [(int(lags[a]), int(a), int(b)) for a, b in itertools.pairwise(starts) if lags[a]]
-    return max(runs, key=lambda run: run[2] - run[1], default=(0, 0, 0))
+    runs = [(float(gains[a:b].sum()), int(a), int(b)) for a, b in itertools.pairwise(starts) if lags[a]]
+    _, first, last = max(runs, default=(0.0, 0, 0))
+    return int(lags[first]) if last else 0, first, last

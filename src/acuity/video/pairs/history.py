@@ -30,6 +30,7 @@ class Evidence(NamedTuple):
     tracking: float  # correlation of their changes with the others' changes
     tracking_paired: float  # and with those of the frames that they are paired with
     gain: float  # how many times smaller the error is
+    likeness: float  # share of the others' variance that they show
     ahead: bool
 
     @property
@@ -44,7 +45,7 @@ class Evidence(NamedTuple):
             return False
         lead = self.tracking - self.tracking_paired
         if self.gain < 2 or self.tracking < 0.6:
-            return self.frames >= _STEADY and self.tracking >= 0.5 and lead >= 0.08
+            return self.frames >= _STEADY and self.tracking >= 0.5 and lead >= 0.08 and self.likeness >= 0.75
         return lead >= -0.02 if self.ahead else lead >= 0.05 or (lead >= -0.03 and self.position >= 0.85)
 
 
@@ -132,6 +133,7 @@ class History:
         off = shown - paired
         along = np.einsum("ij,ij->i", off, way)
         rest = shown - matched
+        variance = float(np.square(matched - matched.mean(axis=1, keepdims=True)).sum()) + self.floor
         gain = (np.einsum("ij,ij->i", off, off) + self.floor) / (
             np.einsum("ij,ij->i", rest, rest) + self.floor
         )
@@ -151,5 +153,6 @@ class History:
             tracking=float(np.median(tracking)),
             tracking_paired=float(np.median(np.array(self.tracking)[dis[stirs]])),
             gain=float(np.median(gain[counts])),
+            likeness=1 - float(np.square(rest).sum()) / variance,
             ahead=bool(np.median(other - dis) > 0),
         )

@@ -43,6 +43,13 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         ):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
         plan = make_plan(ref.info, dis.info, options)
+        for video in (ref.info, dis.info):
+            if options.align == "auto" and not video.seekable:
+                raise PairingError(
+                    to_set("align", "auto"),
+                    f" reads both videos twice, and '{video.path}' can be read once: pass a file, or ",
+                    to_set("align", "off"),
+                )
         plan.notes.extend(plausibility_warnings(ref.info, dis.info))
         return Pairing(ref, dis, plan, options)
     except BaseException:
@@ -200,13 +207,6 @@ class Pairing:
         if self.options.align != "auto":
             return None
         if self._survey is None:
-            for info_ in (self.info_ref, self.info_dis):
-                if not info_.seekable:
-                    raise PairingError(
-                        to_set("align", "auto"),
-                        f" reads both videos twice, and '{info_.path}' can be read once: pass a file, or ",
-                        to_set("align", "off"),
-                    )
             self._survey = Prefetch(self._look_through, ahead=1, name="survey")
             self._prefetches.append(self._survey)
         return self._survey

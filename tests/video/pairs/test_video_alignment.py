@@ -1,0 +1,237 @@
+"""Files whose frames are not the same: refused with a sentence, followed, warned about, or left alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acuity
+from acuity.errors import PairingError
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.readers.open import open_video
+from misaligned_clips import HEIGHT, WIDTH, Luma, encode_luma, frames_of
+from video_clips import feed, y4m_bytes
+
+COUNT = 60
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[Luma]:
+    return frames_of("grain")[:COUNT]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory, frames: list[Luma]) -> Path:
+    return encode_luma(tmp_path_factory.mktemp("source") / "src.mkv", frames, codec="ffv1")
+
+
+@pytest.fixture
+def make(tmp_path: Path, frames: list[Luma]) -> Make:
+    """An encode that shows these frames of the source."""
+
+    def encoded(shown: list[int], name: str = "x.mp4", **how: Any) -> Path:
+        return encode_luma(tmp_path / name, [frames[n] for n in shown], **{"crf": "30", **how})
+
+    return encoded
+
+
+def paired(ref: Path, dis: Path, **options: Any) -> Pairing:
+    pairing = pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))
+    for _ in pairing:
+        pass
+    return pairing
+
+
+def y4m(path: Path, frames: list[Luma]) -> Path:
+    chroma = np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)
+    planes = [[luma, chroma, chroma] for luma in frames]
+    path.write_bytes(y4m_bytes(planes, f"W{WIDTH} H{HEIGHT} F25:1"))
+    return path
+
+
+# What the encode shows, what is said of it, and what `auto` leaves out: before which pair, and where.
+CASES = {
+    "trim_head1": ([*range(1, 60)], r"is 1 frame ahead of .*pass frame_skip_ref=1, or align=auto", (0, 1, 0)),
+    "trim_head3": (
+        [*range(3, 60)],
+        r"is 3 frames ahead of .*pass frame_skip_ref=3, or align=auto",
+        (0, 3, 0),
+    ),
+    "delay1": ([0, *range(59)], r"is 1 frame behind .*pass frame_skip_dis=1, or align=auto", (0, 0, 1)),
+    "drop1pad": ([*range(20), *range(21, 60), 59], r"lost 1 frame at frame 20 .*pass align=auto", (20, 1, 0)),
+    "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align=auto", (20, 1, 0)),
+    "dup1": (
+        [*range(21), *range(20, 59)],
+        r"shows a frame twice at frame 2[01] .*pass align=auto",
+        (21, 0, 1),
+    ),
+    "swap23": (
+        [*range(23), 24, 23, *range(25, 60)],
+        r"frames 23 and 24 of .* in the other order: .*off",
+        None,
+    ),
+    "freeze": ([*range(20), *[20] * 10, *range(30, 60)], r"stands still from frame 21 to 29 while", None),
+    "twice": ([n // 2 for n in range(60)], r"shows every frame of .* twice", None),
+    "half": ([*range(0, 60, 2)], r"only every second frame of", None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_refused_with_the_place_and_the_option(case: str, source: Path, make: Make) -> None:
+    shown, sentence, _ = CASES[case]
+    with pytest.raises(PairingError, match=sentence) as caught:
+        paired(source, make(shown))
+    assert "'" + str(source) + "'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_evidence_is_in_the_sentence(source: Path, make: Make) -> None:
+    with pytest.raises(PairingError, match=r"\(frames 0 to 7 match frames 3 to 10 far better\)"):
+        paired(source, make(CASES["trim_head3"][0]))
+
+
+@pytest.mark.parametrize("case", [case for case, (_, _, left) in CASES.items() if left])
+def test_auto_leaves_out_what_the_other_lacks(
+    case: str, source: Path, make: Make, frames: list[Luma], tmp_path: Path
+) -> None:
+    shown, _, left = CASES[case]
+    assert left is not None
+    dis = make(shown)
+    report = acuity.score(source, dis, align="auto")
+    [decision] = report.input["alignment"]["decisions"]
+    found = (decision["leave_out_ref"], decision["leave_out_dis"])
+    assert found == left[1:]
+    assert abs(decision["pair"] - left[0]) <= 1  # of two equal frames, either is one too many
+    assert [note.level for note in report.notes if note.code == "alignment"] == ["info"]
+    # The truth: both without the frames that the other lacks, frame by frame.
+    pair, skip_ref, skip_dis = decision["pair"], *found
+    ref = encode_luma(tmp_path / "ref.mkv", frames[:pair] + frames[pair + skip_ref :], codec="ffv1")
+    with open_video(dis) as reader:
+        pictures = [picture.luma.copy() for picture in reader]
+    dis = encode_luma(tmp_path / "dis.mkv", pictures[:pair] + pictures[pair + skip_dis :], codec="ffv1")
+    truth = acuity.score(ref, dis, align="off")
+    assert report.score == pytest.approx(truth.score, abs=0.01)
+    assert report.score > acuity.score(source, make(shown), align="off").score + 10
+    assert len(report.results.frames) == len(truth.results.frames)
+
+
+def test_auto_follows_several_faults(source: Path, make: Make) -> None:
+    dis = make([*range(2, 25), *range(26, 45), 44, *range(45, 60)])
+    with paired(source, dis, align="auto") as pairing:
+        told = [(d.reason, d.leave_out_ref, d.leave_out_dis) for d in pairing.decisions]
+    assert told == [("shift", 2, 0), ("lost", 1, 0), ("doubled", 0, 1)]
+
+
+def test_auto_scores_a_frozen_stretch_and_says_so(source: Path, make: Make) -> None:
+    with paired(source, make(CASES["freeze"][0]), align="auto") as pairing:
+        assert [(d.reason, d.leave_out_ref, d.leave_out_dis) for d in pairing.decisions] == [("frozen", 0, 0)]
+        assert pairing.description["pairs"] == COUNT
+
+
+@pytest.mark.parametrize("case", ["swap23", "twice", "half"])
+def test_auto_refuses_what_leaving_out_does_not_help(case: str, source: Path, make: Make) -> None:
+    with pytest.raises(PairingError, match=r"cannot be put right by leaving out frames: pass align=off"):
+        paired(source, make(CASES[case][0]), align="auto")
+
+
+def test_start_times_are_the_first_guess(source: Path, make: Make) -> None:
+    for name, reason in (
+        ("keepts.mp4", "start"),
+        ("keepts.mkv", "shift"),
+    ):  # Matroska doesn't count its frames
+        dis = make([*range(3, 60)], name, first=3)
+        with pytest.raises(PairingError, match="frame_skip_ref=3"):
+            paired(source, dis)
+        with paired(source, dis, align="auto") as pairing:
+            [decision] = pairing.decisions
+        assert (decision.reason, decision.pair, decision.leave_out_ref) == (reason, 0, 3)
+        assert pairing.description["pairs"] == COUNT - 3
+
+
+@pytest.mark.parametrize(
+    "how", [{"crf": "18"}, {"crf": "40"}, {"size": (160, 90)}, {"pix_fmt": "yuv420p10le"}]
+)
+def test_the_same_frames_are_scored(how: dict[str, Any], source: Path, make: Make) -> None:
+    for align in ("refuse", "auto"):
+        with paired(source, make([*range(COUNT)], **how), align=align) as pairing:
+            assert pairing.description["pairs"] == COUNT
+            assert pairing.description["alignment"] == {"mode": align, "decisions": []}
+        assert "alignment" not in {note.code for note in pairing.notes}
+
+
+@pytest.mark.parametrize("align", ["warn", "off"])
+def test_it_may_be_scored_all_the_same(align: str, source: Path, make: Make) -> None:
+    with paired(source, make(CASES["trim_head1"][0]), align=align) as pairing:
+        warned = [note for note in pairing.notes if note.code == "alignment"]
+    assert pairing.description["pairs"] == COUNT - 1
+    assert [note.level for note in warned] == (["warning"] if align == "warn" else [])
+
+
+def test_y4m_too(tmp_path: Path, frames: list[Luma]) -> None:
+    ref, dis = y4m(tmp_path / "ref.y4m", frames), y4m(tmp_path / "dis.y4m", frames[2:])
+    with pytest.raises(PairingError, match="frame_skip_ref=2"):
+        paired(ref, dis)
+    with paired(ref, dis, align="auto") as pairing:
+        assert pairing.description["pairs"] == COUNT - 2
+
+
+def test_skips_count_in_the_advice(source: Path, make: Make) -> None:
+    dis = make([*range(3, 60)])
+    for skips, advice in (((1, 0), "ref=3"), ((5, 0), "ref=3"), ((0, 4), "ref=7"), ((0, 0), "ref=3")):
+        with pytest.raises(PairingError, match=f"pass frame_skip_{advice}, or align=auto"):
+            paired(source, dis, frame_skip_ref=skips[0], frame_skip_dis=skips[1])
+    assert paired(source, dis, frame_skip_ref=3).description["pairs"] == COUNT - 3
+
+
+def test_other_content(source: Path, tmp_path: Path) -> None:
+    other = encode_luma(tmp_path / "other.mp4", frames_of("cuts")[:COUNT], crf="25")
+    with pytest.raises(PairingError, match=r"shows other content than .* from frame 0 on .*align=off"):
+        paired(source, other)
+    with pytest.raises(PairingError, match=r"shows other content than .*align=off"):
+        paired(source, other, align="auto")
+
+
+def test_a_reference_of_one_colour(tmp_path: Path, frames: list[Luma]) -> None:
+    flat = y4m(tmp_path / "flat.y4m", [np.full((HEIGHT, WIDTH), 90, np.uint8)] * COUNT)
+    with pytest.raises(PairingError, match="other content"):
+        paired(flat, y4m(tmp_path / "dis.y4m", frames))
+    with pytest.raises(
+        PairingError, match=r"is all one colour, so its frames cannot be aligned: pass align=off"
+    ):
+        paired(flat, flat, align="auto")
+    assert paired(flat, flat).description["pairs"] == COUNT
+
+
+def test_one_frame(tmp_path: Path, frames: list[Luma]) -> None:
+    one = y4m(tmp_path / "one.y4m", frames[:1])
+    assert paired(one, one).description["pairs"] == 1
+    with pytest.raises(PairingError, match="fewer than two frames in common, so there is nothing to align"):
+        paired(one, one, align="auto")
+
+
+def test_auto_needs_files(tmp_path: Path, frames: list[Luma]) -> None:
+    ref, pipe = y4m(tmp_path / "ref.y4m", frames), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = feed(pipe, ref.read_bytes()[:100])
+    readers = open_video(ref), open_video(pipe)
+    with pytest.raises(
+        PairingError, match=r"align=auto reads both videos twice, and .* pass a file, or align=off"
+    ):
+        pair_videos(*readers, options=PairOptions(align="auto"))
+    writer.join()
+
+
+def test_options_that_contradict_each_other() -> None:
+    with pytest.raises(
+        PairingError, match="rate=by-index compares frame n with frame n, and align=auto does not"
+    ):
+        PairOptions(align="auto", rate="by-index")
+    with pytest.raises(PairingError, match="use one of refuse, auto, warn, off"):
+        PairOptions(align="maybe")  # type: ignore[arg-type]
