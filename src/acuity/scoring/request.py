@@ -128,11 +128,11 @@ class Request:
     distorted: Video
     # fmt: off
     models: Sequence[str | AnyModel] = _set(
-        _auto, "array", "version=NAME ({models} has the names) or path=FILE, then :name=LABEL and "
-        ":EXTRACTOR.OPTION=VALUE if need be; 'auto' goes by the reference's size",
+        _auto, "array", "version=NAME (see {models}) or path=FILE, then :name=LABEL and "
+        ":EXTRACTOR.OPTION=VALUE; 'auto' goes by the reference's size",
         MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
     viewing: str | None = _set(
-        None, "string", "take VMAF v1's model for this way of watching and the frame rate",
+        None, "string", "VMAF v1's model for this way of watching and the frame rate",
         MEASURED, "option tool embedded", choices=_viewings)
     metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
         (), "array", "what to measure, by the usual names",
@@ -156,25 +156,25 @@ class Request:
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
         None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
     guess: bool = False  # take what is missing of a raw file's geometry from its name and length
-    scale: str = _word("scale", "another size: auto scales if one of the two is a container, force always")
+    scale: str = _word("scale", "another size: auto scales if one is a container, force always")
     convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
     rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
-    vfr: str = _word("vfr", "variable frame rate: by-time needs equal times in both, by-index ignores them")
+    vfr: str = _word("vfr", "variable rate: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "HDR against SDR")
     align: str = _word(
-        "align", "other frames, found by looking at them: auto leaves out what one side lacks", _EVERYWHERE)
+        "align", "other frames, found by looking: auto leaves out what one side lacks", _EVERYWHERE)
     frame_count: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
         FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")
     frame_skip_ref: int = _set(
         0, "integer", "leave out the reference's first frames", FRAMES, minimum=0, option="skip_ref")
     frame_skip_dis: int = _set(
-        0, "integer", "the same of the distorted, for an encode that starts late",
+        0, "integer", "leave out the distorted video's",
         FRAMES, minimum=0, option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist")
     subsample: int = _set(
-        1, "integer", "score every Nth frame: faster, and short flaws may be missed", FRAMES, minimum=1)
+        1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
     allow_damaged: bool = _set(
-        False, "boolean", "score damaged frames as they are decoded, with a warning, not refuse", FRAMES)
+        False, "boolean", "score damaged frames as decoded, with a warning", FRAMES)
     ahead: int | None = None  # pictures read ahead of each video
     threads: int | None = _set(
         None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)

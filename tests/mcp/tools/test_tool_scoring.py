@@ -17,6 +17,7 @@ from acuity.mcp.tools.scoring import tools
 from acuity.report.precision import parse_precision
 from acuity.video.pairs.pair_options import PairOptions
 from golden_figures import GOLDEN, load_cases, needs_golden
+from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
 from scoring_room import ERAS, Ask, ThreadJobs, ask_with, play, serve, services_for
 from small_model import OVERFLOWING, small_document
@@ -430,6 +431,22 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
                 "use one of 'tv', 'phone', '4k-tv'" in (await ask(tool, **given, viewing="cinema"))["error"]
             )
             assert "use one of 'vmaf', " in (await ask(tool, **given, metrics=["beauty"]))["error"]
+
+    play(scenario, tmp_path)
+
+
+def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
+    frames = frames_of("grain")[:40]
+    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
+    given = {"reference_encoded": str(ref), "distorted_encoded": str(dis)}
+
+    async def scenario(ask: Ask) -> None:
+        refused = (await ask("vmaf_score_encoded", **given))["error"]
+        assert refused.endswith("pass frame_skip_ref=1, or align=auto")
+        found = await ask("vmaf_score_encoded", **given, align="auto", precision="max")
+        assert found["score"] == acuity.score(ref, dis, align="auto", model="vmaf_v0.6.1").score
+        assert "alignment" in {note["code"] for note in found["notes"]}
 
     play(scenario, tmp_path)
 

@@ -45,7 +45,7 @@ _OPTIONS: Final[dict[str, Any]] = {
         family: {
             "type": "string",
             "enum": list(versions),
-            "description": f"Test conditions of {maker}: their models and features.",
+            "description": f"Test conditions of {maker}.",
         }
         for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
     },

@@ -130,7 +130,8 @@ def _errors(history: History, start: int) -> NDArray[np.float64]:
     """The squared error of each frame of the distorted video from `start` on against each reference frame."""
     dis, ref = history.dis(start, history.end), history.ref(start, history.end)
     squares = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None]
-    return np.maximum(squares - 2 * (dis @ ref.T), 0.0).astype(np.float64)
+    errors: NDArray[np.float64] = np.maximum(squares - 2 * (dis @ ref.T), 0.0).astype(np.float64)
+    return errors
 
 
 def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:

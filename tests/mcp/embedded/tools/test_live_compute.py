@@ -11,6 +11,7 @@ import pytest
 
 import acuity
 from live_ground import ERAS, MODEL, NEG, Ground, play
+from misaligned_clips import encode_luma, frames_of
 from moving_pictures import HEIGHT, WIDTH, luma, measure
 
 FRAMES = 3
@@ -139,6 +140,21 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
             assert (alone["score"], alone["model"]) == (None, None)
             refused = await ground.refused(client, "compute_vmaf", **given, viewing="tv", model=NEG)
             assert "viewing='tv' chooses the model" in refused
+
+    play(scene, tmp_path, MODEL)
+
+
+def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
+    frames = frames_of("grain")[:40]
+    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
+    given = {"reference_path": str(ref), "distorted_path": str(dis)}
+
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            assert "or align=auto" in await ground.refused(client, "compute_vmaf", **given)
+            found = await ground.ask(client, "compute_vmaf", **given, align="auto")
+            assert found["frames_scored"] == 39
 
     play(scene, tmp_path, MODEL)
 

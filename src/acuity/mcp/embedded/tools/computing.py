@@ -61,7 +61,7 @@ _INPUT: Final = record(
             "default": False,
         },
     },
-    optional=(*GEOMETRY, "model", "model_version", "viewing", "metrics", "include_frames"),
+    optional=(*GEOMETRY, "model", "model_version", "viewing", "metrics", "align", "include_frames"),
 )
 
 _OUTPUT: Final[dict[str, Any]] = {
