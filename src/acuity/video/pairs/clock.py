@@ -45,7 +45,9 @@ class Clock:
         if before is not None and abs(offset - before) > slack:
             raise PairingError(
                 f"frame {index} is shown at {ref.pts:.3f} s in {one} but at {dis.pts:.3f} s in {other},"
-                " so frames are missing or doubled in one of them: make them the same, or pass ",
+                " so frames are missing or doubled in one of them: pass ",
+                to_set("align", "auto"),
+                " to leave out what the other lacks, or ",
                 by_index,
                 " to compare frame by frame",
             )
