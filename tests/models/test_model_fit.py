@@ -13,14 +13,17 @@ from acuity.models.spec import parse_spec
     [
         (3840, 2160, "4k"),
         (2160, 3840, "4k"),  # upright
-        (3839, 2160, "hd"),
+        (2880, 2160, "4k"),  # 4:3
+        (3839, 2159, "hd"),
+        (1080, 2340, "hd"),  # a phone
+        (1440, 2560, "hd"),
         (1280, 720, "hd"),
         (720, 1280, "hd"),
         (1279, 1279, "sd"),
         (576, 324, "sd"),
     ],
 )
-def test_pictures_are_classed_by_their_longer_edge(width: int, height: int, expected: str) -> None:
+def test_pictures_are_classed_whichever_side_is_up(width: int, height: int, expected: str) -> None:
     assert size_class(width, height) == expected
 
 

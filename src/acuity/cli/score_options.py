@@ -77,7 +77,7 @@ _MODEL = (
     "may be repeated (default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
 )
 _VIEWING = "take the model of VMAF v1 for this way of watching, and for the frame rate: " + "; ".join(
-    f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
+    f"{name}, {viewing.seen}" for name, viewing in VIEWINGS.items()
 )
 _METRICS = f"what to measure, separated by commas: {', '.join(METRICS)} (default: vmaf)"
 _FEATURE = "one more extractor from 'acuity features', as NAME or NAME=OPTION=VALUE:...; may be repeated"

@@ -11,9 +11,10 @@ from pathlib import PurePath
 from typing import Final
 
 from acuity.models.spec import ModelSpec, parse_spec
+from acuity.video.display import is_4k
 
-# The first line whose edge the longer side reaches.
-_CLASSES: Final = ((3840, "4k"), (1280, "hd"), (0, "sd"))
+_HD: Final = 1280  # pixels of the longer side
+_DISPLAY: Final = {"4k": "2160p", "hd": "1080p"}
 
 # What names say about the display, the first match counts; names that match nothing are nobody's business.
 _DISPLAYS: Final = (
@@ -31,13 +32,18 @@ _BETTER: Final = (
 
 
 def size_class(width: int, height: int) -> str:
-    """'4k', 'hd' or 'sd', by the longer edge."""
-    return next(name for edge, name in _CLASSES if max(width, height) >= edge)
+    """'4k', 'hd' or 'sd', whichever side is up."""
+    return "4k" if is_4k(width, height) else "hd" if max(width, height) >= _HD else "sd"
 
 
 def model_class(spec: ModelSpec) -> str | None:
     """The class of pictures a model was made for; None where its name doesn't say."""
     return next((found for pattern, found in _DISPLAYS if pattern.search(_name(spec))), None)
+
+
+def model_display(label: str) -> str | None:
+    """The display that a model of this version or path was made for; None where its name doesn't say."""
+    return _DISPLAY.get(model_class(ModelSpec(path=label)) or "")
 
 
 def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
@@ -65,6 +71,4 @@ def _remedy(spec: ModelSpec, given: str) -> str:
     better = next(models for pattern, models in _BETTER if pattern.search(_name(spec)))
     if given in better:
         return f"pick a model for {given}, such as version={better[given]}"
-    return (
-        "scale both videos to the size they are watched at, or compare only scores of pictures of this size"
-    )
+    return "pass display=1080p to scale both videos, or compare only scores of pictures of this size"

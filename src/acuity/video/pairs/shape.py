@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from acuity.errors import PairingError, Remedy, to_set
+from acuity.video.display import fill, nearest_display
 from acuity.video.pairs.pair_options import AUTO, PairOptions, Rectangle
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.picture import LAYOUTS, PixelFormat
@@ -15,23 +16,6 @@ _SAME_ANAMORPHIC: Final = 0.03
 _ROUNDING: Final = 2  # pixels by which any size may be off
 # Pixels by which the bars of two videos may seem to differ, since encoding blurs their edge.
 _SAME_EDGE: Final = 8
-
-DISPLAYS: Final = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
-
-
-def is_4k(width: int, height: int) -> bool:
-    """Whether pictures are of the 4K class, whichever side is up."""
-    long, short = DISPLAYS["2160p"]
-    return max(width, height) >= long or min(width, height) >= short
-
-
-def fill(display: str, width: int, height: int, aspect: float = 1.0) -> tuple[int, int]:
-    """The size at which a picture of samples of this aspect fills a display, upright if it is a portrait."""
-    long, short = DISPLAYS[display]
-    shown = width * aspect
-    box = (long, short) if shown >= height else (short, long)
-    factor = min(box[0] / shown, box[1] / height)
-    return 2 * round(shown * factor / 2), 2 * round(height * factor / 2)
 
 
 def turn(plan: PairPlan, _: PairOptions) -> None:
@@ -232,7 +216,7 @@ def common_size(plan: PairPlan, options: PairOptions) -> tuple[int, int]:
     ref = plan.ref
     display: str = options.display
     if display == AUTO:
-        display = "2160p" if is_4k(ref.width, ref.height) else "1080p"
+        display = nearest_display(ref.width, ref.height)
     plan.display = display
     if display == "native":
         return ref.width, ref.height
