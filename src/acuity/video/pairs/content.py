@@ -7,7 +7,7 @@ of the two videos.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import InputError, PairingError, to_set
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Of how many pictures one is looked at, and of its samples every how many in each direction.
 _EVERY: Final = 8
 _STEP: Final = 4
+_SMALL: Final = 256  # pixels of the shorter side of pictures that are looked at wholly
 # How many pictures tell where the bars are before the comparison begins.
 _PROBES: Final = 12
 
@@ -39,17 +40,27 @@ _MARGIN: Final = 4
 _TRACE: Final = 0.002
 # How many times as many of one video as of the other leave the range, for the other to speak against it.
 _APART: Final = 4
+# From full to limited range, about black.
+_SQUEEZED: Final = 219 / 255
+# Levels by which lines differ in brightness at least, and how many times less if one of the ranges is wrong.
+_LEVELS: Final = 1.5
+_BETTER: Final = 3
 
+_STRETCHED: Final = "its luma is that of the other video stretched from 16 to 235 to 0 to 255"
+_PLACES: Final = tuple(place / 63 for place in range(64))  # at which the brightness of lines is compared
 _SIDES: Final = ("left", "right", "above", "below")
 
 
 class Look:
     """Figures of the pictures of one video."""
 
-    def __init__(self, info: VideoInfo) -> None:
+    def __init__(self, info: VideoInfo, *, full_range: bool, exact: bool = False) -> None:
         self._info = info
+        self._full_range = full_range
+        self._exact = exact  # to the pixel, not to a few of them
+        self._step = _STEP if min(info.width, info.height) > _SMALL else 1
         self._count = 0
-        self._lines: tuple[Any, Any] | None = None  # means of columns and of rows, the highest so far
+        self._lines: tuple[Any, ...] | None = None  # means of columns and of rows, the highest so far
         self._samples = 0
         self._outside = 0
 
@@ -64,15 +75,24 @@ class Look:
         import numpy as np
 
         luma = picture.luma
-        means = luma[::_STEP].mean(axis=0), luma[:, ::_STEP].mean(axis=1)
-        before = self._lines
-        self._lines = (
-            means if before is None else (np.maximum(before[0], means[0]), np.maximum(before[1], means[1]))
+        few: Any = np.ascontiguousarray(luma[:: self._step, :: self._step])
+        columns, rows = (luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few)
+        means = tuple(
+            part.sum(axis=axis, dtype=np.uint32) / np.float32(part.shape[axis])
+            for axis, part in enumerate((columns, rows))
         )
-        few = luma[::_STEP, ::_STEP]
+        before = self._lines
+        self._lines = means if before is None else tuple(map(np.maximum, before, means))
         unit = 1 << (picture.format.depth - 8)
         self._samples += few.size
-        self._outside += int(((few < (16 - _MARGIN) * unit) | (few > (235 + _MARGIN) * unit)).sum())
+        self._outside += int(
+            np.count_nonzero(few < (16 - _MARGIN) * unit) + np.count_nonzero(few > (235 + _MARGIN) * unit)
+        )
+
+    @property
+    def seen(self) -> bool:
+        """Whether there was a picture."""
+        return self._lines is not None
 
     @property
     def outside(self) -> float:
@@ -80,14 +100,14 @@ class Look:
         return self._outside / max(self._samples, 1)
 
     @property
-    def bars(self) -> tuple[int, int, int, int]:
+    def bars(self) -> tuple[int, ...]:
         """Black columns at the left and right, black rows above and below."""
-        return self._dark(_BAR)
+        return self._counted(_bars)
 
     @property
-    def dark(self) -> tuple[int, int, int, int]:
+    def dark(self) -> tuple[int, ...]:
         """The same of lines that may be a dark part of the picture."""
-        return self._dark(_PICTURE)
+        return self._counted(lambda line, _: _below(line, _PICTURE))
 
     @property
     def active(self) -> Rectangle | None:
@@ -98,32 +118,41 @@ class Look:
         width, height = self._info.width - left - right, self._info.height - above - below
         return Rectangle(width - width % 2, height - height % 2, left, above)
 
-    def _dark(self, limit: int) -> tuple[int, int, int, int]:
+    @property
+    def lines(self) -> tuple[Any, Any]:
+        """The highest means of columns and of rows, as 8-bit levels of limited range."""
+        assert self._lines is not None
+        unit = 1 << (self._info.format.depth - 8)
+        columns, rows = (line / unit for line in self._lines)
+        return (columns * _SQUEEZED + 16, rows * _SQUEEZED + 16) if self._full_range else (columns, rows)
+
+    def _counted(self, count: Callable[[Any, int], tuple[int, int]]) -> tuple[int, ...]:
         if self._lines is None:
             return 0, 0, 0, 0
-        black = 0 if self._info.full_range else 16
-        unit = 1 << (self._info.format.depth - 8)
-        columns, rows = (_ends(line / unit - black, limit) for line in self._lines)
-        return *columns, *rows
+        step = 1 if self._exact else self._step
+        return tuple(number * step for line in self.lines for number in count(line - 16, step))
 
 
-def _ends(line: Any, limit: int) -> tuple[int, int]:
-    """How many values at either end are below the limit; 0 where too little is left or the edge is soft."""
+def _below(line: Any, limit: int) -> tuple[int, int]:
+    """How many values at either end are below the limit."""
     bright = (line > limit).nonzero()[0]
-    if not len(bright):
-        return 0, 0
-    first, last = int(bright[0]), int(bright[-1])
-    if last + 1 - first < _LEAST_PICTURE * len(line):
+    return (int(bright[0]), len(line) - 1 - int(bright[-1])) if len(bright) else (len(line), len(line))
+
+
+def _bars(line: Any, step: int) -> tuple[int, int]:
+    """How many of every `step` lines at either end are a bar: 0 where too little is left or the edge is soft."""
+    first, last = _below(line, _BAR)
+    left = len(line) - first - last
+    if left < _LEAST_PICTURE * len(line):
         return 0, 0
     # Within a few lines of a bar the picture is there; a dark part of a picture gets brighter by and by.
-    near = _FEWEST_LINES + len(line) // 100
-    found = []
-    for count, beside in (
-        (first, line[first : first + near]),
-        (len(line) - 1 - last, line[last + 1 - near : last + 1]),
-    ):
-        enough = count >= max(_FEWEST_LINES, _LEAST_SHARE * len(line))
-        found.append(count if enough and beside.max() > max(limit, _PICTURE) else 0)
+    near = min(_FEWEST_LINES + len(line) // 100, left)
+    beside = line[first : first + near], line[len(line) - last - near : len(line) - last]
+    least = max(_FEWEST_LINES / step, _LEAST_SHARE * len(line))
+    found = [
+        count if count >= least and part.max() > _PICTURE else 0
+        for count, part in zip((first, last), beside, strict=True)
+    ]
     return found[0], found[1]
 
 
@@ -136,7 +165,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
             f" looks at the pictures first, and '{info.path}' can be read only once: write",
             " WIDTH:HEIGHT:LEFT:TOP instead",
         )
-    look = Look(info)
+    look = Look(info, full_range=bool(info.full_range) and not info.rgb, exact=True)
     with contextlib.suppress(InputError):  # the length was a guess, or the comparison will say what is wrong
         for number in range(_PROBES):
             reader.seek(number * (info.frames or 1) // _PROBES)
@@ -148,14 +177,14 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
     return look.active
 
 
-def remarks(plan: PairPlan, looks: tuple[Look, Look]) -> Iterator[Note]:
+def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     """What the reader of the score should know about the pictures."""
     if plan.crop is None:
         yield from _about_bars(plan, looks)
     yield from _about_range(plan, looks)
 
 
-def _about_bars(plan: PairPlan, looks: tuple[Look, Look]) -> Iterator[Note]:
+def _about_bars(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     remedy = to_set("crop", AUTO)
     both = True
     for side, look, other, its in (
@@ -176,25 +205,51 @@ def _about_bars(plan: PairPlan, looks: tuple[Look, Look]) -> Iterator[Note]:
         yield notes.info("bars", f"{text}: pass ", remedy, " to compare the picture alone")
 
 
-def _shares(side: Side, bars: tuple[int, int, int, int]) -> list[float]:
+def _shares(side: Side, bars: tuple[int, ...]) -> list[float]:
     whole = (side.info.width, side.info.width, side.info.height, side.info.height)
     return [count / size for count, size in zip(bars, whole, strict=True)]
 
 
-def _named(bars: tuple[int, int, int, int]) -> str:
-    return ", ".join(f"{count} pixels {where}" for count, where in zip(bars, _SIDES, strict=True) if count)
+def _named(bars: tuple[int, ...]) -> str:
+    return ", ".join(
+        f"about {count} pixels {where}" for count, where in zip(bars, _SIDES, strict=True) if count
+    )
 
 
-def _about_range(plan: PairPlan, looks: tuple[Look, Look]) -> Iterator[Note]:
+def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     # A raw or Y4M file that says nothing may be of any range, and RGB is always full.
     limited = [side.range_known and not side.info.full_range for side in plan.sides]
     shares = [look.outside if counts else 0.0 for look, counts in zip(looks, limited, strict=True)]
+    stretched = _stretched(plan, looks)
     for side, share, other in zip(plan.sides, shares, shares[::-1], strict=True):
-        if share <= _TRACE:
-            continue
         said = "is tagged as limited range" if side.info.full_range is False else "is taken for limited range"
-        text = f"{side.name} {said}, but {100 * share:.2g} % of its luma leaves 16 to 235"
-        if share > _APART * other:
-            yield notes.warning("range-samples", f"{text}: if it is full range, tag it so and score it again")
-        else:
+        if side is stretched or share > max(_TRACE, _APART * other):
+            why = f"{100 * share:.2g} % of its luma leaves 16 to 235" if share > _TRACE else _STRETCHED
+            advice = "if it is full range, tag it so and score it again"
+            yield notes.warning("range-samples", f"{side.name} {said}, but {why}: {advice}")
+        elif share > _TRACE:
+            text = f"{side.name} {said}, but {100 * share:.2g} % of its luma leaves 16 to 235"
             yield notes.info("range-samples", f"{text}, as the other video's does")
+
+
+def _stretched(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
+    """The video whose brightness is that of the other with 16 to 235 stretched to 0 to 255."""
+    import numpy as np
+
+    ref, dis = plan.sides
+    if plan.crop or ref.info.rotation != dis.info.rotation or not all(look.seen for look in looks):
+        return None
+    one, other = (
+        np.concatenate([np.interp(_PLACES, np.linspace(0, 1, len(line)), line) for line in look.lines])
+        for look in looks
+    )
+    apart = _distance(one, other)
+    for side, narrow, wide in ((dis, one, other), (ref, other, one)):
+        untold = side.range_known and not side.info.full_range
+        if untold and apart > max(_LEVELS, _BETTER * _distance((narrow - 16) / _SQUEEZED, wide)):
+            return side
+    return None
+
+
+def _distance(one: Any, other: Any) -> float:
+    return float(((one - other) ** 2).mean() ** 0.5)

@@ -59,6 +59,11 @@ class Side:
         return f"{self.width}x{self.height}"
 
     @property
+    def read_full_range(self) -> bool:
+        """The range of the pictures that the reader hands out."""
+        return self.rgb_target.full_range if self.rgb_target else bool(self.info.full_range)
+
+    @property
     def range_known(self) -> bool:
         """Whether it says its range; a container that says nothing is limited by all conventions."""
         return self.info.full_range is not None or self.info.kind == "container"

@@ -78,7 +78,7 @@ class Pairing:
         self._plan = plan
         self._readers = (ref, dis)
         self._gather_notes()
-        self._looks = (Look(ref.info), Look(dis.info))
+        self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
         self._pairs = 0  # handed out so far
