@@ -140,7 +140,7 @@ def _below(line: Any, limit: int) -> tuple[int, int]:
 
 
 def _bars(line: Any, step: int) -> tuple[int, int]:
-    """How many of every `step` lines at either end are a bar: 0 where too little is left or the edge is soft."""
+    """How many of every `step` lines at either end are a bar; 0 where little is left or the edge is soft."""
     first, last = _below(line, _BAR)
     left = len(line) - first - last
     if left < _LEAST_PICTURE * len(line):
