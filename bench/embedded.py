@@ -27,8 +27,8 @@ from typing import Any
 
 import acuity
 from acuity._native import Bridge
-from acuity.mcp.embedded.steering.bridge import MeasuringSide
-from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.steering.bridge import BoundaryListener
+from acuity.mcp.embedded.steering.commands import Handoff
 from bridge import median_ns
 from clips import Clip, make_clip
 
@@ -202,7 +202,7 @@ def drain(_: Path, __: int) -> bool:
     """What a frame boundary pays while nobody wants anything: the ring, and with Python around it."""
     native = Bridge(DEPTH)
     with measurement_of() as measurement:
-        side = MeasuringSide(measurement, native, Luggage(), most=4, on_end=lambda: None)
+        side = BoundaryListener(measurement, native, Handoff(), max_per_frame=4, on_end=lambda: None)
         at = measurement.snapshot()
         ring = median_ns(lambda: native.publish(998))
         whole = median_ns(lambda: measurement.boundary.notify(at))

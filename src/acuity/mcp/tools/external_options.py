@@ -1,4 +1,4 @@
-"""Arguments of the scoring tools as options of another `vmaf` binary: only such as it says it has."""
+"""Turns arguments of the scoring tools into options of another `vmaf` binary, if it has them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _switch(_: Any) -> list[str]:
     return []
 
 
-# Argument, option, and what follows the option. Those that libvmaf and its forks spell in the same way.
+# Argument, option, and the option's value, for options that libvmaf and its forks spell in the same way.
 _Row: TypeAlias = tuple[str, str, Callable[[Any], list[str]]]
 _SCORING: Final[tuple[_Row, ...]] = (
     ("precision", "precision", _value),
@@ -27,7 +27,7 @@ _SCORING: Final[tuple[_Row, ...]] = (
     ("threads", "threads", _value),
     ("no_prediction", "no_prediction", _switch),
 )
-# What to do with the two videos: not the binary's business where they are decoded and paired here.
+# Options about pairing, which are left out if Acuity decodes and pairs the videos.
 _PAIRING: Final[tuple[_Row, ...]] = (
     ("frame_cnt", "frame_cnt", _value),
     ("frame_skip_ref", "frame_skip_ref", _value),
@@ -44,10 +44,10 @@ _PAIRING: Final[tuple[_Row, ...]] = (
 def option_list(
     binary: External, arguments: Mapping[str, Any], defaults: Mapping[str, Any], *, decoded: bool
 ) -> list[str]:
-    """The binary's options for these arguments; BackendError where it lacks one that is needed.
+    """The binary's options for these arguments; raises BackendError if it lacks one that is needed.
 
-    An argument at its default needs no option: leaving it out means the same to every binary. `decoded` are
-    videos that reach the binary as raw samples, paired already.
+    An argument at its default needs no option. With `decoded`, the binary gets raw samples of frames that are
+    already paired.
     """
     options: list[str] = []
     for argument, option, spell in (*_SCORING, *(() if decoded else _PAIRING)):
@@ -70,14 +70,14 @@ def _lacks(binary: External, option: str, argument: str) -> BackendError:
 
 
 def _is_wanted(argument: str, value: Any, defaults: Mapping[str, Any]) -> bool:
-    # The reference passes its precision always, so that a binary with another default gives the same digits.
+    # Always pass the precision, so that a binary with another default gives the same digits.
     return value is not None and (argument == "precision" or value != defaults.get(argument))
 
 
 def backend_options(binary: External, backend: str) -> list[str]:
-    """This backend and no other: asked for by name where the binary can be, the others switched off.
+    """Options that choose this backend by name if the binary can, and switch the others off.
 
-    Switching the others off is all that older binaries know, and leaves the CPU in the game.
+    Older binaries can only switch backends off, which leaves the CPU as an alternative.
     """
     if backend == "auto":
         return []

@@ -1,6 +1,6 @@
-"""Steps that make the pictures of one video comparable with the other's.
+"""Conversions of one video's pictures so that they can be compared with the other's.
 
-Each step is a callable that makes a picture from a picture. PyAV is loaded by Fit alone.
+Each step is a callable from picture to picture. Only Fit loads PyAV.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A rectangle of the picture, without a copy; its edges lie between chroma samples."""
+    """Cut a rectangle out of the picture, without a copy; its edges lie between chroma samples."""
 
     left: int
     top: int
@@ -52,7 +52,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Deepen:
-    """More bits a sample, without loss."""
+    """Convert to more bits a sample, without loss."""
 
     depth: int
     full_range: bool
@@ -71,7 +71,7 @@ class Deepen:
 
 @dataclass(slots=True)
 class Fit:
-    """Another size, and another layout, depth or range, in one go."""
+    """Scale to another size, and to another layout, depth or range, in one step."""
 
     width: int
     height: int
@@ -105,7 +105,7 @@ class Fit:
 
 @dataclass(slots=True)
 class Resample:
-    """Chroma to another layout; luma stays as it is, to the bit."""
+    """Convert chroma to another layout; luma stays unchanged, to the bit."""
 
     format: PixelFormat
     full_range: bool

@@ -1,4 +1,4 @@
-"""How two videos may be made comparable. The defaults refuse what could give a wrong number."""
+"""Options for making two videos comparable. The defaults refuse what could give a wrong number."""
 
 from __future__ import annotations
 

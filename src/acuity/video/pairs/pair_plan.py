@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Side:
-    """One of the videos, as it will be when all its steps so far were taken."""
+    """One of the videos, as it will be after its conversions so far."""
 
     info: VideoInfo
     width: int
@@ -32,7 +32,7 @@ class Side:
     matrix: str | None
     active: Rectangle | None = None  # what lies between black bars, where that was looked for
     steps: list[Step] = field(default_factory=list)
-    stride: int = 1  # of its frames, every how many are compared
+    stride: int = 1  # every so many of its frames are compared
     needs_chroma: bool = False
     rgb_target: RgbTarget | None = None  # of RGB, which the reader turns into YUV
     deinterlace: str | None = None  # the filter
@@ -76,7 +76,7 @@ class Side:
 
 @dataclass(slots=True)
 class PairPlan:
-    """What will be done. `conversions` says it in words, for the report."""
+    """The conversions and the pairing of two videos. `conversions` are sentences for the report."""
 
     ref: Side
     dis: Side

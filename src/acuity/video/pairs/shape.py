@@ -36,7 +36,7 @@ def turn(plan: PairPlan, _: PairOptions) -> None:
             continue
         side.active = side.active and _turned(side.active, degrees, side.width, side.height)
         if degrees % 180:
-            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which nobody reads
+            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which is not supported
                 side.format = PixelFormat("444", side.format.depth)
                 side.steps.append(Resample(side.format, side.full_range))
             side.width, side.height, side.aspect = side.height, side.width, 1 / side.aspect
