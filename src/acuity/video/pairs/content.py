@@ -36,7 +36,7 @@ _LEAST_SHARE: Final = 0.01
 _LEAST_PICTURE: Final = 0.25
 
 # Levels by which noise and ringing may leave 16 to 235, and the share of samples that may leave it further.
-_MARGIN: Final = 4
+_MARGIN: Final = 6
 _TRACE: Final = 0.002
 # How many times as many of one video as of the other leave the range, for the other to speak against it.
 _APART: Final = 4
@@ -145,15 +145,19 @@ def _bars(line: Any, step: int) -> tuple[int, int]:
     left = len(line) - first - last
     if left < _LEAST_PICTURE * len(line):
         return 0, 0
-    # Within a few lines of a bar the picture is there; a dark part of a picture gets brighter by and by.
     near = min(_FEWEST_LINES + len(line) // 100, left)
-    beside = line[first : first + near], line[len(line) - last - near : len(line) - last]
     least = max(_FEWEST_LINES / step, _LEAST_SHARE * len(line))
-    found = [
-        count if count >= least and part.max() > _PICTURE else 0
-        for count, part in zip((first, last), beside, strict=True)
-    ]
-    return found[0], found[1]
+    found = [_edge(ends, count, near) for ends, count in ((line, first), (line[::-1], last))]
+    return (found[0] if found[0] >= least else 0), (found[1] if found[1] >= least else 0)
+
+
+def _edge(line: Any, first: int, near: int) -> int:
+    """Where the picture begins, next to the first line that isn't black; 0 where it gets brighter by and by.
+
+    Encoding blurs the edge, so the picture begins where half its brightness is reached.
+    """
+    beside = line[first : first + near]
+    return first + int((beside > beside.max() / 2).argmax()) if beside.max() > _PICTURE else 0
 
 
 def find_bars(reader: VideoReader) -> Rectangle | None:
