@@ -15,7 +15,7 @@ _MARKS: Final = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
 
 
 def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
-    """All of it: score, spread, chart, worst frames, metrics, remarks, speed."""
+    """The lines of the summary: score, spread, chart, worst frames, metrics, notes, speed."""
     parts = []
     if report.results.models:
         parts = [

@@ -66,7 +66,7 @@ class Frame:
 
 
 class CpuContext(NamedTuple):
-    """What the CPU kernels of one worker thread share: scratch memory and the instruction set."""
+    """The scratch memory and the instruction set that the CPU kernels of one worker thread share."""
 
     workspace: Workspace
     instruction_set: str
@@ -232,7 +232,7 @@ class Extractor(ABC):
     @classmethod
     @abstractmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Runner:
-        """What computes all members, which have the same `sharing`, on the CPU."""
+        """The runner that computes all members, which have the same `sharing`, on the CPU."""
 
     def derivation(self, start: int = 0) -> Derivation | None:
         """A fresh derivation of the late features, where there are any, for frames from `start` on."""

@@ -39,7 +39,7 @@ class Similarity(Extractor):
 
     @abstractmethod
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
-        """What computes it."""
+        """The native object that computes the figure."""
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> SimilarityRunner:

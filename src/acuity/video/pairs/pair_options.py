@@ -26,7 +26,7 @@ class Rectangle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """What pair_videos() may do.
+    """The options of pair_videos().
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and
         refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, and stretches a picture of
