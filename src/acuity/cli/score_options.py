@@ -12,7 +12,16 @@ from acuity.cli.getopt import BARE, UsageError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.request import DIFFERENT, FRAMES, MEASURED, RAW_VIDEO, SETTINGS, WORK, Request
+from acuity.scoring.request import (
+    DIFFERENT,
+    FRAMES,
+    MEASURED,
+    PICTURES,
+    RAW_VIDEO,
+    SETTINGS,
+    WORK,
+    Request,
+)
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
@@ -127,6 +136,7 @@ _OTHERS: Final = {
         ),
     ),
     FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
+    PICTURES: (),
     DIFFERENT: (),
     RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
     WORK: (),

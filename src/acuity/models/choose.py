@@ -67,15 +67,19 @@ def models_for_viewing(word: str) -> tuple[str, str]:
     return f"{_VERSION_1}_{end}", f"{_VERSION_1}_hfr_{end}"
 
 
-def choose(width: int, height: int, rate: Fraction | None, viewing: str | None = None) -> Choice:
+def choose(
+    width: int, height: int, rate: Fraction | None, viewing: str | None = None, display: str = "native"
+) -> Choice:
     """The model for pictures of this size, frame rate and viewing condition."""
     if viewing is None:
         name = model_for_size(width, height)
-        return Choice(name, "resolution", f"the default for pictures of {width}x{height}")
+        of = f", the size of a {display} display" if display != "native" else ""
+        return Choice(name, "resolution", f"the default for pictures of {width}x{height}{of}")
     usual, fast = models_for_viewing(viewing)
     if rate is None:
         shown = "at an unknown frame rate, taken for a usual one"
     else:
         shown = f"at {float(rate):.6g} frames a second, a {'high' if rate >= _HIGH_RATE else 'usual'} rate"
-    reason = f"VMAF v1 for {find_viewing(viewing).seen}, {shown}"
+    at = f", at the {width}x{height} of a {display} display" if display != "native" else ""
+    reason = f"VMAF v1 for {find_viewing(viewing).seen}{at}, {shown}"
     return Choice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)

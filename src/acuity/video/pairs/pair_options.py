@@ -32,8 +32,8 @@ class PairOptions:
         refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, and stretches a picture of
         another shape; 'never' refuses.
     filter: how pictures are scaled.
-    display: 'native' compares at the reference's size; '1080p' and '2160p' scale both videos to fill such a
-        display, without changing their shape; 'auto' takes the one that is nearer to the reference's size.
+    display: '1080p' and '2160p' scale both videos to fill such a display, without changing their shape;
+        'auto' takes the one for the reference's size; 'native' and None compare at the reference's size.
     crop: the part of both pictures that is compared, as WIDTH:HEIGHT:LEFT:TOP in the reference's pixels, or
         'auto': without the black bars that are found.
     deinterlace: the filter for interlaced video; 'off' compares it as it is.
@@ -51,7 +51,7 @@ class PairOptions:
 
     scale: Literal["auto", "never", "force"] = "auto"
     filter: Literal["bicubic", "lanczos"] = "bicubic"
-    display: Literal["native", "auto", "1080p", "2160p"] = "native"
+    display: Literal["native", "auto", "1080p", "2160p"] | None = None
     crop: str | None = None
     deinterlace: Literal["off", "bwdif", "yadif"] = "off"
     convert: Literal["auto", "never", "depth", "force"] = "auto"
@@ -66,7 +66,7 @@ class PairOptions:
 
     def __post_init__(self) -> None:
         for name, choices in WORDS.items():
-            if (word := getattr(self, name)) not in choices:
+            if (word := getattr(self, name)) not in choices and not (word is None and name == "display"):
                 raise PairingError(to_set(name, repr(word)), f" is unknown: use one of {', '.join(choices)}")
         for name in ("frame_skip_ref", "frame_skip_dis", "frame_count"):
             if (count := getattr(self, name)) < 0:
@@ -90,7 +90,10 @@ class PairOptions:
         return found
 
 
-# The options that are words, with their choices; the first is the default.
+# The options that are words, with their choices; the first is the default, also of what may be None.
 WORDS: Final[dict[str, tuple[str, ...]]] = {
-    name: get_args(hint) for name, hint in get_type_hints(PairOptions).items() if get_origin(hint) is Literal
+    name: get_args(word)
+    for name, hint in get_type_hints(PairOptions).items()
+    for word in (hint, *get_args(hint))
+    if get_origin(word) is Literal
 }

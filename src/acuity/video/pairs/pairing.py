@@ -73,6 +73,8 @@ class Pairing:
         self.info_dis: VideoInfo = dis.info
         self.width: int = plan.ref.width
         self.height: int = plan.ref.height
+        self.aspect: float = plan.ref.aspect  # of one sample, width to height
+        self.display: str = plan.display  # that both videos are scaled to, or 'native'
         self.format: PixelFormat = plan.ref.format
         self.notes: list[Note] = plan.notes
         self._plan = plan
@@ -112,7 +114,7 @@ class Pairing:
             "bitdepth": self.format.depth,
             "pair_by": self._plan.pair_by,
             "range": self._range(),
-            "display": self._plan.display,
+            "display": self.display,
             "filter": self.options.filter,
             "crop": list(self._plan.crop) if self._plan.crop else None,
             "conversions": list(self._plan.conversions),

@@ -214,10 +214,12 @@ def _near(ref: Side, dis: Side, one: float, other: float, limit: float) -> bool:
 def common_size(plan: PairPlan, options: PairOptions) -> tuple[int, int]:
     """The size that both videos are compared at."""
     ref = plan.ref
-    display: str = options.display
+    display: str = options.display or plan.display
     if display == AUTO:
         display = nearest_display(ref.width, ref.height)
     plan.display = display
     if display == "native":
         return ref.width, ref.height
-    return fill(display, ref.width, ref.height, ref.aspect)
+    size = fill(display, ref.width, ref.height, ref.aspect)
+    ref.aspect = plan.dis.aspect = 1.0
+    return size
