@@ -88,7 +88,7 @@ def test_readers_can_be_handed_in(clips: tuple[Path, Path]) -> None:
 def test_names_may_give_the_geometry(clips: tuple[Path, Path]) -> None:
     named = [path.rename(path.with_name(f"{path.stem}_{WIDTH}x{HEIGHT}_420p.yuv")) for path in clips]
     report = acuity.score(*named)
-    assert [note.code for note in report.notes] == ["guessed", "guessed"]
+    assert [note.code for note in report.notes] == ["guessed", "guessed", "display"]
     with pytest.raises(acuity.InputError, match="pass width="):
         acuity.score(*named, guess=False)
 
