@@ -57,8 +57,8 @@ def test_the_way_of_watching_chooses_the_model(capsys: Capture, pair: list[str])
     assert found["model"] == "vmaf_v1.0.16_5d0h"
     assert found["model_chosen_by"] == "viewing"
     assert found["model_reason"] == (
-        "VMAF v1 for a phone seen from 5 times the height of its display, at the 1620x1080 of a 1080p display,"
-        " at 25 frames a second, a usual rate"
+        "VMAF v1 for a phone seen from 5 times the height of its display, at the 1620x1080 of a 1080p"
+        " display, at 25 frames a second, a usual rate"
     )
     ran = run_acuity(capsys, *pair, "--viewing", "phone")
     assert "vmaf_v1.0.16_5d0h, scored at 8 bit, filling a 1080p display" in ran.out

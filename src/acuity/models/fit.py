@@ -10,9 +10,12 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Final
 
+from acuity.errors import to_set
 from acuity.models.spec import ModelSpec, parse_spec
-from acuity.video.display import is_4k
+from acuity.video.display import is_4k, part_filled
+from acuity.video.notes import Note, info
 
+_SAME_SIZE: Final = 0.1  # pictures of so nearly the size of a display fill it
 _HD: Final = 1280  # pixels of the longer side
 _DISPLAY: Final = {"4k": "2160p", "hd": "1080p"}
 
@@ -44,6 +47,24 @@ def model_class(spec: ModelSpec) -> str | None:
 def model_display(label: str) -> str | None:
     """The display that a model of this version or path was made for; None where its name doesn't say."""
     return _DISPLAY.get(model_class(ModelSpec(path=label)) or "")
+
+
+def display_note(labels: Iterable[str], width: int, height: int, aspect: float = 1.0) -> Note | None:
+    """What a score of pictures means that don't fill the display of the first model that has one."""
+    for label in labels:
+        if (display := model_display(label)) is None:
+            continue
+        part = part_filled(display, width, height, aspect)
+        if abs(part - 1) <= _SAME_SIZE:
+            return None
+        return info(
+            "display",
+            f"{label} is made for a {display} display, and {width}x{height} is scored as if it took"
+            f" {100 * part:.0f} % of its height, pixel for pixel: pass ",
+            to_set("display", display),
+            " to score both videos as they fill it",
+        )
+    return None
 
 
 def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:

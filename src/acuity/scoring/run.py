@@ -14,12 +14,11 @@ from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
-from acuity.models.fit import model_display
+from acuity.models.fit import display_note, model_display
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.video import notes
-from acuity.video.display import part_filled
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
 
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 # Codes of notes that nobody should miss who sees the figures.
 STEERED: Final = "steered"
 NOT_A_NUMBER: Final = "not-a-number"
-
-# Pictures of so nearly the size of a display fill it.
-_SAME_SIZE: Final = 0.1
 
 # Told before the first frame: what is going to be compared, the models, and which one 'auto' stands for.
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
@@ -180,21 +176,9 @@ def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
 
 def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
     """What the reader of the figures should know about the models beside the pictures."""
-    for model in measurement.models:
-        display = model_display(model.label)
-        if display is None:
-            continue
-        size = pairing.width, pairing.height
-        part = part_filled(display, *size, pairing.aspect)
-        if abs(part - 1) > _SAME_SIZE:
-            yield notes.info(
-                "display",
-                f"{model.label} is made for a {display} display, and {size[0]}x{size[1]} is scored as if it"
-                f" took {100 * part:.0f} % of its height, pixel for pixel: pass ",
-                to_set("display", display),
-                " to score both videos as they fill it",
-            )
-            break
+    labels = [model.label for model in measurement.models]
+    if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:
+        yield note
     if any(extractor.name == "cambi" for extractor in measurement.extractors):
         depth = pairing.format.depth
         advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""
