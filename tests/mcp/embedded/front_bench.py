@@ -12,7 +12,7 @@ import anyio
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.embedded.front import Front, local_access
+from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.serving import Serving, shared_lifespan
@@ -92,11 +92,11 @@ class Measured(Bench):
 @asynccontextmanager
 async def fronted(
     bench: Measured, limits: WireLimits | None = None, *, fast: bool = True
-) -> AsyncIterator[Front]:
+) -> AsyncIterator[Endpoints]:
     server = build_server(bench.catalog(), name="bench", version="1")
     quick = QuickAnswers(server, {"vmaf.status": bench.quick_status} if fast else {})
     async with shared_lifespan(server) as state:
-        yield Front(
+        yield Endpoints(
             Serving(
                 server, limits or WireLimits(), state, local_access(), bare=True, quick=quick, presence=bench
             )

@@ -42,7 +42,7 @@ from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.front import Front
+    from acuity.mcp.embedded.endpoints import Endpoints
     from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)
@@ -117,12 +117,16 @@ class EmbeddedServer:
             or set(path) & set(" ?#{}")
         ):
             raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
-        return self._start_port("sse", port, path, lambda front, listener: front.sse(port, path, listener))
+        return self._start_port(
+            "sse", port, path, lambda endpoints, listener: endpoints.sse(port, path, listener)
+        )
 
     def start_http(self, port: int = 0) -> ServerAddress:
         """Serve Streamable HTTP at /mcp on 127.0.0.1; port 0 is any that is free."""
         _check_port(port)
-        return self._start_port("http", port, _HTTP_PATH, lambda front, listener: front.http(port, listener))
+        return self._start_port(
+            "http", port, _HTTP_PATH, lambda endpoints, listener: endpoints.http(port, listener)
+        )
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
         """Serve a Unix socket, a message a line, whose file is for this user alone."""
@@ -132,7 +136,9 @@ class EmbeddedServer:
 
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = stack.enter_context(listening(place))
-            return PendingEndpoint(listener.fileno(), lambda front: front.uds(place, listener)), str(place)
+            return PendingEndpoint(listener.fileno(), lambda endpoints: endpoints.uds(place, listener)), str(
+                place
+            )
 
         self._start("uds", binding)
 
@@ -149,7 +155,7 @@ class EmbeddedServer:
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             read, write = stack.enter_context(copied(fd_in, fd_out))
             endpoint = PendingEndpoint(
-                read, lambda front: front.pair(read, write, framing, self._pair_left), listens=False
+                read, lambda endpoints: endpoints.pair(read, write, framing, self._pair_left), listens=False
             )
             return endpoint, f"descriptors {fd_in} and {fd_out}"
 
@@ -245,7 +251,7 @@ class EmbeddedServer:
         name: Transport,
         port: int,
         path: str,
-        opening: Callable[[Front, socket.socket], AbstractAsyncContextManager[Any]],
+        opening: Callable[[Endpoints, socket.socket], AbstractAsyncContextManager[Any]],
     ) -> ServerAddress:
         found: list[ServerAddress] = []
 
@@ -254,7 +260,7 @@ class EmbeddedServer:
             stack.callback(listener.close)
             address = bound(listener)
             found.append(ServerAddress(address.host, address.port, f"http://{address}{path}"))
-            endpoint = PendingEndpoint(listener.fileno(), lambda front: opening(front, listener))
+            endpoint = PendingEndpoint(listener.fileno(), lambda endpoints: opening(endpoints, listener))
             return endpoint, found[0].url
 
         self._start(name, binding)
@@ -317,10 +323,10 @@ class EmbeddedServer:
         )
         live = LiveState(self.measurement, self._native, listener, total=self._total)
 
-        def load() -> AbstractAsyncContextManager[Front]:
-            from acuity.mcp.embedded.serving import serving
+        def load() -> AbstractAsyncContextManager[Endpoints]:
+            from acuity.mcp.embedded.assembly import assembled
 
-            return serving(live, sender, paths, self.config, self._presence, end)
+            return assembled(live, sender, paths, self.config, self._presence, end)
 
         self._listener, self._sender = listener, sender
         self._endpoints = LazyEndpoints(thread, load, self._presence, end)

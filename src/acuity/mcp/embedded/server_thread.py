@@ -20,7 +20,7 @@ from acuity.mcp.embedded.presence import EndSignals, Presence
 from acuity.mcp.wire.sdk_private import selector_of
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.front import Front
+    from acuity.mcp.embedded.endpoints import Endpoints
 
 
 logger: Final = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class PendingEndpoint:
     """An address that is bound, and how to serve it."""
 
     descriptor: int  # readable when a client has come
-    open: Callable[[Front], AbstractAsyncContextManager[Any]]
+    open: Callable[[Endpoints], AbstractAsyncContextManager[Any]]
     listens: bool = True  # for any number of clients; otherwise it is one client's own
 
 
@@ -142,7 +142,7 @@ class LazyEndpoints:
     def __init__(
         self,
         thread: LoopThread,
-        load: Callable[[], AbstractAsyncContextManager[Front]],
+        load: Callable[[], AbstractAsyncContextManager[Endpoints]],
         presence: Presence,
         end_signals: EndSignals,
     ) -> None:
@@ -154,14 +154,14 @@ class LazyEndpoints:
         self._endpoints: list[PendingEndpoint] = []
         self._watched: set[int] = set()
         self._loading: asyncio.Task[None] | None = None
-        self._front: Front | None = None
+        self._opened: Endpoints | None = None
 
     async def add(self, endpoint: PendingEndpoint) -> None:
         """Wait for clients of one more endpoint."""
         if self._loading is not None:
             await self._loading
-            if self._front is not None:
-                await self.thread.enter(endpoint.open(self._front))
+            if self._opened is not None:
+                await self.thread.enter(endpoint.open(self._opened))
             self._endpoints.append(endpoint)
             return
         self._endpoints.append(endpoint)
@@ -199,9 +199,9 @@ class LazyEndpoints:
 
     async def _open(self) -> None:
         try:
-            self._front = await self.thread.enter(self._load())
+            self._opened = await self.thread.enter(self._load())
             for endpoint in self._endpoints:
-                await self.thread.enter(endpoint.open(self._front))
+                await self.thread.enter(endpoint.open(self._opened))
         except Exception:
             logger.exception("agents can't be served: the measurement goes on without them")
             self._presence.give_up()

@@ -2,7 +2,8 @@
 
 A request whose id is still in flight is refused. A call that is over in a moment and has nothing to tell
 before is answered as plain JSON, which takes half the work, unless the client would rather have events; all
-others get an event stream, with an id to come back with if it breaks.
+others get an event stream, with an id to come back with if it breaks. That stream is written by the SDK's own
+library and not by events.py, because its queues, priming and replay are the SDK's.
 """
 
 from __future__ import annotations

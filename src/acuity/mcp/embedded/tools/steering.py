@@ -1,4 +1,4 @@
-"""Steering: carried out by the measuring thread, between two frames, and answered then; all but vmaf.stop."""
+"""The tools that steer a measurement: carried out and answered between two frames, all but vmaf.stop."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ missed. 1 is every frame."""
 
 
 def tools(sender: CommandSender) -> list[Tool]:
-    """Those that change what happens."""
+    """The tools that change what happens."""
     family = _Steering(sender)
     return [
         Tool(

@@ -16,7 +16,7 @@ from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.front import Front, local_access
+from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.embedded.steering.clients import CONNECTED
@@ -37,15 +37,15 @@ _FREE: Final = frozenset(
 
 
 @asynccontextmanager
-async def serving(
+async def assembled(
     live: LiveState,
     sender: CommandSender,
     paths: AllowedPaths,
     config: EmbeddedConfig,
     presence: Presence,
     end: EndSignals,
-) -> AsyncIterator[Front]:
-    """The front that every transport serves, for as long as the block lasts."""
+) -> AsyncIterator[Endpoints]:
+    """The endpoints that can be opened, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
     catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
@@ -69,7 +69,7 @@ async def serving(
                 accounts=live.budget,
                 on_connection=CONNECTED.set,
             )
-            yield Front(served, lambda: _in_short(live))
+            yield Endpoints(served, lambda: _in_short(live))
     finally:
         await compute.close()
 

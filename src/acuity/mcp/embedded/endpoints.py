@@ -28,7 +28,7 @@ def local_access(tokens: Tokens | None = None) -> Access:
     return Access(tokens or Tokens(), wrong_host=f"use its address, {LOOPBACK}", local_pages=True)
 
 
-class Front:
+class Endpoints:
     """Opens endpoints; each is served while its block is entered. Raises SettingsError."""
 
     def __init__(self, serving: Serving, measurement: Callable[[], dict[str, Any]] = dict) -> None:
