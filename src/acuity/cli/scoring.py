@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from acuity.cli.progress import ProgressDisplay
     from acuity.measure import Measurement
     from acuity.scoring.report import ScoreReport
-    from acuity.scoring.run import AttachCallback, Request, StartCallback
+    from acuity.scoring.request import Request
+    from acuity.scoring.run import AttachCallback, StartCallback
 
 
 def score_with(

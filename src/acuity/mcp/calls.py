@@ -23,6 +23,7 @@ from acuity.errors import AcuityError
 from acuity.mcp.catalog import Call, Context, Tool
 from acuity.mcp.limits import client_of
 from acuity.mcp.results import answer, failure
+from acuity.scoring.fronts import sentence
 
 # Sentences for pydantic's commonest error types; for all others "is invalid".
 _PROBLEMS: Final = {
@@ -170,7 +171,9 @@ async def perform(
     try:
         call = Call(tool, check(tool, params.arguments), client_of(context), context, params)
         found = await work(call)
-    except (AcuityError, ArgumentError) as error:
+    except AcuityError as error:
+        return failure(sentence(error, tool.name))
+    except ArgumentError as error:
         return failure(str(error))
     except MCPError:
         raise  # the protocol's own errors, such as a capability that the client lacks

@@ -20,6 +20,7 @@ _FIRST: Final = (
     "score",
     "model",
     "models",
+    "metrics",
     "worst",
     "notes",
     "mismatched_model_warning",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_set
 from acuity.text import quoted
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def model_for_size(width: int, height: int) -> str:
 def find_viewing(word: str) -> Viewing:
     """The viewing condition of that name; raises ModelError with the known names."""
     if word not in VIEWINGS:
-        raise ModelError(f"viewing={quoted(word)} is unknown: use one of {', '.join(VIEWINGS)}")
+        raise ModelError(to_set("viewing", quoted(word)), f" is unknown: use one of {', '.join(VIEWINGS)}")
     return VIEWINGS[word]
 
 

@@ -7,7 +7,7 @@ be described.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from acuity.errors import FeatureError, ModelError
+from acuity.errors import TO_LIST_FEATURES, TO_LIST_MODELS, FeatureError, ModelError
 from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int
@@ -107,8 +107,11 @@ def _check_known(features: Iterable[ModelFeature], label: str) -> None:
     if unknown:
         raise FeatureError(
             f"the model {label!r} needs {', '.join(map(shortened, unknown[:8]))}{', …' * (len(unknown) > 8)}"
-            ", which this version cannot measure; "
-            "run 'acuity features' to see what it can, and 'acuity models' to choose another model"
+            ", which this version cannot measure; ",
+            TO_LIST_FEATURES,
+            " to see what it can, and ",
+            TO_LIST_MODELS,
+            " to choose another model",
         )
 
 

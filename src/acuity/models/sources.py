@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import ModelError
+from acuity.errors import TO_LIST_MODELS, ModelError
 from acuity.text import quoted, shortened
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
@@ -45,7 +45,7 @@ def find_model(name: str) -> Path:
     paths = model_files()
     if name in paths:
         return paths[name][0]
-    raise ModelError(_unknown_model(name, list(paths)))
+    raise _unknown_model(name, list(paths))
 
 
 def variant_options(name: str, path: Path) -> Overrides:
@@ -76,11 +76,11 @@ def model_folders() -> Iterator[tuple[Path, str]]:
         yield Path(location) / _PACKAGE_FOLDER, PACKAGE_SOURCE
 
 
-def _unknown_model(name: str, known: list[str]) -> str:
+def _unknown_model(name: str, known: list[str]) -> ModelError:
     import difflib  # only needed for this message
 
     if name in _ELSEWHERE:
-        return (
+        return ModelError(
             f"the model {name!r} is built into libvmaf, and no package carries it: take {name}.json from "
             f"{_ELSEWHERE_FOLDER}, then give path=FILE, or put it into a folder that {FOLDERS_VARIABLE} names"
         )
@@ -94,7 +94,8 @@ def _unknown_model(name: str, known: list[str]) -> str:
         if source != PACKAGE_SOURCE and not folder.is_dir()
     ]
     remark = f" ({'; '.join(notes)})" if notes else ""
-    return (
-        f"there is no model named {quoted(name)}{remark}; run 'acuity models' "
-        f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}"
+    return ModelError(
+        f"there is no model named {quoted(name)}{remark}; ",
+        TO_LIST_MODELS,
+        f" for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}",
     )

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _LIST: Final = """\
 Which backends the engine that scores was built with: true means compiled in, not that it works on this \
 machine. Call probe_backend for the one you want before you pass it as `backend` to vmaf_score or \
-vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. `auto` is the \
-right choice unless you compare backends. Where the operator has set VMAF_BIN, that binary scores: the \
-booleans are its own, `external` has its path, and `own` those of Acuity's engine, which then stands by."""
+vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. Where the \
+operator has set VMAF_BIN, that binary scores: the booleans are its own, `external` has its path, and `own` \
+those of Acuity's engine, which then stands by."""
 
 _PROBE: Final = """\
 Score one 64x64 grey pair with a backend and see whether that works: it tells a backend that is compiled \

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from acuity.access.paths import AllowedPaths, guard_for
 from acuity.errors import AcuityError
-from acuity.jobs.tasks.remedies import as_arguments
 from acuity.jobs.worker.main import lower_priority
+from acuity.scoring.fronts import sentence
 from acuity.video.local_file import restrict
 from acuity.video.readers.open import open_video
 
@@ -33,7 +33,7 @@ def describe_video(path: str) -> dict[str, Any]:
         with open_video(path, guess=True, threads=1, luma_only=True) as reader:
             info = reader.info
     except AcuityError as error:
-        return {"problem": as_arguments(str(error), geometry=False)[:_LONGEST]}
+        return {"problem": sentence(error, "list_videos")[:_LONGEST]}
     except Exception as error:  # a broken file must not end the process
         return {"problem": f"it can't be read: {type(error).__name__}"}
     rate = float(info.rate) if info.rate else None

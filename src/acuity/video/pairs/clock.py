@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acuity.errors import PairingError
+from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture
 
@@ -31,12 +31,13 @@ class Clock:
         if slack is None:
             return
         by_time = self._plan.pair_by == "time"
-        option = "vfr=by-index" if by_time else "rate=by-index"
+        by_index = to_set("vfr" if by_time else "rate", "by-index")
         if ref.pts is None or dis.pts is None:
             if by_time:
                 raise PairingError(
-                    f"frame {index} has no presentation time, so the videos cannot be paired by time:"
-                    f" pass {option} to compare frame by frame"
+                    f"frame {index} has no presentation time, so the videos cannot be paired by time: pass ",
+                    by_index,
+                    " to compare frame by frame",
                 )
             return
         offset = dis.pts - ref.pts
@@ -44,8 +45,9 @@ class Clock:
         if before is not None and abs(offset - before) > slack:
             raise PairingError(
                 f"frame {index} is shown at {ref.pts:.3f} s in {one} but at {dis.pts:.3f} s in {other},"
-                " so frames are missing or doubled in one of them:"
-                f" make them the same, or pass {option} to compare frame by frame"
+                " so frames are missing or doubled in one of them: make them the same, or pass ",
+                by_index,
+                " to compare frame by frame",
             )
 
 

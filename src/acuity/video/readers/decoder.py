@@ -14,7 +14,15 @@ import av.error
 from av.stream import Discard, Disposition
 from av.video.frame import PictureType
 
-from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.errors import (
+    GEOMETRY,
+    FormatError,
+    InputError,
+    NoFramesError,
+    TruncatedError,
+    to_give,
+    to_set,
+)
 from acuity.video.notes import Note, warning
 from acuity.video.source import open_source
 
@@ -157,8 +165,9 @@ class Decoder:
         """Refuse damage, or note it once: after a damaged frame, others may be damaged too."""
         if not self._allow_damaged:
             raise error(
-                f"{what}: copy or encode it again,"
-                " or pass allow_damaged=True to score what the decoder makes of it"
+                f"{what}: copy or encode it again, or pass ",
+                to_set("allow_damaged", True),
+                " to score what the decoder makes of it",
             )
         if not self._noted_damage:
             self._noted_damage = True
@@ -196,7 +205,8 @@ class Decoder:
         except AV_ERRORS as error:
             raise FormatError(
                 f"'{self.path}' is not a video that can be read ({reason(error)}): check that it is complete;"
-                " if it is raw YUV, pass width=, height=, pixel_format= and bitdepth="
+                " if it is raw YUV, ",
+                to_give(*GEOMETRY),
             ) from error
         if _REFUSED.intersection(container.format.name.split(",")):
             container.close()

@@ -14,7 +14,7 @@ import os
 import re
 from typing import Final, NamedTuple
 
-from acuity.errors import InputError
+from acuity.errors import GEOMETRY, InputError, Remedy, to_give
 from acuity.video.frame_layout import check_size
 from acuity.video.picture import LAYOUTS, PixelFormat
 
@@ -76,11 +76,13 @@ def guess_geometry(
     if unreadable and layout is None:
         raise InputError(
             f"the name of '{path}' says {unreadable[1]}, which is not planar little-endian YUV:"
-            " convert it to Y4M, or pass pixel_format= if the name is wrong"
+            " convert it to Y4M, or ",
+            to_give("pixel_format"),
+            " if the name is wrong",
         )
     if width is None or height is None:
-        missing = " and ".join(f"{n}=" for n, v in (("width", width), ("height", height)) if v is None)
-        named = _size(path, name, missing)
+        missing = [name for name, value in (("width", width), ("height", height)) if value is None]
+        named = _size(path, name, to_give(*missing))
         width = named[0] if width is None else width
         height = named[1] if height is None else height
     check_size(path, width, height)
@@ -91,11 +93,11 @@ def guess_geometry(
     return RawFormat(width, height, _only_fit(path, length, width, height, formats))
 
 
-def _size(path: str, name: str, missing: str) -> tuple[int, int]:
+def _size(path: str, name: str, remedy: Remedy) -> tuple[int, int]:
     sizes = {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
     if len(sizes) != 1:
         found = "no size" if not sizes else "more than one size"
-        raise InputError(f"'{path}' is raw video and its name gives {found}: pass {missing}")
+        raise InputError(f"'{path}' is raw video and its name gives {found}: ", remedy)
     return sizes.pop()
 
 
@@ -119,21 +121,21 @@ def _only_fit(
         return formats[0]  # the reader explains a broken file
     if length is None:
         raise InputError(
-            f"the name of '{path}' leaves its format open, and a pipe has no length to tell it by:"
-            " pass pixel_format= and bitdepth="
+            f"the name of '{path}' leaves its format open, and a pipe has no length to tell it by: ",
+            to_give("pixel_format", "bitdepth"),
         )
     fits = [f for f in formats if any(length % n == 0 for n in frame_sizes(width, height, f))]
     if not fits:
         raise InputError(
-            f"the {length} bytes of '{path}' are not whole frames of {width}x{height} in any common format:"
-            " pass width=, height=, pixel_format= and bitdepth="
+            f"the {length} bytes of '{path}' are not whole frames of {width}x{height} in any common format: ",
+            to_give(*GEOMETRY),
         )
     if len(fits) > 1:
         depth_open = len({f.depth for f in formats}) > 1
         choices = ", ".join(_choice(f, depth_open=depth_open) for f in fits)
         raise InputError(
-            f"the {length} bytes of '{path}' fit {width}x{height} in several formats ({choices}):"
-            " say which with pixel_format= and bitdepth="
+            f"the {length} bytes of '{path}' fit {width}x{height} in several formats ({choices}): ",
+            to_give("pixel_format", "bitdepth", verb="say which with"),
         )
     return fits[0]  # of known depth: if two bytes a sample fit, so does one
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.errors import GEOMETRY, TO_OMIT_GEOMETRY, FormatError, InputError, NoFramesError, to_give
 from acuity.video.local_file import local_size
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
@@ -41,13 +41,7 @@ class RawGeometry:
     @property
     def missing(self) -> list[str]:
         """The names of the missing values."""
-        values = {
-            "width": self.width,
-            "height": self.height,
-            "pixel_format": self.pixel_format,
-            "bitdepth": self.bitdepth,
-        }
-        return [name for name, value in values.items() if value is None]
+        return [name for name in GEOMETRY if getattr(self, name) is None]
 
     @property
     def said(self) -> bool:
@@ -148,15 +142,15 @@ def _check_raw(name: str, kind: str) -> None:
     known = _signature(start)
     # Raw samples may look like anything, so for a raw extension only Y4M's long signature counts.
     if known is not None and kind != "raw":
-        raise FormatError(f"'{name}' is {known}, which says its own size: leave out the geometry")
+        raise FormatError(f"'{name}' is {known}, which says its own size: ", TO_OMIT_GEOMETRY)
 
 
 def _incomplete(name: str, said: RawGeometry) -> InputError:
-    missing = " and ".join(", ".join(f"{part}=" for part in said.missing).rsplit(", ", 1))
+    missing = to_give(*said.missing)
     if not said.said:
-        return FormatError(f"'{name}' is raw video, which does not say its size: pass {missing}")
+        return FormatError(f"'{name}' is raw video, which does not say its size: ", missing)
     return InputError(
-        f"raw video needs width, height, pixel format and bit depth together: pass {missing} for '{name}' too"
+        "raw video needs width, height, pixel format and bit depth together: ", missing, f" for '{name}' too"
     )
 
 
