@@ -1,4 +1,4 @@
-"""The server that users start, in a process of its own, and the official client for each of its endpoints."""
+"""vmaf-mcp as a process, and the official client for each of its endpoints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.endpoints import Access, Http, Open
+from acuity.mcp.wire.endpoints import Http, Open
+from acuity.mcp.wire.security import Access
 from moving_pictures import HEIGHT, WIDTH, luma
 from transport_bench import LOCAL, transport_to
 

@@ -1,4 +1,4 @@
-"""A small server on real endpoints, and clients for each: what the tests of the transports share."""
+"""A small server on real endpoints with clients for each, for the tests of the transports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
+from starlette.types import ASGIApp
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.address import Address
-from acuity.mcp.wire.endpoints import Access, Endpoint, Http, Open, Uds
+from acuity.mcp.wire.endpoints import Endpoint, Http, Open, Uds
+from acuity.mcp.wire.http_app import HttpApp
+from acuity.mcp.wire.http_server import HttpEndpoint, serve_http
+from acuity.mcp.wire.listeners import Address
+from acuity.mcp.wire.security import Access, Guarded, HttpSecurity
+from acuity.mcp.wire.serving import Serving
+from acuity.mcp.wire.streamable import PATH, StreamableApp
 
 ERAS = ["legacy", "2026-07-28"]
 LOCAL = Address("127.0.0.1", 0)
@@ -95,6 +101,17 @@ class Bench:
             )
             await call.context.session.send_notification(message)
         return {"shouted": True}
+
+
+def streamable_app(server: Server[Any], limits: WireLimits | None = None) -> ASGIApp:
+    """Streamable HTTP with nothing around it but the checks for an address of this machine."""
+    app = StreamableApp(Serving(server, limits or Settings().wire_limits(), {}))
+    return Guarded(HttpApp({PATH: app}, app.run), HttpSecurity(names=frozenset({"a"})))
+
+
+def served(app: ASGIApp, limits: WireLimits | None = None) -> AbstractAsyncContextManager[HttpEndpoint]:
+    """The application on a port of this machine."""
+    return serve_http(app, LOCAL, limits or Settings().wire_limits())
 
 
 class Signal:

@@ -1,7 +1,7 @@
-"""Where models come from: the user's folders first, then what the ffmpeg-quality-metrics package carries.
+"""Finds models by name: in the user's folders first, then in the ffmpeg-quality-metrics package.
 
-A name stands for NAME.json. Folders are searched in the order given, and the first that has the name wins.
-A model that differs from another one in options alone and has no file of its own here is made from that one.
+A name stands for NAME.json. Folders are searched in order, and the first that has the name counts. A model
+without a file that differs from another only in options is made from that one.
 """
 
 import importlib.util
@@ -41,7 +41,7 @@ _ELSEWHERE_FOLDER: Final = "https://github.com/Netflix/vmaf/tree/master/model"
 
 
 def find_model(name: str) -> Path:
-    """The file of a model known by name; ModelError with near names if there is none."""
+    """The file of a model by name; raises ModelError with similar names if there is none."""
     paths = model_files()
     if name in paths:
         return paths[name][0]
@@ -49,7 +49,7 @@ def find_model(name: str) -> Path:
 
 
 def variant_options(name: str, path: Path) -> Overrides:
-    """The options that make the model of that name from the file it was found in; empty for its own file."""
+    """The options that make the named model from that file; empty if it is the model's own file."""
     base, options = VARIANTS.get(name, (name, {}))
     return options if path.stem == base else {}
 
@@ -66,7 +66,7 @@ def model_files() -> dict[str, tuple[Path, str]]:
 
 
 def model_folders() -> Iterator[tuple[Path, str]]:
-    """Where models are looked for, in order, and what people call the place."""
+    """The folders with models, in the order of the search, and a name of each for people."""
     for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep):
         if entry:
             yield Path(entry), entry
@@ -77,7 +77,7 @@ def model_folders() -> Iterator[tuple[Path, str]]:
 
 
 def _unknown_model(name: str, known: list[str]) -> ModelError:
-    import difflib  # only for this message; not worth its import otherwise
+    import difflib  # only needed for this message
 
     if name in _ELSEWHERE:
         return ModelError(

@@ -1,8 +1,8 @@
-"""How numbers are printed: libvmaf's six decimals, or a number of significant digits.
+"""The formats of numbers in reports: libvmaf's six decimals, or a number of significant digits.
 
-    legacy      six decimals; sixteen where six would show a fraction as nothing but zeros
-    max, full   17 significant digits, which bring the exact number back
-    1 .. 17     so many significant digits
+    legacy      six decimals; sixteen if six would show a fraction as zeros
+    max, full   17 significant digits, from which the exact number can be read
+    1 .. 17     that many significant digits
 
 legacy is libvmaf's own rule.
 """
@@ -64,9 +64,9 @@ def parse_precision(text: str | int) -> Precision:
 
 
 def is_small_fraction(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Where the fraction is not 0 but stays below 1 when multiplied by ten six times.
+    """Which fractions are not 0 but stay below 1 when multiplied by ten six times.
 
-    Repeated multiplication, not one by a million: at the edge the roundings decide, as they do in libvmaf.
+    Multiplied repeatedly and not once by a million, so that the rounding at the limit equals libvmaf's.
     """
     magnitude = np.abs(values)
     with np.errstate(invalid="ignore", over="ignore"):

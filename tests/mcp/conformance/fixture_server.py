@@ -24,8 +24,8 @@ from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.serve import Stop, serve
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.wire.address import LOOPBACK, Address
 from acuity.mcp.wire.endpoints import Http
+from acuity.mcp.wire.listeners import LOOPBACK, Address
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts
 from fixture_questions import question_tools

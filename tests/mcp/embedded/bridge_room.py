@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
-from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
+from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.mcp.embedded.steering.clients import Client
-from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.steering.commands import Handoff
 from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
 from moving_pictures import pair
@@ -28,21 +28,21 @@ class Room:
         measurement: Measurement | None = None,
         *,
         depth: int = 64,
-        most: int = 4,
+        max_per_frame: int = 4,
         timeout: float = PATIENCE,
     ) -> None:
         self.measurement = measurement or measuring()
         self.native = Bridge(depth)
-        self.luggage = Luggage()
-        self.steer = McpSide(
+        self.handoff = Handoff()
+        self.steer = CommandSender(
             self.measurement,
             self.native,
-            self.luggage,
+            self.handoff,
             ModelLoader(AllowedPaths([Path("/nowhere")])),
             timeout=timeout,
         )
-        self.side = MeasuringSide(
-            self.measurement, self.native, self.luggage, most=most, on_end=self.steer.ended
+        self.side = BoundaryListener(
+            self.measurement, self.native, self.handoff, max_per_frame=max_per_frame, on_end=self.steer.ended
         )
         self.steer.attach(asyncio.get_running_loop())
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import mcp_types as types
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.embedded.front import Front
-from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.serving import Serving, shared_lifespan
+from transport_bench import Bench
 
 STATUS = {
     "model": "vmaf_v0.6.1",
@@ -35,7 +36,6 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-SECONDS = 30.0  # for what should take an instant; only a broken server takes longer
 WAYS = ["handshake", "envelope", "bare"]
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -58,83 +58,19 @@ def call(number: Any, tool: str = "echo", way: str = "bare", **arguments: Any) -
     return request(number, "tools/call", way, name=tool, arguments=arguments)
 
 
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test's coroutine, and fail rather than hang."""
-
-    async def limited() -> None:
-        with anyio.fail_after(SECONDS):
-            await test()
-
-    anyio.run(limited)
-
-
-class Signal:
-    """Something that happens, maybe several times, and can be waited for."""
+class Measured(Bench):
+    """The bench with a tool whose answer can be had quickly."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self._changed = anyio.Event()
-
-    def add(self) -> None:
-        self.count += 1
-        self._changed.set()
-        self._changed = anyio.Event()
-
-    async def reaches(self, count: int = 1) -> None:
-        while self.count < count:
-            await self._changed.wait()
-
-
-class Measured:
-    """Tools that tests can look into; the answer of one of them can be had quickly."""
-
-    def __init__(self) -> None:
+        super().__init__()
         self.document: dict[str, Any] = dict(STATUS)
         self.quick = 0  # answers without the SDK
         self.slow = 0
-        self.started = Signal()
-        self.cancelled = Signal()
-        self.release = anyio.Event()
-        self.running = self.most = 0
+        self.connected: set[object] = set()
 
     def catalog(self) -> Catalog:
-        text = {"type": "object", "properties": {"text": {"type": "string"}}}
-        tools = [
-            Tool("vmaf.status", "Status", "Where it stands.", NOTHING, self._status),
-            Tool("echo", "Echo", "Says it again.", text, self._echo),
-            Tool("wait", "Wait", "Waits until it is released.", text, self._wait),
-            Tool("steps", "Steps", "Tells of three steps.", NOTHING, self._steps),
-            Tool("shout", "Shout", "Says a lot that nobody asked for.", NOTHING, self._shout),
-        ]
-        return Catalog(tools=tools)
-
-    async def _echo(self, call: Call) -> Answer:
-        return {"text": call.arguments.get("text", ""), "client": call.client}
-
-    async def _wait(self, call: Call) -> Answer:
-        self.running += 1
-        self.most = max(self.most, self.running)
-        self.started.add()
-        try:
-            await self.release.wait()
-        except BaseException:
-            self.cancelled.add()
-            raise
-        finally:
-            self.running -= 1
-        return {"waited": call.arguments.get("text", "")}
-
-    async def _steps(self, call: Call) -> Answer:
-        for step in (1, 2, 3):
-            await call.progress(step, 3, f"step {step}")
-        return {"steps": 3}
-
-    async def _shout(self, call: Call) -> Answer:
-        params = types.LoggingMessageNotificationParams(level="info", data="x" * 100_000)
-        for _ in range(100):
-            message = types.LoggingMessageNotification(params=params)
-            await call.context.session.send_notification(message)
-        return {"shouted": True}
+        status = Tool("vmaf.status", "Status", "Where it stands.", NOTHING, self._status)
+        return Catalog(tools=[status, *super().catalog().tools])
 
     def quick_status(self) -> dict[str, Any]:
         self.quick += 1
@@ -144,15 +80,27 @@ class Measured:
         self.slow += 1
         return self.document
 
+    def came(self, connection: object) -> None:
+        self.connected.add(connection)
+
+    heard = came
+
+    def left(self, connection: object) -> None:
+        self.connected.discard(connection)
+
 
 @asynccontextmanager
 async def fronted(
-    bench: Measured, limits: FrontLimits | None = None, *, fast: bool = True
-) -> AsyncIterator[Front]:
+    bench: Measured, limits: WireLimits | None = None, *, fast: bool = True
+) -> AsyncIterator[Endpoints]:
     server = build_server(bench.catalog(), name="bench", version="1")
     quick = QuickAnswers(server, {"vmaf.status": bench.quick_status} if fast else {})
-    async with Front(server, quick, limits or FrontLimits()) as front:
-        yield front
+    async with shared_lifespan(server) as state:
+        yield Endpoints(
+            Serving(
+                server, limits or WireLimits(), state, local_access(), bare=True, quick=quick, presence=bench
+            )
+        )
 
 
 class Lines:
@@ -205,7 +153,7 @@ async def lines_to(path: Path) -> AsyncIterator[Lines]:
 
 @asynccontextmanager
 async def at_socket(
-    folder: Path, limits: FrontLimits | None = None, *, fast: bool = True
+    folder: Path, limits: WireLimits | None = None, *, fast: bool = True
 ) -> AsyncIterator[tuple[Measured, Lines]]:
     """A server at a Unix socket, and one client."""
     bench = Measured()

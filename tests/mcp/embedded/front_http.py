@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 import httpx2
 
-from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.settings import WireLimits
 from front_bench import Measured, fronted
 
 PATH = "/mcp/sse"
@@ -94,7 +94,7 @@ async def stream_at(http: httpx2.AsyncClient, url: str, **headers: str) -> Async
 
 @asynccontextmanager
 async def at_sse(
-    limits: FrontLimits | None = None, *, fast: bool = True
+    limits: WireLimits | None = None, *, fast: bool = True
 ) -> AsyncIterator[tuple[Measured, httpx2.AsyncClient, str]]:
     """A server with event streams, and its address."""
     bench = Measured()
@@ -103,4 +103,4 @@ async def at_sse(
         front.sse(0, PATH) as endpoint,
         http_client() as http,
     ):
-        yield bench, http, endpoint.url
+        yield bench, http, endpoint[0].where

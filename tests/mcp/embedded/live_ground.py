@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ from typing import Any
 import anyio
 from jsonschema import Draft202012Validator
 from mcp import Client
-from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
@@ -20,9 +21,9 @@ from acuity.mcp.app import build_server
 from acuity.mcp.embedded.catalog import embedded_catalog
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.live.scores import Scores
-from acuity.mcp.embedded.live.state import Live
-from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
-from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.live.state import MAX_AGE, LiveState
+from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
+from acuity.mcp.embedded.steering.commands import Handoff
 from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.measure import Measurement
 from moving_pictures import pair
@@ -33,22 +34,49 @@ MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 SECONDS = 60.0  # for what should take an instant
 
 
+class CountedBus(InMemorySubscriptionBus):
+    """A bus that knows how many listen to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listeners = 0
+
+    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
+        unsubscribe = super().subscribe(listener)
+        self.listeners += 1
+
+        def once() -> None:
+            nonlocal unsubscribe
+            unsubscribe()
+            self.listeners -= 1
+
+        return once
+
+
 class Ground:
     """Whatever a test needs to look at."""
 
     def __init__(
-        self, measurement: Measurement, folder: Path, *, depth: int = 8, timeout: float = SECONDS
+        self,
+        measurement: Measurement,
+        folder: Path,
+        *,
+        depth: int = 8,
+        timeout: float = SECONDS,
+        max_age: float = MAX_AGE,
     ) -> None:
         self.measurement = measurement
         self.native = Bridge(depth)
-        luggage = Luggage()
+        handoff = Handoff()
         paths = AllowedPaths([folder])
-        self.steer = McpSide(measurement, self.native, luggage, ModelLoader(paths), timeout=timeout)
-        self.side = MeasuringSide(measurement, self.native, luggage, most=4, on_end=self.steer.ended)
-        self.live = Live(measurement, self.native, self.side)
+        self.steer = CommandSender(measurement, self.native, handoff, ModelLoader(paths), timeout=timeout)
+        self.side = BoundaryListener(
+            measurement, self.native, handoff, max_per_frame=4, on_end=self.steer.ended
+        )
+        self.live = LiveState(measurement, self.native, self.side, max_age=max_age)
         self.scores = Scores(self.live)
         self.compute = Compute(paths)
-        self.bus = InMemorySubscriptionBus()
+        self.bus = CountedBus()
         self.catalog = embedded_catalog(self.live, self.steer, self.bus, self.compute, self.scores)
         self.server = build_server(self.catalog, name="test", version="1")
         self._schemas = {tool.name: tool.output_schema for tool in self.catalog.tools}
@@ -63,9 +91,8 @@ class Ground:
         def work() -> None:
             for _ in range(count):
                 self.measurement.add(*pair(self.measurement.frames))
-            scheduler = self.measurement._scheduler
-            assert scheduler is not None
-            scheduler.drain()
+            while self.measurement.snapshot().frames_done < self.measurement.frames:
+                os.sched_yield()
 
         await self.measuring(work)
 
@@ -118,6 +145,7 @@ def play(
     features: tuple[str, ...] = (),
     depth: int = 8,
     timeout: float = SECONDS,
+    max_age: float = MAX_AGE,
     **options: Any,
 ) -> None:
     """Run a scene with a measurement of these models."""
@@ -128,7 +156,7 @@ def play(
             measurement.add_model(model)
         for feature in features:
             measurement.add_feature(feature)
-        ground = Ground(measurement, folder, depth=depth, timeout=timeout)
+        ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
         ground.steer.attach(asyncio.get_running_loop())
         try:
             with anyio.fail_after(2 * SECONDS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,11 +12,11 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
+from acuity.mcp.embedded.assembly import Pacing
 from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from acuity.mcp.embedded.quick import QuickAnswers
-from acuity.mcp.embedded.serving import Pacing
 from acuity.mcp.limits import CONNECTION
+from acuity.mcp.wire.serving import Handshake
 from front_bench import Measured, call
 
 WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
@@ -24,11 +25,12 @@ WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
 class Time:
     """A clock that goes on while somebody works or sleeps, and CPU time that goes on with work alone."""
 
-    def __init__(self, core: float = 1.0) -> None:
-        """`core` is how much of a core the measuring thread gets."""
+    def __init__(self, core: float = 1.0, until: float = math.inf) -> None:
+        """`core` is how much of a core the measuring thread gets; it measures until then."""
         self.now = 1000.0
         self.cpu = 5.0
         self.running = True
+        self.until = until
         self.slept = 0
         self.core = core
         self.budget = Budget(
@@ -47,6 +49,7 @@ class Time:
         self.now += seconds
         self.slept += 1
         self.work(WAKING)
+        self.running &= self.now <= self.until
 
     async def ask(self, client: str, cost: float) -> float:
         """Have something answered that costs so much; how long the client waited for it."""
@@ -167,14 +170,7 @@ def test_nobody_waits_longer_than_a_client_has_patience() -> None:
 
 def test_who_waits_is_let_go_when_the_measurement_pauses_or_ends() -> None:
     async def main() -> None:
-        time = Time()
-
-        async def sleep(seconds: float) -> None:
-            time.now += seconds
-            if time.now > 1001:
-                time.running = False
-
-        time.budget._sleep = sleep
+        time = Time(until=1001)
         await time.ask("greedy", 0.2)  # to be paid off in almost three seconds
         await time.ask("greedy", 0.001)
         assert 1001 < time.now < 1002
@@ -223,7 +219,7 @@ def test_quick_answers_are_for_those_who_are_even() -> None:
     server = build_server(bench.catalog(), name="bench", version="1")
     quick = QuickAnswers(server, {"vmaf.status": bench.quick_status}, time.budget.admits)
     question = JSONRPCRequest(**call(1, "vmaf.status"))
-    greedy, calm = Agreed(client="greedy"), Agreed(client="calm")
+    greedy, calm = Handshake(client="greedy"), Handshake(client="calm")
     assert quick.answer(question, greedy) is not None
     time.work(0.1)
     assert quick.answer(question, greedy) is None

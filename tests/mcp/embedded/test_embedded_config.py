@@ -57,9 +57,10 @@ def test_values_that_do_not(setting: str, value: Any, reason: str) -> None:
 
 def test_limits_are_handed_on() -> None:
     config = EmbeddedConfig(line_limit=1024, connections=3, calls=5, calls_each=2, write_timeout=7.0)
-    settings, limits = config.settings(), config.front_limits()
-    assert (settings.body, settings.connections, settings.calls, settings.calls_each) == (1024, 3, 5, 2)
-    assert (limits.line, limits.connections, limits.requests, limits.write_timeout) == (1024, 3, 2, 7.0)
+    settings, limits = config.settings(), config.wire_limits()
+    assert (settings.calls, settings.calls_each) == (5, 2)
+    assert (limits.max_message, limits.max_connections) == (1024, 3)
+    assert (limits.max_in_flight, limits.write_timeout) == (2, 7.0)
 
 
 def test_errors_have_their_place() -> None:

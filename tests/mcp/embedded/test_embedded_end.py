@@ -20,7 +20,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.presence import QUIET, Presence
-from acuity.mcp.embedded.resources.subscriptions import Pulse
+from acuity.mcp.embedded.resources.subscriptions import UpdatePublisher
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from front_bench import META
@@ -296,7 +296,7 @@ def test_an_end_that_was_not_said_yet_is_told() -> None:
     async def main() -> None:
         bus, over, told = InMemorySubscriptionBus(), asyncio.Event(), asyncio.Event()
         bus.subscribe(lambda event: told.set())
-        with Pulse(bus, lambda _: "over", over).watching([STATUS]):
+        with UpdatePublisher(bus, lambda _: "over", over).watching([STATUS]):
             over.set()
             async with asyncio.timeout(PATIENCE):
                 await told.wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acuity import EmbeddedServer
-from acuity.mcp.wire.unix_socket import listening
+from acuity.mcp.wire.listeners import listening
 from bridge_room import measuring
 from embedded_client import PATIENCE, connected, host_at
 

@@ -13,10 +13,11 @@ from typing import Any
 import anyio
 import pytest
 
-from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
-from acuity.mcp.wire.stream import Descriptors
-from front_bench import Measured, at_socket, call, fronted, lines_to, request, run
+from descriptor_client import Descriptors
+from front_bench import Measured, at_socket, call, fronted, lines_to, request
+from transport_bench import run
 
 BAD: list[tuple[bytes, int, Any]] = [
     (b"{", -32700, None),
@@ -103,7 +104,7 @@ def test_a_line_that_is_too_long_is_skipped(length: int, tmp_path: Path) -> None
 
 def test_the_limit_can_be_set(tmp_path: Path) -> None:
     async def main() -> None:
-        async with at_socket(tmp_path, FrontLimits(line=1000)) as (_, client):
+        async with at_socket(tmp_path, WireLimits(max_message=1000)) as (_, client):
             await client.send(call(1, text="x" * 1000))
             assert (await client.error())[2] == "the message is longer than 1000 bytes"
 
@@ -112,7 +113,7 @@ def test_the_limit_can_be_set(tmp_path: Path) -> None:
 
 def test_who_begins_a_message_and_does_not_end_it_is_dropped(tmp_path: Path) -> None:
     async def main() -> None:
-        limits = FrontLimits(read_timeout=0.05)
+        limits = WireLimits(read_timeout=0.05)
         bench, path = Measured(), tmp_path / "s"
         async with fronted(bench, limits) as front, front.uds(path), lines_to(path) as idle:
             async with lines_to(path) as slow:
@@ -129,7 +130,7 @@ def test_who_begins_a_message_and_does_not_end_it_is_dropped(tmp_path: Path) -> 
 
 def test_a_drip_of_bytes_is_no_excuse(tmp_path: Path) -> None:
     async def main() -> None:
-        async with at_socket(tmp_path, FrontLimits(read_timeout=0.05)) as (_, client):
+        async with at_socket(tmp_path, WireLimits(read_timeout=0.05)) as (_, client):
 
             async def drip() -> None:
                 try:
@@ -152,7 +153,7 @@ def test_messages_one_after_the_other_are_not_one_slow_message(tmp_path: Path) -
     """Each packet ends in the middle of a message, so that one is always unfinished."""
 
     async def main() -> None:
-        limits = FrontLimits(read_timeout=0.2)
+        limits = WireLimits(read_timeout=0.2)
         async with at_socket(tmp_path, limits) as (_, client):
             text = json.dumps(call(1)).encode() + b"\n"
             until = anyio.current_time() + 3 * limits.read_timeout
@@ -166,13 +167,13 @@ def test_messages_one_after_the_other_are_not_one_slow_message(tmp_path: Path) -
 
 def test_who_reads_nothing_is_dropped_and_its_work_ends(tmp_path: Path) -> None:
     async def main() -> None:
-        limits = FrontLimits(write_timeout=0.05)
+        limits = WireLimits(write_timeout=0.05)
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench, limits) as front, front.uds(path) as endpoint, lines_to(path) as other:
+        async with fronted(bench, limits) as front, front.uds(path), lines_to(path) as other:
             async with lines_to(path) as deaf:
                 await deaf.send(call(1, "wait"), call(2, "shout"))
                 await bench.cancelled.reaches()
-                while endpoint.clients > 1:
+                while len(bench.connected) > 1:
                     await anyio.lowlevel.checkpoint()
             assert (await other.ask(call(1)))["id"] == 1
 
@@ -207,7 +208,7 @@ class Pair:
 
 
 @asynccontextmanager
-async def at_pipes(framing: FramingName, limits: FrontLimits | None = None) -> AsyncIterator[Pair]:
+async def at_pipes(framing: FramingName, limits: WireLimits | None = None) -> AsyncIterator[Pair]:
     (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
     client = Pair(read, write, framing)
     try:
@@ -260,7 +261,7 @@ def test_a_length_that_lies_ends_the_connection(text: bytes) -> None:
 
 def test_a_length_that_is_never_reached_ends_the_connection() -> None:
     async def main() -> None:
-        async with at_pipes("content-length", FrontLimits(read_timeout=0.05)) as client:
+        async with at_pipes("content-length", WireLimits(read_timeout=0.05)) as client:
             await client.raw(b"Content-Length: 500\r\n\r\n{}")
             assert "seconds" in (await client.receive())["error"]["message"]
             await client.over.wait()
@@ -270,7 +271,7 @@ def test_a_length_that_is_never_reached_ends_the_connection() -> None:
 
 def test_a_message_that_is_too_long_is_skipped_by_its_length() -> None:
     async def main() -> None:
-        async with at_pipes("content-length", FrontLimits(line=200)) as client:
+        async with at_pipes("content-length", WireLimits(max_message=200)) as client:
             await client.send(call(1, text="x" * 200))
             assert (await client.receive())["error"]["message"] == "the message is longer than 200 bytes"
             await client.send(call(2))

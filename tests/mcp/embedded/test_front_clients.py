@@ -16,16 +16,17 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from acuity.mcp.embedded.front import Front
+from acuity.mcp.embedded.endpoints import Endpoints
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
-from acuity.mcp.wire.stream import ByteStream, Descriptors
-from front_bench import STATUS, Measured, fronted, lines_to, run
+from descriptor_client import Descriptors
+from front_bench import STATUS, Measured, fronted, lines_to
+from transport_bench import run
 
 ERAS = ["legacy", "2026-07-28", "auto"]
 
 
 @asynccontextmanager
-async def framed(stream: ByteStream, framing: FramingName) -> AsyncIterator[Any]:
+async def framed(stream: Descriptors, framing: FramingName) -> AsyncIterator[Any]:
     """Message streams for the client, over bytes."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -51,7 +52,7 @@ async def framed(stream: ByteStream, framing: FramingName) -> AsyncIterator[Any]
 
 
 @asynccontextmanager
-async def over_uds(front: Front, folder: Path) -> AsyncIterator[Any]:
+async def over_uds(front: Endpoints, folder: Path) -> AsyncIterator[Any]:
     path = folder / "s"
     async with (
         front.uds(path),
@@ -77,9 +78,9 @@ class _Receiving:
         await self._socket.send(data)
 
 
-def over_pipes(framing: FramingName) -> Callable[[Front, Path], AbstractAsyncContextManager[Any]]:
+def over_pipes(framing: FramingName) -> Callable[[Endpoints, Path], AbstractAsyncContextManager[Any]]:
     @asynccontextmanager
-    async def connected(front: Front, _: Path) -> AsyncIterator[Any]:
+    async def connected(front: Endpoints, _: Path) -> AsyncIterator[Any]:
         (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
         try:
             async with (
@@ -95,18 +96,18 @@ def over_pipes(framing: FramingName) -> Callable[[Front, Path], AbstractAsyncCon
 
 
 @asynccontextmanager
-async def over_sse(front: Front, _: Path) -> AsyncIterator[Any]:
-    async with front.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint.url) as streams:
+async def over_sse(front: Endpoints, _: Path) -> AsyncIterator[Any]:
+    async with front.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint[0].where) as streams:
         yield streams
 
 
 @asynccontextmanager
-async def over_http(front: Front, _: Path) -> AsyncIterator[Any]:
-    async with front.http(0) as endpoint, streamable_http_client(endpoint.url) as streams:
+async def over_http(front: Endpoints, _: Path) -> AsyncIterator[Any]:
+    async with front.http(0) as endpoint, streamable_http_client(endpoint[0].where) as streams:
         yield streams
 
 
-TRANSPORTS: dict[str, Callable[[Front, Path], AbstractAsyncContextManager[Any]]] = {
+TRANSPORTS: dict[str, Callable[[Endpoints, Path], AbstractAsyncContextManager[Any]]] = {
     "uds": over_uds,
     "lines": over_pipes("lines"),
     "content-length": over_pipes("content-length"),

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.framing import FRAMINGS, Fault, Frame
 from acuity.mcp.wire.messages import Refused, parse
-from front_bench import Lines, Measured, at_socket, call, hello, lines_to, request, run
+from acuity.mcp.wire.serving import Handshake
+from front_bench import Lines, Measured, at_socket, call, hello, lines_to, request
+from transport_bench import run
 
 LIMIT = 400
 NOISE = st.one_of(
@@ -95,7 +96,7 @@ def test_a_quick_answer_is_given_to_proper_calls_only(message: dict[str, Any]) -
     server = build_server(bench.catalog(), name="bench", version="1")
     quick = QuickAnswers(server, {"vmaf.status": bench.quick_status})
     try:
-        answer = quick.answer(parse(json.dumps(message).encode()), Agreed())
+        answer = quick.answer(parse(json.dumps(message).encode()), Handshake("test"))
     except Refused:
         return
     if answer is not None:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity.mcp.embedded.front_limits import FrontLimits
-from front_bench import Measured, call, fronted, request, run
+from acuity.mcp.settings import WireLimits
+from front_bench import Measured, call, fronted, request
 from front_http import PATH, at_sse, http_client, post, stream_at
+from transport_bench import run
 
 BODY = json.dumps(call(1, "vmaf.status")).encode()
 
@@ -54,7 +55,7 @@ class Wire:
 
 
 @asynccontextmanager
-async def wired(limits: FrontLimits | None = None) -> AsyncIterator[tuple[Measured, Wire]]:
+async def wired(limits: WireLimits | None = None) -> AsyncIterator[tuple[Measured, Wire]]:
     async with at_sse(limits) as (bench, _, url):
         port = int(url.split(":")[2].split("/")[0])
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
@@ -117,12 +118,12 @@ def test_a_length_that_lies() -> None:
 
 def test_who_takes_too_long_to_send_is_dropped() -> None:
     async def main() -> None:
-        async with wired(FrontLimits(read_timeout=0.05)) as (_, wire):
+        async with wired(WireLimits(read_timeout=0.05)) as (_, wire):
             usual = raw(json.dumps(call(2)).encode(), length=5000)
             await wire.stream.send(usual)
             assert await wire.closed()
         for cut in (10, len(raw()) - 5):  # in the head, and in the body
-            async with wired(FrontLimits(read_timeout=0.05)) as (_, wire):
+            async with wired(WireLimits(read_timeout=0.05)) as (_, wire):
                 await wire.stream.send(raw()[:cut])
                 assert await wire.closed()
 
@@ -191,17 +192,17 @@ def test_unusual_heads_are_answered(head: str) -> None:
 def test_streamable_http_takes_all_ways() -> None:
     async def main() -> None:
         async with fronted(Measured()) as front, front.http(0) as endpoint, http_client() as http:
-            assert endpoint.url.endswith("/mcp")
-            bare = await post(http, endpoint.url, call(1, "vmaf.status"))
+            assert endpoint[0].where.endswith("/mcp")
+            bare = await post(http, endpoint[0].where, call(1, "vmaf.status"))
             assert bare.json()["result"]["structuredContent"]["paused"] is False
-            none = await post(http, endpoint.url, call(1), **{"Mcp-Session-Id": "0" * 32})
+            none = await post(http, endpoint[0].where, call(1), **{"Mcp-Session-Id": "0" * 32})
             assert none.status_code == 404
 
     run(main)
 
 
 def test_a_connection_is_kept_while_it_is_used_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.wire.http._KEEP_ALIVE", 0.2)
+    monkeypatch.setattr("acuity.mcp.wire.http_server._KEEP_ALIVE", 0.2)
 
     async def main() -> None:
         async with wired() as (bench, wire):

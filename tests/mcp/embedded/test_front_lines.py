@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from acuity.errors import SettingsError
-from acuity.mcp.embedded.front_limits import FrontLimits
+from acuity.mcp.settings import WireLimits
 from front_bench import (
     INITIALIZED,
     STATUS,
@@ -23,9 +23,9 @@ from front_bench import (
     hello,
     lines_to,
     request,
-    run,
     structured,
 )
+from transport_bench import run
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -109,7 +109,7 @@ def test_an_id_in_flight_is_refused_even_where_the_answer_would_be_quick(tmp_pat
 
 def test_more_requests_than_may_be_in_flight_wait_their_turn(tmp_path: Path) -> None:
     async def main() -> None:
-        async with at_socket(tmp_path, FrontLimits(requests=4)) as (bench, client):
+        async with at_socket(tmp_path, WireLimits(max_in_flight=4)) as (bench, client):
             await client.send(*(call(number, "wait", text=str(number)) for number in range(50)))
             await bench.started.reaches(4)
             bench.release.set()
@@ -122,7 +122,7 @@ def test_more_requests_than_may_be_in_flight_wait_their_turn(tmp_path: Path) -> 
 
 def test_a_flood_of_everything_is_answered_once_each(tmp_path: Path) -> None:
     async def main() -> None:
-        async with at_socket(tmp_path, FrontLimits(requests=8)) as (_, client):
+        async with at_socket(tmp_path, WireLimits(max_in_flight=8)) as (_, client):
             number = 3000
             tools = ["vmaf.status", "echo", "vmaf.status"]
 
@@ -181,13 +181,13 @@ def test_a_last_line_without_an_end_is_a_message(tmp_path: Path) -> None:
 def test_too_many_clients_are_turned_away_until_one_leaves(tmp_path: Path) -> None:
     async def main() -> None:
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench, FrontLimits(connections=1)) as front, front.uds(path) as endpoint:
+        async with fronted(bench, WireLimits(max_connections=1)) as front, front.uds(path):
             async with lines_to(path) as first:
                 await first.ask(call(1))
                 async with lines_to(path) as second:
                     assert "too many clients" in (await second.error())[2]
                     assert await second.closed()
-            while endpoint.clients:
+            while bench.connected:
                 await anyio.lowlevel.checkpoint()
             async with lines_to(path) as third:
                 assert (await third.ask(call(1)))["id"] == 1

@@ -8,9 +8,10 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
-from acuity.mcp.embedded.front_limits import FrontLimits
-from front_bench import INITIALIZED, STATUS, WAYS, Measured, call, fronted, hello, request, run, structured
+from acuity.mcp.settings import WireLimits
+from front_bench import INITIALIZED, STATUS, WAYS, Measured, call, fronted, hello, request, structured
 from front_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
+from transport_bench import run
 
 
 def test_ready_comes_first_then_where_to_post() -> None:
@@ -61,7 +62,7 @@ def test_without_a_stream_the_answer_is_in_the_reply(way: str, fast: bool) -> No
                 assert structured(reply.json())["fps"] == STATUS["fps"]
                 assert reply.json()["id"] == number
             listed = await post(http, url, request("x", "tools/list", way))
-            assert len(listed.json()["result"]["tools"]) == 5
+            assert len(listed.json()["result"]["tools"]) == 6
             assert (bench.quick, bench.slow) == ((3, 0) if fast else (0, 3))
 
     run(main)
@@ -122,7 +123,7 @@ def test_many_streams_and_posts_at_once() -> None:
 
 def test_a_silent_stream_shows_signs_of_life() -> None:
     async def main() -> None:
-        async with at_sse(FrontLimits(heartbeat=0.01)) as (_, http, url), stream_at(http, url) as stream:
+        async with at_sse(WireLimits(heartbeat=0.01)) as (_, http, url), stream_at(http, url) as stream:
             assert (await stream.next()).is_comment
             await stream.post(call(1))
             assert (await stream.receive())["id"] == 1
@@ -172,7 +173,7 @@ def test_the_session_can_be_named_in_a_header() -> None:
 
 def test_ids_in_flight_and_too_many_requests_of_one_stream() -> None:
     async def main() -> None:
-        async with at_sse(FrontLimits(requests=2)) as (bench, http, url), stream_at(http, url) as stream:
+        async with at_sse(WireLimits(max_in_flight=2)) as (bench, http, url), stream_at(http, url) as stream:
             await stream.post(call(1, "wait"))
             await bench.started.reaches()
             again = await stream.post(call("1", "vmaf.status"))
@@ -189,7 +190,7 @@ def test_ids_in_flight_and_too_many_requests_of_one_stream() -> None:
 
 def test_bad_bodies_and_methods() -> None:
     async def main() -> None:
-        async with at_sse(FrontLimits(line=1000)) as (_, http, url), stream_at(http, url) as stream:
+        async with at_sse(WireLimits(max_message=1000)) as (_, http, url), stream_at(http, url) as stream:
             for target in (url, stream.url):
                 for body, status, code in (
                     (b"{", 400, -32700),
@@ -214,7 +215,7 @@ def test_bad_bodies_and_methods() -> None:
 
 def test_too_many_streams_are_turned_away() -> None:
     async def main() -> None:
-        async with at_sse(FrontLimits(connections=1)) as (_, http, url), stream_at(http, url):
+        async with at_sse(WireLimits(max_connections=1)) as (_, http, url), stream_at(http, url):
             late = await http.get(url)
             assert late.status_code == 503
             assert "too many clients" in late.text
@@ -224,7 +225,7 @@ def test_too_many_streams_are_turned_away() -> None:
 
 def test_who_reads_nothing_is_dropped() -> None:
     async def main() -> None:
-        limits = FrontLimits(write_timeout=0.05, events=4)
+        limits = WireLimits(write_timeout=0.05, max_events=4)
         async with at_sse(limits) as (bench, http, url):
             host, port = url.removeprefix("http://").split("/")[0].split(":")
             async with await anyio.connect_tcp(host, int(port)) as deaf:
@@ -248,7 +249,7 @@ def test_the_end_of_the_server_ends_streams() -> None:
     async def main() -> None:
         async with fronted(Measured()) as front, http_client() as http, AsyncExitStack() as streams:
             async with front.sse(0, PATH) as endpoint:
-                response = await streams.enter_async_context(http.stream("GET", endpoint.url))
+                response = await streams.enter_async_context(http.stream("GET", endpoint[0].where))
                 events = events_of(response)
                 assert (await anext(events)).kind == "ready"
             assert [event.kind async for event in events] == ["endpoint"]

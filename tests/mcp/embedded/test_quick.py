@@ -10,10 +10,11 @@ import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.messages import Message, parse
-from front_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request, run
+from acuity.mcp.wire.serving import Handshake
+from front_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request
+from transport_bench import run
 
 
 async def _answers(folder: Path, fast: bool, way: str, version: str) -> tuple[list[bytes], Measured]:
@@ -76,36 +77,36 @@ def _quick(bench: Measured) -> QuickAnswers:
 def test_a_call_that_is_not_plain_goes_to_the_sdk(message: dict[str, Any]) -> None:
     bench = Measured()
     quick = _quick(bench)
-    assert quick.answer(_parsed(message), Agreed()) is None
-    assert quick.answer(_parsed(_message()), Agreed()) is not None
+    assert quick.answer(_parsed(message), Handshake("test")) is None
+    assert quick.answer(_parsed(_message()), Handshake("test")) is not None
     assert bench.quick == 1
 
 
 def test_a_wrong_envelope_goes_to_the_sdk() -> None:
-    quick, agreed = _quick(Measured()), Agreed()
+    quick, handshake = _quick(Measured()), Handshake("test")
     right = call(1, "vmaf.status", "envelope")
-    assert quick.answer(_parsed(right), agreed) is not None
+    assert quick.answer(_parsed(right), handshake) is not None
     del right["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-    assert quick.answer(_parsed(right), agreed) is None
+    assert quick.answer(_parsed(right), handshake) is None
 
 
 def test_the_answer_is_of_the_version_that_was_agreed_on_last() -> None:
-    quick, agreed = _quick(Measured()), Agreed()
-    first = quick.answer(_parsed(_message()), agreed)
+    quick, handshake = _quick(Measured()), Handshake("test")
+    first = quick.answer(_parsed(_message()), handshake)
     assert first is not None
-    agreed.version = "2026-07-28"
-    second = quick.answer(_parsed(_message()), agreed)
+    handshake.version = "2026-07-28"
+    second = quick.answer(_parsed(_message()), handshake)
     assert second is not None
     assert "_meta" not in json.loads(first)["result"]
     assert "_meta" in json.loads(second)["result"]
-    agreed.shaking = 1
-    assert quick.answer(_parsed(_message()), agreed) is None
+    handshake.pending = 1
+    assert quick.answer(_parsed(_message()), handshake) is None
 
 
 def test_an_id_in_flight_goes_to_the_sdk() -> None:
     quick = _quick(Measured())
-    assert quick.answer(_parsed(_message(id=7)), Agreed(), {7}) is None
-    assert quick.answer(_parsed(_message(id=8)), Agreed(), {7}) is not None
+    assert quick.answer(_parsed(_message(id=7)), Handshake("test"), {7}) is None
+    assert quick.answer(_parsed(_message(id=8)), Handshake("test"), {7}) is not None
 
 
 def test_a_document_that_fails_goes_to_the_sdk() -> None:
@@ -115,4 +116,4 @@ def test_a_document_that_fails_goes_to_the_sdk() -> None:
         raise RuntimeError
 
     quick = QuickAnswers(server, {"vmaf.status": fails})
-    assert quick.answer(_parsed(_message()), Agreed()) is None
+    assert quick.answer(_parsed(_message()), Handshake("test")) is None

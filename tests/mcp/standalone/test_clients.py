@@ -18,7 +18,8 @@ from acuity.mcp.catalog import Catalog
 from acuity.mcp.limits import BUSY
 from acuity.mcp.settings import Settings
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.wire.endpoints import Access, Http
+from acuity.mcp.wire.endpoints import Http
+from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.tokens import Tokens
 from product_server import product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session

@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.wire.endpoints import Access
+from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.tokens import Tokens
 from product_server import product_on_http, raw_pair
 from task_client import MODERN, TaskClient, ask

@@ -14,8 +14,8 @@ from mcp import MCPError
 
 from acuity.errors import SettingsError
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import bind, bound
 from acuity.mcp.wire.endpoints import Http, Uds
+from acuity.mcp.wire.listeners import bind, bound
 from raw_http import HELLO, call
 from server_program import program, say, until
 from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, run, serving

@@ -18,14 +18,11 @@ from mcp.server.lowlevel import Server
 from acuity.errors import QueueFull
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.settings import Settings
 from acuity.mcp.tasks.extension import IDENTIFIER, Tasks
-from acuity.mcp.wire.http import serve_http
-from acuity.mcp.wire.http_app import streamable_app
-from acuity.mcp.wire.security import HttpSecurity
 from local_tasks import Ask, LocalTasks, LocalWork
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of
+from transport_bench import served, streamable_app
 
 SCHEMA = {
     "type": "object",
@@ -258,8 +255,8 @@ def test_over_http() -> None:
     async def main() -> None:
         ground = Ground()
         ground.gate.set()
-        app = streamable_app(ground.server(), Settings(), security=HttpSecurity())
-        async with serve_http(app, "127.0.0.1", 0) as endpoint:
+        app = streamable_app(ground.server())
+        async with served(app) as endpoint:
             url = f"http://{endpoint.address}/mcp"
             async with Client(url, mode=MODERN, extensions=[TaskClient()]) as client:
                 created = await begin(client, "slow")

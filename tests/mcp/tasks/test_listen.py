@@ -18,14 +18,11 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, T
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.settings import Settings
 from acuity.mcp.tasks.extension import IDENTIFIER, Tasks
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.wire.http import serve_http
-from acuity.mcp.wire.http_app import streamable_app
-from acuity.mcp.wire.security import HttpSecurity
 from local_tasks import Ask, LocalTasks, LocalWork
 from task_client import MODERN, PATIENCE, TaskClient, ask, begin, until
+from transport_bench import served, streamable_app
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
@@ -98,8 +95,8 @@ class Frames:
 def play(scene: Callable[[Ground], Awaitable[None]], **bounds: int) -> None:
     async def main() -> None:
         ground = Ground(**bounds)
-        app = streamable_app(ground.server, Settings(), security=HttpSecurity())
-        async with serve_http(app, "127.0.0.1", 0) as endpoint:
+        app = streamable_app(ground.server)
+        async with served(app) as endpoint:
             ground.url = f"http://{endpoint.address}/mcp"
             await scene(ground)
 

@@ -12,12 +12,10 @@ from mcp import Client, MCPError
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
 from acuity.mcp.tasks.jobs import JobTasks
-from acuity.mcp.wire.http import serve_http
-from acuity.mcp.wire.http_app import streamable_app
-from acuity.mcp.wire.security import HttpSecurity
 from scoring_clips import GEOMETRY, raw
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of
+from transport_bench import served, streamable_app
 
 # What two runs of the same work don't have in common: names and times.
 OWN = ("job_id", "report", "fps", "acuity")
@@ -33,8 +31,8 @@ def test_a_score_is_the_same_as_a_task(tmp_path: Path, score: dict[str, Any]) ->
     async def main() -> None:
         settings = Settings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
         async with product(settings) as made:
-            app = streamable_app(made.server, settings, security=HttpSecurity())
-            async with serve_http(app, "127.0.0.1", 0) as endpoint:
+            app = streamable_app(made.server, settings.wire_limits())
+            async with served(app) as endpoint:
                 await compare(f"http://{endpoint.address}/mcp", JobTasks(made.services.jobs))
 
     async def compare(url: str, tasks: JobTasks) -> None:

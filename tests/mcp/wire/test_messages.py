@@ -7,8 +7,8 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from acuity.mcp.wire.connection import InFlight
 from acuity.mcp.wire.messages import Refused, encode, parse
+from acuity.mcp.wire.streams import InFlight
 from transport_bench import run
 
 

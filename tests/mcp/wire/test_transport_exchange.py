@@ -16,13 +16,11 @@ from starlette.types import ASGIApp
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire import exchange
-from acuity.mcp.wire.http import serve_http
-from acuity.mcp.wire.http_app import HttpApp, streamable_app
-from acuity.mcp.wire.security import HttpSecurity
+from acuity.mcp.wire.http_app import HttpApp
 from raw_http import ACCEPT, call, http_client, modern
-from transport_bench import Bench, run
+from transport_bench import Bench, run, served, streamable_app
 
 REGION = {"type": "string", "x-mcp-header": "Region"}
 SCHEMA = {"type": "object", "properties": {"region": REGION}}
@@ -50,15 +48,15 @@ async def both() -> AsyncIterator[tuple[httpx2.AsyncClient, list[str]]]:
 
     def ours() -> ASGIApp:
         server = build_server(Catalog(tools=tools()), name="t", version="1")
-        return streamable_app(server, Settings(), security=HttpSecurity())
+        return streamable_app(server)
 
     def theirs() -> ASGIApp:
         manager = StreamableHTTPSessionManager(build_server(Catalog(tools=tools()), name="t", version="1"))
         return HttpApp({"/mcp": manager.handle_request}, manager.run)
 
     async with (
-        serve_http(ours(), "127.0.0.1", 0) as one,
-        serve_http(theirs(), "127.0.0.1", 0) as other,
+        served(ours()) as one,
+        served(theirs()) as other,
         http_client() as http,
     ):
         yield http, [f"http://{one.address}/mcp", f"http://{other.address}/mcp"]
@@ -172,13 +170,12 @@ def test_most_of_those_are_not_left_to_the_sdk(monkeypatch: pytest.MonkeyPatch) 
 def test_silent_work_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         monkeypatch.setattr(exchange, "SOON", 0.001)
-        monkeypatch.setattr(exchange, "PING", 0.001)
         bench = Bench()
         server = build_server(bench.catalog(), name="t", version="1")
-        app = streamable_app(server, Settings(), security=HttpSecurity())
+        app = streamable_app(server, WireLimits(heartbeat=0.001))
         body, headers = modern(call(1, "wait"))
         async with (
-            serve_http(app, "127.0.0.1", 0) as endpoint,
+            served(app) as endpoint,
             http_client() as http,
             http.stream("POST", f"http://{endpoint.address}/mcp", json=body, headers=headers) as response,
         ):
@@ -203,8 +200,8 @@ def test_what_a_tool_leaves_behind_cannot_write_into_the_next_answer() -> None:
 
         tool = Tool("leaving", "L", "Leaves.", {"type": "object"}, leaving)
         server = build_server(Catalog(tools=[tool]), name="t", version="1")
-        app = streamable_app(server, Settings(), security=HttpSecurity())
-        async with serve_http(app, "127.0.0.1", 0) as endpoint, http_client() as http:
+        app = streamable_app(server)
+        async with served(app) as endpoint, http_client() as http:
             body, headers = modern(call(1, "leaving"))
             body["params"]["_meta"] = {**body["params"]["_meta"], "progressToken": 1}
             for _ in range(2):
@@ -222,8 +219,8 @@ def test_what_a_tool_leaves_behind_cannot_write_into_the_next_answer() -> None:
 def test_a_request_that_does_not_arrive_is_not_waited_for(again: bool, sent: str) -> None:
     async def main() -> None:
         server = build_server(Catalog(), name="t", version="1")
-        app = streamable_app(server, Settings(), security=HttpSecurity(names=frozenset({"a"})))
-        async with serve_http(app, "127.0.0.1", 0, request_timeout=0.1) as endpoint:
+        app = streamable_app(server)
+        async with served(app, WireLimits(read_timeout=0.1)) as endpoint:
             address = endpoint.address
             async with await anyio.connect_tcp(address.host, address.port) as stream:
                 if again:
@@ -239,8 +236,8 @@ def test_a_request_that_does_not_arrive_is_not_waited_for(again: bool, sent: str
 def test_paths_that_are_not_there() -> None:
     async def main() -> None:
         server = build_server(Catalog(), name="t", version="1")
-        app = streamable_app(server, Settings(), security=HttpSecurity())
-        async with serve_http(app, "127.0.0.1", 0) as endpoint, http_client() as http:
+        app = streamable_app(server)
+        async with served(app) as endpoint, http_client() as http:
             answer = await http.get(f"http://{endpoint.address}/", headers=ACCEPT)
             assert (answer.status_code, answer.text) == (404, "there is nothing here: use /mcp")
 

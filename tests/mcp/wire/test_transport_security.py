@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import SettingsError
-from acuity.mcp.wire.address import Address, bind, bound, is_loopback
-from acuity.mcp.wire.endpoints import Access, Http
-from acuity.mcp.wire.security import HttpSecurity
+from acuity.mcp.wire.endpoints import Http
+from acuity.mcp.wire.listeners import Address, bind, bound, is_loopback
+from acuity.mcp.wire.security import Access, HttpSecurity
 from acuity.mcp.wire.tokens import UNNAMED, Tokens, read_tokens
 from raw_http import ACCEPT, HELLO, http_client
 from transport_bench import LOCAL, run, serving

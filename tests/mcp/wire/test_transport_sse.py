@@ -12,6 +12,8 @@ import httpx2
 
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.endpoints import Http
+from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.tokens import parse_tokens
 from raw_http import HELLO, call, http_client
 from transport_bench import LOCAL, run, serving
 
@@ -98,6 +100,24 @@ def test_messages_for_connections_that_are_not_there() -> None:
             for query, status in (("", 400), ("?session_id=x", 400), ("?session_id=" + "0" * 32, 404)):
                 client.url = urljoin(server.where, "/messages/") + query
                 assert (await client.post(HELLO)).status_code == status
+
+    run(main)
+
+
+def test_a_stream_takes_messages_of_its_own_token_only() -> None:
+    async def main() -> None:
+        tokens = parse_tokens("ann ann-has-this-token\nbob bob-has-this-token", "test")
+        mine, other = ({"Authorization": f"Bearer {token}"} for token in tokens)
+        async with (
+            serving(AT, access=Access(tokens)) as server,
+            http_client() as http,
+            http.stream("GET", server.where, headers=mine) as response,
+        ):
+            events = _events(response)
+            _, path = await anext(events)
+            url = urljoin(server.where, path)
+            assert (await http.post(url, json=HELLO, headers=other)).status_code == 404
+            assert (await http.post(url, json=HELLO, headers=mine)).status_code == 202
 
     run(main)
 

@@ -15,8 +15,10 @@ import pytest
 from acuity.mcp.app import build_server
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.framing import FRAMINGS
-from acuity.mcp.wire.stream import Descriptors, serve_stream
+from acuity.mcp.wire.endpoints import Pair, open_endpoint
+from acuity.mcp.wire.framing import FramingName
+from acuity.mcp.wire.serving import Serving
+from descriptor_client import Descriptors
 from transport_bench import Bench, run
 
 HELLO = {
@@ -42,18 +44,18 @@ class Wire:
     def __init__(self, bench: Bench, read: int, write: int) -> None:
         self.bench = bench
         self.over = anyio.Event()
-        self._bytes = Descriptors(read, write)
+        self.bytes = Descriptors(read, write)
         self._write = write
         self._buffer = b""
 
     async def send(self, *messages: Any) -> None:
         for message in messages:
             text = message if isinstance(message, bytes) else json.dumps(message).encode()
-            await self._bytes.send(text + b"\n")
+            await self.bytes.send(text + b"\n")
 
     async def receive(self) -> dict[str, Any]:
         while b"\n" not in self._buffer:
-            data = await self._bytes.receive()
+            data = await self.bytes.receive()
             if not data:
                 raise EOFError
             self._buffer += data
@@ -66,7 +68,8 @@ class Wire:
         return answer["error"]["code"], answer["id"], answer["error"]["message"]
 
     def close(self) -> None:
-        os.close(self._write)
+        if self._write >= 0:
+            os.close(self._write)
         self._write = -1
 
 
@@ -78,37 +81,26 @@ def call(number: Any, tool: str = "echo", era: str = "legacy", **arguments: Any)
 
 
 @asynccontextmanager
-async def wired(settings: Settings | None = None, framing: str = "lines") -> AsyncIterator[Wire]:
+async def wired(settings: Settings | None = None, framing: FramingName = "lines") -> AsyncIterator[Wire]:
     """A server at one end of two pipes, and the other end."""
     settings = settings or Settings()
     bench = Bench()
-    limits = CallLimits(settings)
-    server = build_server(bench.catalog(), name="bench", version="1", middleware=[limits])
+    server = build_server(bench.catalog(), name="bench", version="1", middleware=[CallLimits(settings)])
     (theirs_read, ours_write), (ours_read, theirs_write) = os.pipe(), os.pipe()
     wire = Wire(bench, ours_read, ours_write)
 
-    async def serve() -> None:
-        await serve_stream(
-            server,
-            Descriptors(theirs_read, theirs_write),
-            FRAMINGS[framing](settings.body),
-            settings,
-            name="test",
-            lifespan_state={},
-            ending=anyio.Event(),
-        )
+    def ended() -> None:
         os.close(theirs_write)
         wire.over.set()
 
     try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve)
+        endpoint = Pair(theirs_read, theirs_write, framing, ended)
+        async with open_endpoint(endpoint, Serving(server, settings.wire_limits(), {})):
             yield wire
-            tasks.cancel_scope.cancel()
     finally:
-        for descriptor in (theirs_read, ours_read, wire._write):
-            if descriptor >= 0:
-                os.close(descriptor)
+        wire.close()
+        os.close(theirs_read)
+        os.close(ours_read)
 
 
 BAD = [
@@ -283,7 +275,7 @@ def test_the_end_of_input_stops_work_but_quick_calls_are_answered(era: str) -> N
 def test_a_last_line_without_an_end_is_answered() -> None:
     async def main() -> None:
         async with wired() as wire:
-            await wire._bytes.send(json.dumps(HELLO).encode())
+            await wire.bytes.send(json.dumps(HELLO).encode())
             wire.close()
             assert (await wire.receive())["id"] == "hello"
             with pytest.raises(EOFError):
@@ -300,21 +292,8 @@ def test_a_client_that_is_gone_ends_its_connection() -> None:
         theirs.setblocking(False)
         over = anyio.Event()
 
-        async def serve() -> None:
-            stream = Descriptors(theirs.fileno(), theirs.fileno())
-            await serve_stream(
-                server,
-                stream,
-                FRAMINGS["lines"](1000),
-                Settings(),
-                name="test",
-                lifespan_state={},
-                ending=anyio.Event(),
-            )
-            over.set()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve)
+        endpoint = Pair(theirs.fileno(), theirs.fileno(), on_end=over.set)
+        async with open_endpoint(endpoint, Serving(server, Settings().wire_limits(), {})):
             ours.sendall(json.dumps(HELLO).encode() + b"\n" + json.dumps(call(1, "wait")).encode() + b"\n")
             await bench.started.reaches()
             ours.close()  # with an answer unread: a reset
@@ -329,15 +308,15 @@ def test_content_length_both_ways_and_lost_framing_ends_the_connection() -> None
     async def main() -> None:
         async with wired(framing="auto") as wire:
             hello = json.dumps(HELLO).encode()
-            await wire._bytes.send(b"Content-Length: %d\r\n\r\n%b" % (len(hello), hello))
-            answer = await wire._bytes.receive()
+            await wire.bytes.send(b"Content-Length: %d\r\n\r\n%b" % (len(hello), hello))
+            answer = await wire.bytes.receive()
             head, _, body = answer.partition(b"\r\n\r\n")
             assert head == b"Content-Length: %d" % len(body)
             assert json.loads(body)["id"] == "hello"
-            await wire._bytes.send(b"Content-Length: 2\r\n\r\n{]")  # bad JSON, but where it ends is clear
-            assert b"-32700" in await wire._bytes.receive()
-            await wire._bytes.send(b"Content-Length: nine\r\n\r\n")
-            assert b"no Content-Length" in await wire._bytes.receive()
+            await wire.bytes.send(b"Content-Length: 2\r\n\r\n{]")  # bad JSON, but where it ends is clear
+            assert b"-32700" in await wire.bytes.receive()
+            await wire.bytes.send(b"Content-Length: nine\r\n\r\n")
+            assert b"no Content-Length" in await wire.bytes.receive()
             await wire.over.wait()
 
     run(main)

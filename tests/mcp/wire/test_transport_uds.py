@@ -15,9 +15,8 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire import uds
 from acuity.mcp.wire.endpoints import Uds
-from acuity.mcp.wire.unix_socket import LONGEST_PATH, listening
+from acuity.mcp.wire.listeners import LONGEST_PATH, listening
 from raw_http import HELLO, call
 from transport_bench import run, serving
 
@@ -33,7 +32,7 @@ def test_the_file_is_its_owners_alone_from_its_first_moment(
             bind(self, address)
             modes.append(stat.S_IMODE(os.stat(str(address)).st_mode))
 
-    monkeypatch.setattr(uds.socket, "socket", Watched)
+    monkeypatch.setattr(socket, "socket", Watched)
     before = os.umask(0)
     try:
         with listening(tmp_path / "s"):

@@ -1,9 +1,9 @@
-"""How much of the interpreter reading clients may take from a measurement that runs.
+"""The budget of CPU time that clients may take from a running measurement by reading.
 
 An answer is made under Python's lock, and the measuring thread waits for that lock meanwhile. So the CPU time
-of the server's thread is metered and charged to the client it was spent for. A client that spent more than
-the share of what measuring takes waits with its next question until it is even again; others are answered at
-once. Who steers never waits, and while nothing is measured nobody does.
+of the server's thread is charged to the client it was spent for. A client that spent more than a share of the
+measurement's time waits with its next request until its debt is paid off; others are answered at once.
+Requests that steer never wait, and while nothing is measured none does.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ SHARE: Final = 0.07  # for all clients that are in debt together
 # On a busy machine it is a share of the CPU time that measuring got; but of half of the time at least,
 # for measurements that wait for their pictures.
 _FLOOR: Final = 0.5
-# Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. Who
-# owes more waits until it is about even, so that most answers are the quick ones between two such waits.
+# Seconds of CPU time that a client may owe and still be answered at once: dozens of calls of vmaf.status. One
+# that owes more waits until it owes next to nothing, so that most answers come quickly between two waits.
 TOLERATED: Final = 0.005
 _EVEN: Final = 0.001
-_MOST: Final = 0.2  # seconds that a client can owe: HTTP clients give up after a few seconds of waiting
+_MAX_DEBT: Final = 0.2  # seconds that a client can owe: HTTP clients give up after a few seconds of waiting
 _LOOK: Final = 0.1  # seconds between looks at whether the measurement still runs
-_LEAST: Final = 0.01  # seconds to sleep: waking up costs something too, which is charged like all else
-_LEFT: Final = "(left)"  # what those owe who have disconnected
+_MIN_SLEEP: Final = 0.01  # seconds: waking up costs something too, which is charged like all else
+_LEFT: Final = "(left)"  # the account of clients that have disconnected
 
 POSTS: Final = "posts"
-# Whose account the present request goes to.
+# The account of the present request.
 PAYER: Final[ContextVar[str]] = ContextVar("acuity_payer", default=POSTS)
 
 
@@ -61,13 +61,13 @@ class Budget:
         self._seen = worked()  # the process's time then
 
     def enter(self, client: str) -> None:
-        """A client has connected: it takes over what those owe who left, who may be itself."""
+        """Begin an account; it takes over the debts of clients that left, as it may be one of them."""
         owed = self._debts.pop(_LEFT, 0.0)
         if owed:
             self._debts[client] = self._debts.get(client, 0.0) + owed
 
     def leave(self, client: str) -> None:
-        """A client has disconnected."""
+        """End an account."""
         owed = self._debts.pop(client, 0.0)
         if owed:
             self._debts[_LEFT] = self._debts.get(_LEFT, 0.0) + owed
@@ -75,7 +75,7 @@ class Budget:
             self._client = _LEFT
 
     def owed(self, client: str) -> float:
-        """Charge what was done so far; from here on the thread works for this client, who owes so much."""
+        """Charge the time since the last call, and work for this client from here on; returns its debt."""
         used, now, worked = self._used(), self._clock(), self._worked()
         debts = self._debts
         if debts:
@@ -86,7 +86,7 @@ class Budget:
         if not running:
             debts.clear()
         elif self._client is not None:
-            debts[self._client] = min(debts.get(self._client, 0.0) + used - self._mark, _MOST)
+            debts[self._client] = min(debts.get(self._client, 0.0) + used - self._mark, _MAX_DEBT)
         self._mark, self._paid, self._seen = used, now, worked
         self._client = client if running else None
         return debts.get(client, 0.0)
@@ -102,4 +102,4 @@ class Budget:
             return
         while (owed := self.owed(client)) > _EVEN:
             until_even = (owed - _EVEN) * len(self._debts) / self._share
-            await self._sleep(min(max(until_even, _LEAST), _LOOK))
+            await self._sleep(min(max(until_even, _MIN_SLEEP), _LOOK))

@@ -1,28 +1,28 @@
-"""What a server inside a measuring process offers, as one catalog."""
+"""The catalog of a server inside a measuring process: tools, resources, subscriptions, instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from mcp.server.caching import CacheHint
 
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.live.scores import Scores
-from acuity.mcp.embedded.presence import Ending
-from acuity.mcp.embedded.quick import Document
+from acuity.mcp.embedded.presence import EndSignals
+from acuity.mcp.embedded.quick import MakeDocument
 from acuity.mcp.embedded.resources.measurement import MeasurementResources
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
-from acuity.mcp.embedded.resources.subscriptions import Pulse, Subscriptions
+from acuity.mcp.embedded.resources.subscriptions import RevisionOf, Subscriptions, UpdatePublisher
 from acuity.mcp.embedded.tools import computing, listing, steering, watching
-from acuity.mcp.embedded.uris import STATUS, Address
+from acuity.mcp.embedded.uris import STATUS, ResourceUri
 
 if TYPE_CHECKING:
     from mcp.server.subscriptions import SubscriptionBus
 
     from acuity.mcp.embedded.compute import Compute
-    from acuity.mcp.embedded.live.state import Live
-    from acuity.mcp.embedded.steering.bridge import McpSide
+    from acuity.mcp.embedded.live.state import LiveState
+    from acuity.mcp.embedded.steering.bridge import CommandSender
 
 INSTRUCTIONS: Final = """\
 A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
@@ -40,54 +40,54 @@ _LISTS: Final = ("tools/list", "resources/list", "resources/templates/list")
 
 
 def embedded_catalog(
-    live: Live,
-    steer: McpSide,
+    live: LiveState,
+    sender: CommandSender,
     bus: SubscriptionBus,
     compute: Compute,
     scores: Scores | None = None,
-    ending: Ending | None = None,
+    end: EndSignals | None = None,
 ) -> Catalog:
-    """Everything the server offers; `scores` where somebody shares them, `ending` where the end is told."""
-    scores, ending = scores or Scores(live), ending or Ending()
-    pulse = Pulse(bus, _versions(live, scores), ending.over)
-    watched = Subscriptions(bus, pulse, lambda: NotificationMeta(live, scores))
-    ending.on_close(watched.close)
+    """Everything the server offers; `scores` and `end` where they are shared with other parts."""
+    scores, end = scores or Scores(live), end or EndSignals()
+    publisher = UpdatePublisher(bus, _revisions(live, scores), end.over)
+    subscriptions = Subscriptions(bus, publisher, lambda: NotificationMeta(live, scores))
+    end.on_close(subscriptions.close)
     return Catalog(
         tools=[
             *watching.tools(live, scores),
-            *steering.tools(steer),
+            *steering.tools(sender),
             *listing.tools(compute),
             *computing.tools(compute),
         ],
         resources=[MeasurementResources(live, scores)],
-        methods=watched.methods(),
-        listen=watched.listen,
+        methods=subscriptions.methods(),
+        listen=subscriptions.listen,
         cache=dict.fromkeys(_LISTS, _FIXED),
         instructions=INSTRUCTIONS,
     )
 
 
-def quick_documents(live: Live, scores: Scores) -> Mapping[str, Document]:
-    """What tools that are asked all the time say when they are called without arguments."""
+def quick_documents(live: LiveState, scores: Scores) -> Mapping[str, MakeDocument]:
+    """What the tools that agents poll answer when they are called without arguments."""
     return {watching.STATUS: live.status, watching.SCORE: scores.newest}
 
 
-def _versions(live: Live, scores: Scores) -> Callable[[Address], Hashable]:
+def _revisions(live: LiveState, scores: Scores) -> RevisionOf:
     measurement = live.measurement
 
-    def version(address: Address) -> Hashable:
-        if address.below is not None:
+    def revision(uri: ResourceUri) -> Hashable:
+        if uri.below is not None:
             return (
-                scores.count_below(address.name, address.below),
+                scores.count_below(uri.name, uri.below),
                 measurement.repredictions,
                 measurement.over,
             )
         at = measurement.snapshot()
         figures = at.frames_done, measurement.repredictions, measurement.over
-        if address.resource != STATUS:
+        if uri.resource != STATUS:
             return figures
         models = tuple(model.label for model in measurement.models)
         steered = measurement.subsample, measurement.last_frame, measurement.finished
         return *figures, at.frames_fed, models, *steered, measurement.gate.pauses, live.state
 
-    return version
+    return revision

@@ -1,4 +1,4 @@
-"""Who is connected, when somebody last said something, and what everybody has to be told: the end."""
+"""The clients that are connected, the time of their last message, and the signals of the end."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ QUIET: Final = 2.0  # seconds in which a client that was told the end asks for m
 
 
 class Presence:
-    """The connections of all transports. For the server's loop; wait_for_client() is for any other thread."""
+    """The connections of all transports. For the server's loop; wait_for_client() is for other threads."""
 
     def __init__(self) -> None:
         self._connected: set[object] = set()
         self._heard = 0.0  # by time.monotonic()
-        self._asked = False  # whether a client wanted more than to shake hands
-        self._first = threading.Event()  # one did, or none can come
+        self._asked = False  # whether a client sent more than a handshake
+        self._first = threading.Event()  # set when one did, or none can come
         self._left = asyncio.Event()
 
     # ---- from the transports ----------------------------------------------------------------
 
     def came(self, connection: object) -> None:
-        """It was accepted."""
+        """Note that a connection was accepted."""
         self._connected.add(connection)
 
     def heard(self, connection: object) -> None:
-        """It sent something."""
+        """Note that a connection sent something."""
         self._connected.add(connection)
         self._heard = time.monotonic()
 
     def asked(self) -> None:
-        """Somebody wants to know or to change something."""
+        """Note that a client sent a request."""
         if not self._asked:
             self._asked = True
             self._first.set()
 
     def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
-        """The same, and that it was asked for."""
+        """The same function, which notes each call as a request."""
 
         def noted() -> _Document:
             self.asked()
@@ -52,16 +52,16 @@ class Presence:
         return noted
 
     def left(self, connection: object) -> None:
-        """It is closed."""
+        """Note that a connection was closed."""
         self._connected.discard(connection)
         if not self._connected:
             self._left.set()
 
     def give_up(self) -> None:
-        """No client can come any more: nobody has to wait for one."""
+        """Release wait_for_client(), as no client can come any more."""
         self._first.set()
 
-    # ---- for those who wait -----------------------------------------------------------------
+    # ---- waiting for clients -----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None) -> bool:
         """Wait until a client has asked for something; whether one has."""
@@ -73,17 +73,17 @@ class Presence:
         self._left.clear()
         await self._left.wait()
 
-    async def settled(self, most: float, answering: Callable[[], bool]) -> None:
-        """Wait until nobody is connected or nobody has said anything for a while; `most` seconds.
+    async def settled(self, timeout: float, answering: Callable[[], bool]) -> None:
+        """Wait until nobody is connected or all clients are silent, `timeout` seconds at most.
 
-        Who waits for an answer isn't silent: `answering` says whether one is being made.
+        A client that waits for an answer isn't silent: `answering` says whether one is being made.
         """
         begin = time.monotonic()
         while self._connected:
             now = time.monotonic()
             if answering():
                 self._heard = now
-            rest = min(begin + most, max(begin, self._heard) + QUIET) - now
+            rest = min(begin + timeout, max(begin, self._heard) + QUIET) - now
             if rest <= 0:
                 return
             self._left.clear()
@@ -92,19 +92,19 @@ class Presence:
                     await self._left.wait()
 
 
-class Ending:
-    """Says on the server's loop when no more frames come, and when the server closes."""
+class EndSignals:
+    """The end of the measurement, and that of the server, as signals on the server's loop."""
 
     def __init__(self) -> None:
-        self.over = asyncio.Event()  # the measurement
+        self.over = asyncio.Event()  # set when no more frames come
         self.answering: Callable[[], bool] = lambda: False  # whether a client waits for an answer
         self._on_close: list[Callable[[], None]] = []
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call back when clients had their time, before they are disconnected."""
+        """Have a function called before clients are disconnected."""
         self._on_close.append(callback)
 
     def close(self) -> None:
-        """Let what has no end of its own end."""
+        """Call those functions: what has no end of its own ends."""
         for callback in self._on_close:
             callback()

@@ -23,14 +23,14 @@ from mcp_types import (
 from mcp_types import methods as protocol
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from acuity.mcp.embedded.agreed import Agreed
 from acuity.mcp.results import answer, to_text
 from acuity.mcp.wire.messages import Message
+from acuity.mcp.wire.serving import Handshake
 
 logger: Final = logging.getLogger(__name__)
 
 # Makes what a tool answers when it is called without arguments.
-Document: TypeAlias = Callable[[], dict[str, Any]]
+MakeDocument: TypeAlias = Callable[[], dict[str, Any]]
 
 _CALL: Final = "tools/call"
 _PLAIN: Final = frozenset({"name", "arguments", "_meta"})
@@ -42,7 +42,7 @@ class QuickAnswers:
     def __init__(
         self,
         server: Server[Any],
-        documents: Mapping[str, Document],
+        documents: Mapping[str, MakeDocument],
         admits: Callable[[str], bool] = lambda client: True,
     ) -> None:
         """`admits` says whether a client may be answered at once; other calls wait their turn in the SDK."""
@@ -52,20 +52,20 @@ class QuickAnswers:
         self._empty: dict[str, dict[str, Any]] = {}  # results by protocol version
 
     def answer(
-        self, message: Message, agreed: Agreed, in_flight: Container[RequestId] = frozenset()
+        self, message: Message, handshake: Handshake, in_flight: Container[RequestId] = frozenset()
     ) -> bytes | None:
         """The whole reply to a message, or None if the SDK has to answer it.
 
         `in_flight` has the ids of the unanswered requests on the same connection.
         """
-        if not isinstance(message, JSONRPCRequest) or message.method != _CALL or agreed.shaking:
+        if not isinstance(message, JSONRPCRequest) or message.method != _CALL or handshake.pending:
             return None
         try:
             params = message.params or {}
             document = self._documents.get(params.get("name", ""))
-            if document is None or message.id in in_flight or not self._admits(agreed.client):
+            if document is None or message.id in in_flight or not self._admits(handshake.client):
                 return None
-            version = _version(params, agreed.version)
+            version = _version(params, handshake.version)
             return self._render(message.id, version, document()) if version is not None else None
         except Exception:  # the SDK's way fails again, and reports it to the client
             logger.debug("a quick answer failed", exc_info=True)

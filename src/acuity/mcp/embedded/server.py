@@ -1,4 +1,4 @@
-"""EmbeddedServer: an MCP server inside a process that measures, so that agents can watch and steer it.
+"""EmbeddedServer: an MCP server inside a process that measures, so that agents can watch and sender it.
 
     measurement = Measurement()
     measurement.add_model("vmaf_v0.6.1")
@@ -13,10 +13,12 @@ never waits.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass
@@ -27,29 +29,27 @@ from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp import check_installed
-from acuity.mcp.embedded import life
 from acuity.mcp.embedded.config import EmbeddedConfig
-from acuity.mcp.embedded.descriptors import check_descriptor, copied
-from acuity.mcp.embedded.live.state import Live
-from acuity.mcp.embedded.presence import Ending, Presence
-from acuity.mcp.embedded.server_thread import Endpoint, LoopThread, OnDemand
-from acuity.mcp.embedded.steering.bridge import McpSide, MeasuringSide
-from acuity.mcp.embedded.steering.commands import Luggage
+from acuity.mcp.embedded.live.state import LiveState
+from acuity.mcp.embedded.presence import EndSignals, Presence
+from acuity.mcp.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
+from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
+from acuity.mcp.embedded.steering.commands import Handoff
 from acuity.mcp.embedded.steering.model_loader import ModelLoader
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.address import LOOPBACK, Address, bind, bound
+from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
-from acuity.mcp.wire.unix_socket import listening
+from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.front import Front
+    from acuity.mcp.embedded.endpoints import Endpoints
     from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)
 
 Transport = Literal["sse", "uds", "stdio", "http"]
 # Binds an address until the stack is closed; returns what serves it, and what to call the place.
-_Binding = Callable[[ExitStack], tuple[Endpoint, str]]
+_Binding = Callable[[ExitStack], tuple[PendingEndpoint, str]]
 
 _HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
@@ -57,7 +57,7 @@ _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where clients of a port find the server."""
+    """The address of a port that the server listens at."""
 
     host: str
     port: int
@@ -94,12 +94,12 @@ class EmbeddedServer:
         self._check_unstarted()
         self._lock = threading.RLock()
         self._native = Bridge(self.config.queue_depth)
-        self._luggage = Luggage()
+        self._handoff = Handoff()
         self._given_paths = paths
         self._total = total
-        self._demand: OnDemand | None = None
-        self._side: MeasuringSide | None = None
-        self._steer: McpSide | None = None
+        self._endpoints: LazyEndpoints | None = None
+        self._listener: BoundaryListener | None = None
+        self._sender: CommandSender | None = None
         self._presence = Presence()
         self._bound = ExitStack()  # addresses, until the server stops
         self._started: dict[Transport, str] = {}  # with where
@@ -117,12 +117,16 @@ class EmbeddedServer:
             or set(path) & set(" ?#{}")
         ):
             raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
-        return self._start_port("sse", port, path, lambda front, listener: front.sse(port, path, listener))
+        return self._start_port(
+            "sse", port, path, lambda endpoints, listener: endpoints.sse(port, path, listener)
+        )
 
     def start_http(self, port: int = 0) -> ServerAddress:
         """Serve Streamable HTTP at /mcp on 127.0.0.1; port 0 is any that is free."""
         _check_port(port)
-        return self._start_port("http", port, _HTTP_PATH, lambda front, listener: front.http(port, listener))
+        return self._start_port(
+            "http", port, _HTTP_PATH, lambda endpoints, listener: endpoints.http(port, listener)
+        )
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
         """Serve a Unix socket, a message a line, whose file is for this user alone."""
@@ -130,9 +134,11 @@ class EmbeddedServer:
             raise EmbeddedError("the socket's path is empty: name a file, as in ./vmaf.sock")
         place = Path(path).absolute()
 
-        def binding(stack: ExitStack) -> tuple[Endpoint, str]:
+        def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = stack.enter_context(listening(place))
-            return Endpoint(listener.fileno(), lambda front: front.uds(place, listener)), str(place)
+            return PendingEndpoint(listener.fileno(), lambda endpoints: endpoints.uds(place, listener)), str(
+                place
+            )
 
         self._start("uds", binding)
 
@@ -146,10 +152,10 @@ class EmbeddedServer:
         check_descriptor(fd_in, "in")
         check_descriptor(fd_out, "out")
 
-        def binding(stack: ExitStack) -> tuple[Endpoint, str]:
+        def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             read, write = stack.enter_context(copied(fd_in, fd_out))
-            endpoint = Endpoint(
-                read, lambda front: front.pair(read, write, framing, self._pair_left), listens=False
+            endpoint = PendingEndpoint(
+                read, lambda endpoints: endpoints.pair(read, write, framing, self._pair_left), listens=False
             )
             return endpoint, f"descriptors {fd_in} and {fd_out}"
 
@@ -163,79 +169,79 @@ class EmbeddedServer:
     # ---- waiting for clients ----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None = None) -> bool:
-        """Wait until a client has asked for something, so many seconds at most; whether one has.
+        """Wait until a client has sent a request, `timeout` seconds at most; returns whether one has.
 
-        Called before the first frame, so that the whole measurement can be followed: a client that subscribes
-        first misses nothing. To shake hands is not enough.
+        Call it before the first frame: a client that subscribes then misses nothing. A handshake doesn't
+        count as a request.
         """
-        demand = self._serving()
-        demand.thread.loop.call_soon_threadsafe(demand.begin)  # there is nothing better to do meanwhile
+        endpoints = self._serving()
+        endpoints.thread.loop.call_soon_threadsafe(endpoints.begin)  # there is nothing better to do meanwhile
         return self._presence.wait_for_client(timeout)
 
     def stay(self, seconds: float | None = None) -> None:
         """Go on serving for so many seconds; None: until the last client has left.
 
-        Where nobody is connected that is the next one who comes and leaves.
+        Where none is connected, until one has come and left.
         """
-        demand = self._serving()
-        demand.thread.call(demand.stay(seconds))
+        endpoints = self._serving()
+        endpoints.thread.call(endpoints.stay(seconds))
 
     # ---- the end ----------------------------------------------------------------------------
 
     def stop(self, linger: float | None = None) -> None:
-        """Tell the end, answer what was asked, disconnect everybody and let the measurement alone.
+        """Notify clients of the end, answer what they asked, disconnect them and leave the measurement.
 
-        When the measurement is over and clients are connected, they get `linger` seconds at most to hear of
-        it and to read the report (None: as configured), or until they have left or fallen silent. May be
-        called again.
+        When the measurement is over, connected clients get `linger` seconds at most (None: as configured) to
+        read the report; less if they leave or fall silent. May be called again.
         """
         with self._lock:
             if self._stopped:
                 return
             self._stopped = True
             try:
-                if self._demand is not None:
-                    most = self.config.linger if linger is None else linger
-                    self._demand.thread.call(self._demand.finish(most if self.measurement.over else 0.0))
+                if self._endpoints is not None:
+                    seconds = self.config.linger if linger is None else linger
+                    last = seconds if self.measurement.over else 0.0
+                    self._endpoints.thread.call(self._endpoints.finish(last))
             finally:  # whatever interrupts the waiting
                 self._tear_down()
 
     def _tear_down(self) -> None:
-        if self._side is not None:
-            self._side.detach()
-        if self._demand is not None:
-            thread = self._demand.thread
-            if self._steer is not None:  # whoever waits for a frame boundary need not any more
-                thread.loop.call_soon_threadsafe(self._steer.detach)
+        if self._listener is not None:
+            self._listener.detach()
+        if self._endpoints is not None:
+            thread = self._endpoints.thread
+            if self._sender is not None:  # commands that wait for a frame boundary are refused
+                thread.loop.call_soon_threadsafe(self._sender.detach)
             thread.stop(_PATIENCE)
-            self._demand = None
+            self._endpoints = None
         self._bound.close()
         self._native.close()
-        life.end(self)
+        _servers.discard(self)
 
     def close(self, linger: float | None = None) -> None:
-        """The same as stop(), for those who expect it to be there."""
+        """The same as stop()."""
         self.stop(linger)
 
     def forget(self) -> None:
-        """In a forked child: the server is the parent's."""
+        """Let go of everything, in a forked child: the server is the parent's."""
         self._lock = threading.RLock()  # another thread may have held it
         self._stopped = True
-        if self._side is not None:
-            self._side.detach()
-        if self._demand is not None:
-            self._demand.thread.forget()
+        if self._listener is not None:
+            self._listener.detach()
+        if self._endpoints is not None:
+            self._endpoints.thread.forget()
         self._native.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.close(None if kind is None else 0.0)  # what failed has no end to tell
+        self.close(None if kind is None else 0.0)  # after a failure clients need no time to read
 
     @property
     def started(self) -> dict[Transport, str]:
-        """The transports that were started, each with where it is."""
+        """The transports that were started, each with its address."""
         return dict(self._started)
 
     # ---- starting ---------------------------------------------------------------------------
@@ -245,16 +251,16 @@ class EmbeddedServer:
         name: Transport,
         port: int,
         path: str,
-        opening: Callable[[Front, socket.socket], AbstractAsyncContextManager[Any]],
+        opening: Callable[[Endpoints, socket.socket], AbstractAsyncContextManager[Any]],
     ) -> ServerAddress:
         found: list[ServerAddress] = []
 
-        def binding(stack: ExitStack) -> tuple[Endpoint, str]:
+        def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = bind(Address(LOOPBACK, port))
             stack.callback(listener.close)
             address = bound(listener)
             found.append(ServerAddress(address.host, address.port, f"http://{address}{path}"))
-            endpoint = Endpoint(listener.fileno(), lambda front: opening(front, listener))
+            endpoint = PendingEndpoint(listener.fileno(), lambda endpoints: opening(endpoints, listener))
             return endpoint, found[0].url
 
         self._start(name, binding)
@@ -271,9 +277,9 @@ class EmbeddedServer:
             self._check_unstarted()
             try:
                 with ExitStack() as stack:
-                    demand = self._running()
+                    endpoints = self._running()
                     endpoint, place = binding(stack)
-                    demand.thread.call(demand.add(endpoint))
+                    endpoints.thread.call(endpoints.add(endpoint))
                     self._bound.push(stack.pop_all())
             except SettingsError as error:
                 raise EmbeddedError(str(error)) from None
@@ -282,58 +288,58 @@ class EmbeddedServer:
                 "listening on %s", place, extra={"event": "listening", "transport": name, "address": place}
             )
 
-    def _running(self) -> OnDemand:
-        """What waits for clients on a thread of its own, made for the first transport."""
-        if self._demand is not None:
-            return self._demand
+    def _running(self) -> LazyEndpoints:
+        """The endpoints, with the thread and the bridge, which are made for the first transport."""
+        if self._endpoints is not None:
+            return self._endpoints
         if self.measurement.boundary.waiter is not None:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
         paths = self._given_paths
         if paths is None:
             settings = Settings.from_environment()
             paths = AllowedPaths.configured(settings.data, settings.allow)
-        ending = Ending()
-        steer = McpSide(
+        end = EndSignals()
+        sender = CommandSender(
             self.measurement,
             self._native,
-            self._luggage,
+            self._handoff,
             ModelLoader(paths),
             timeout=self.config.command_timeout,
         )
         thread = LoopThread("acuity-mcp")
 
         def over() -> None:
-            steer.ended()
+            sender.ended()
             with suppress(RuntimeError):  # where the loop has ended before
-                thread.loop.call_soon_threadsafe(ending.over.set)
+                thread.loop.call_soon_threadsafe(end.over.set)
 
-        thread.call(_on_loop(steer.attach, thread.loop))
-        side = MeasuringSide(
+        thread.call(_on_loop(sender.attach, thread.loop))
+        listener = BoundaryListener(
             self.measurement,
             self._native,
-            self._luggage,
-            most=self.config.max_drain_per_frame,
+            self._handoff,
+            max_per_frame=self.config.max_drain_per_frame,
             on_end=over,
         )
-        live = Live(self.measurement, self._native, side, total=self._total)
+        live = LiveState(self.measurement, self._native, listener, total=self._total)
 
-        def load() -> AbstractAsyncContextManager[Front]:
-            from acuity.mcp.embedded.serving import serving
+        def load() -> AbstractAsyncContextManager[Endpoints]:
+            from acuity.mcp.embedded.assembly import assembled
 
-            return serving(live, steer, paths, self.config, self._presence, ending)
+            return assembled(live, sender, paths, self.config, self._presence, end)
 
-        self._side, self._steer = side, steer
-        self._demand = OnDemand(thread, load, self._presence, ending)
-        life.begin(self)
-        return self._demand
+        self._listener, self._sender = listener, sender
+        self._endpoints = LazyEndpoints(thread, load, self._presence, end)
+        _servers.add(self)
+        return self._endpoints
 
-    def _serving(self) -> OnDemand:
-        if self._demand is None:
+    def _serving(self) -> LazyEndpoints:
+        if self._endpoints is None:
             raise EmbeddedError("the server listens nowhere: start it first")
-        return self._demand
+        return self._endpoints
 
     def _pair_left(self) -> None:
-        """The client at the descriptors has gone, and no other can take its place there."""
+        """Note that the client at the descriptors has gone, where no other can come."""
         if list(self._started) == ["stdio"]:
             self._presence.give_up()
 
@@ -351,3 +357,25 @@ def _check_port(port: int) -> None:
 
 async def _on_loop(work: Callable[..., None], *arguments: Any) -> None:
     work(*arguments)
+
+
+# ---- the servers of this process ----------------------------------------------------------------
+
+_servers: Final[weakref.WeakSet[EmbeddedServer]] = weakref.WeakSet()  # those that run
+_forgotten: Final[list[EmbeddedServer]] = []  # kept in a forked child: only the parent may take them apart
+
+
+def _stop_all() -> None:
+    for server in list(_servers):
+        server.stop()
+
+
+def _forget_all() -> None:
+    for server in list(_servers):
+        server.forget()
+        _forgotten.append(server)
+    _servers.clear()
+
+
+atexit.register(_stop_all)
+os.register_at_fork(after_in_child=_forget_all)

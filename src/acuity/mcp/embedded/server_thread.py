@@ -1,9 +1,7 @@
-"""An event loop on a thread of its own, beside the host's.
+"""The server's thread: an event loop beside the host's threads, and endpoints that open when a client comes.
 
-The protocol's libraries, loaded when the first client comes.
-
-Loading them takes longer than scoring a short clip. Until somebody connects, the server's thread only waits
-for the sockets that listen already; whoever comes early waits in their queue until all is loaded.
+Importing the protocol's libraries takes longer than scoring a short clip. Until a client connects, the thread
+only waits at sockets that listen already; a client that comes early waits in their queue until all is loaded.
 """
 
 from __future__ import annotations
@@ -18,22 +16,25 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from acuity.mcp.embedded.presence import Ending, Presence
+from acuity.mcp.embedded.presence import EndSignals, Presence
+from acuity.mcp.wire.sdk_private import selector_of
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.front import Front
+    from acuity.mcp.embedded.endpoints import Endpoints
 
 
 logger: Final = logging.getLogger(__name__)
 
+_ACCEPTING: Final = 1.0  # seconds; reached only where no more files can be opened
+
 _Value = TypeVar("_Value")
 
 
-def step_back() -> None:
-    """Have the calling thread, and those it starts, push no other off its core when they wake up.
+def use_batch_scheduling() -> None:
+    """Keep the calling thread, and those it starts, from taking a core from another thread when they wake up.
 
-    Where all cores are busy, each message that comes in would otherwise often interrupt the thread
-    that scores: polled a hundred times a second, that one waited six times as long for its core.
+    Where all cores are busy, each message would otherwise often interrupt the thread that scores: polled a
+    hundred times a second, that one waited six times as long for its core.
     """
     if hasattr(os, "SCHED_BATCH"):
         with suppress(OSError):  # where a container forbids it, things go on as they are
@@ -68,7 +69,7 @@ class LoopThread:
         They are replaced, not closed: objects that still know their numbers can't do harm with them, and
         nothing in here can reach the set of descriptors that the parent's loop waits for.
         """
-        selector: Any = self.loop._selector  # type: ignore[attr-defined]
+        selector = selector_of(self.loop)
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             for descriptor in [*selector.get_map(), selector.fileno()]:
@@ -78,7 +79,7 @@ class LoopThread:
             os.close(nothing)
 
     def _run(self) -> None:
-        step_back()
+        use_batch_scheduling()
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
@@ -126,44 +127,41 @@ async def _cancelled(task: asyncio.Task[Any]) -> None:
     await asyncio.wait([task], timeout=1.0)
 
 
-_ACCEPTING: Final = 1.0  # seconds; reached only where no more files can be opened
-
-
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where clients of one transport come in."""
+class PendingEndpoint:
+    """An address that is bound, and how to serve it."""
 
     descriptor: int  # readable when a client has come
-    open: Callable[[Front], AbstractAsyncContextManager[Any]]
+    open: Callable[[Endpoints], AbstractAsyncContextManager[Any]]
     listens: bool = True  # for any number of clients; otherwise it is one client's own
 
 
-class OnDemand:
+class LazyEndpoints:
     """Endpoints that are opened when the first client of any of them has come. For the server's loop."""
 
     def __init__(
         self,
         thread: LoopThread,
-        load: Callable[[], AbstractAsyncContextManager[Front]],
+        load: Callable[[], AbstractAsyncContextManager[Endpoints]],
         presence: Presence,
-        ending: Ending,
+        end_signals: EndSignals,
     ) -> None:
         """`load` imports what it takes, and returns what is to be entered."""
         self.thread: Final = thread
         self._load = load
         self._presence = presence
-        self._ending = ending
-        self._endpoints: list[Endpoint] = []
+        self._end = end_signals
+        self._endpoints: list[PendingEndpoint] = []
         self._watched: set[int] = set()
         self._loading: asyncio.Task[None] | None = None
-        self._front: Front | None = None
+        self._opened: Endpoints | None = None
 
-    async def add(self, endpoint: Endpoint) -> None:
+    async def add(self, endpoint: PendingEndpoint) -> None:
         """Wait for clients of one more endpoint."""
         if self._loading is not None:
             await self._loading
-            if self._front is not None:
-                await self.thread.enter(endpoint.open(self._front))
+            if self._opened is not None:
+                await self.thread.enter(endpoint.open(self._opened))
             self._endpoints.append(endpoint)
             return
         self._endpoints.append(endpoint)
@@ -189,33 +187,33 @@ class OnDemand:
             await self._presence.everybody_left()
 
     async def finish(self, linger: float) -> None:
-        """Serve whoever has connected until everybody was told the end, `linger` seconds at most."""
+        """Serve connected clients until they know of the end, `linger` seconds at most."""
         if linger > 0.0 and self._arriving():
             self.begin()
         if self._loading is not None:
             await self._loading
             if linger > 0.0:
                 await self._accepted()
-                await self._presence.settled(linger, self._ending.answering)
-        self._ending.close()
+                await self._presence.settled(linger, self._end.answering)
+        self._end.close()
 
     async def _open(self) -> None:
         try:
-            self._front = await self.thread.enter(self._load())
+            self._opened = await self.thread.enter(self._load())
             for endpoint in self._endpoints:
-                await self.thread.enter(endpoint.open(self._front))
+                await self.thread.enter(endpoint.open(self._opened))
         except Exception:
             logger.exception("agents can't be served: the measurement goes on without them")
             self._presence.give_up()
 
     async def _accepted(self) -> None:
-        """Wait until those who were in the queue are let in."""
+        """Wait until the clients in the queues are accepted."""
         end = self.thread.loop.time() + _ACCEPTING
         while self._arriving(listening=True) and self.thread.loop.time() < end:
             await asyncio.sleep(0)
 
     def _arriving(self, *, listening: bool = False) -> bool:
-        """Whether a client waits to be let in."""
+        """Whether a client waits to be accepted."""
         look = select.poll()
         for endpoint in self._endpoints:
             if endpoint.listens or not listening:

@@ -1,4 +1,4 @@
-"""The addresses of a measurement's resources, and what may follow them.
+"""The URIs of a measurement's resources, with their queries.
 
     acuity://measurement/status
     acuity://measurement/scores?frames=0-499
@@ -6,8 +6,7 @@
     acuity://measurement/report.csv
     acuity://measurement/watch?below=70&name=vmaf
 
-With ?rate=N an address that is subscribed to is told of at most N times a second; reading it is the same
-with and without.
+With ?rate=N a subscriber is notified at most N times a second; reading ignores it.
 """
 
 from __future__ import annotations
@@ -38,22 +37,22 @@ RATES: Final[Mapping[str, float]] = {STATUS: 5.0, SCORES: 5.0, WATCH: 5.0, REPOR
 
 _LONGEST: Final = 256  # characters
 _RANGE: Final = re.compile(r"(\d{1,12})-(\d{1,12})")
-_FRAMED: Final = (SCORES, REPORT, TABLE)  # those that can be had in part
+_FRAMED: Final = (SCORES, REPORT, TABLE)  # those that take ?frames=
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """A resource, and how it is asked for."""
+class ResourceUri:
+    """A resource, and the query behind its name."""
 
     resource: str  # one of RATES
     rate: float  # times a second
-    frames: range | None = None  # by number; None: whatever it shows by itself
+    frames: range | None = None  # by number; None: the resource's own choice
     below: float | None = None  # what is watched for: frames below this figure
     name: str | None = None  # whose figure; None: the first model's score
 
 
-def parse(uri: str) -> Address | None:
-    """What a URI asks for; None where it is of another family, MCPError where it makes no sense."""
+def parse(uri: str) -> ResourceUri | None:
+    """A URI taken apart; None where it is no resource of a measurement. Raises MCPError for a wrong query."""
     resource, _, query = uri.partition("?")
     if resource not in RATES:
         return None
@@ -73,7 +72,7 @@ def parse(uri: str) -> Address | None:
             raise _refused(uri, f"'{key}' is not understood in '{uri}': write ?rate=5 or ?frames=0-499")
     if resource == WATCH and below is None:
         raise _refused(uri, f"'{uri}' doesn't say what to watch for: write {WATCH}?below=70")
-    return Address(resource, rate, frames, below, name)
+    return ResourceUri(resource, rate, frames, below, name)
 
 
 def _rate(uri: str, value: str) -> float:

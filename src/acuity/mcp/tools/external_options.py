@@ -1,4 +1,4 @@
-"""Arguments of the scoring tools as options of another `vmaf` binary: only such as it says it has."""
+"""Turns arguments of the scoring tools into options of another `vmaf` binary, if it has them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from acuity.scoring.fronts import RAW, whole
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import DIFFERENT, FRAMES, SETTINGS
 
-# What to do with the two videos: not the binary's business where they are decoded and paired here.
+# Settings about pairing, which are left out if Acuity decodes and pairs the videos.
 _PAIRING: Final = [
     name
     for name in RAW.settings
     if SETTINGS[name].group in (FRAMES, DIFFERENT) and name != "subsample"  # pairs are left out, not pictures
 ]
-# What the task writes itself, or what has its own place below.
+# Settings that the task writes itself, or that have their own place below.
 _ELSEWHERE: Final = (*_PAIRING, *GEOMETRY, "models", "features", "backend")
 _SCORING: Final = [name for name in RAW.settings if name not in _ELSEWHERE]
 
@@ -26,10 +26,10 @@ _SCORING: Final = [name for name in RAW.settings if name not in _ELSEWHERE]
 def option_list(
     binary: External, arguments: Mapping[str, Any], defaults: Mapping[str, Any], *, decoded: bool
 ) -> list[str]:
-    """The binary's options for these arguments; BackendError where it lacks one that is needed.
+    """The binary's options for these arguments; raises BackendError if it lacks one that is needed.
 
-    An argument at its default needs no option: leaving it out means the same to every binary. `decoded` are
-    videos that reach the binary as raw samples, paired already.
+    An argument at its default needs no option. With `decoded`, the binary gets raw samples of frames that are
+    already paired.
     """
     options: list[str] = []
     settings = [*_SCORING, *([] if decoded else _PAIRING)]
@@ -54,14 +54,14 @@ def _lacks(binary: External, name: str) -> BackendError:
 
 
 def _is_wanted(argument: str, value: Any, defaults: Mapping[str, Any]) -> bool:
-    # The reference passes its precision always, so that a binary with another default gives the same digits.
+    # Always pass the precision, so that a binary with another default gives the same digits.
     return value is not None and (argument == "precision" or value != defaults.get(argument))
 
 
 def backend_options(binary: External, backend: str) -> list[str]:
-    """This backend and no other: asked for by name where the binary can be, the others switched off.
+    """Options that choose this backend by name if the binary can, and switch the others off.
 
-    Switching the others off is all that older binaries know, and leaves the CPU in the game.
+    Older binaries can only switch backends off, which leaves the CPU as an alternative.
     """
     if backend == "auto":
         return []

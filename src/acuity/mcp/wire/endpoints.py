@@ -1,44 +1,81 @@
-"""Where a server can be reached: what an endpoint is, and how each kind is opened.
+"""Where a server can be reached: the kinds of endpoints, and how each is opened.
 
 A new transport is a file of its own, a record here and a line in the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import itertools
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from mcp.server.lowlevel import Server
+import anyio
+from mcp_types import INVALID_REQUEST
 from starlette.types import ASGIApp
 
-from acuity.mcp.settings import Settings
-from acuity.mcp.wire import http_app as streamable
-from acuity.mcp.wire import sse
-from acuity.mcp.wire.address import Address
-from acuity.mcp.wire.framing import FramingName
-from acuity.mcp.wire.http import serve_http
+from acuity.mcp.limits import BUSY
+from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
+from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.http_app import HttpApp, Lifespan
-from acuity.mcp.wire.security import Guarded, HttpSecurity
-from acuity.mcp.wire.stdio import serve_stdio
-from acuity.mcp.wire.tokens import Tokens
-from acuity.mcp.wire.uds import serve_uds
+from acuity.mcp.wire.http_server import serve_http
+from acuity.mcp.wire.lines import LINGER, LineConnection
+from acuity.mcp.wire.listeners import Address, listening, peer_may_connect
+from acuity.mcp.wire.messages import encode, error_message
+from acuity.mcp.wire.serving import Serving
+from acuity.mcp.wire.sse import SseApp
+from acuity.mcp.wire.streamable import PATH, StreamableApp
+
+_FLUSH: Final = 2 * LINGER  # seconds for the last answers to be written when the server ends
+_FULL: Final = "too many clients are connected already: try again later"
+_FOREIGN: Final = "this socket is for the user who runs the measurement: connect as that user"
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class Stdio:
-    """stdin and stdout of this process; the server ends when stdin does."""
+    """stdin and stdout of this process."""
 
     framing: FramingName = "auto"
+    on_end: Callable[[], None] = _nothing  # called when the client has gone
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two descriptors that one client is at; they stay the caller's to close."""
+
+    read: int
+    write: int
+    framing: FramingName = "lines"
+    on_end: Callable[[], None] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Uds:
-    """A Unix socket."""
+    """A Unix socket with any number of clients, a message for each line.
+
+    The file of the socket is its owner's alone from its first moment. With `same_user`, clients are asked for
+    their user too, whatever has become of the file's mode.
+    """
 
     path: Path
+    listener: socket.socket | None = None  # where it listens already
+    same_user: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SsePaths:
+    """Where event streams are opened, and where their messages are posted."""
+
+    stream: str = "/sse"
+    messages: str = "/messages/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +84,9 @@ class Http:
 
     address: Address
     offers: frozenset[Literal["http", "sse"]] = frozenset({"http"})
+    sse: SsePaths = field(default_factory=SsePaths)
+    pages: Mapping[str, ASGIApp] = field(default_factory=dict)  # other applications, by path
+    listener: socket.socket | None = None  # where it listens already
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +99,7 @@ class Page:
     path: str = "/"
 
 
-Endpoint: TypeAlias = Stdio | Uds | Http | Page
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What all HTTP endpoints ask of their clients."""
-
-    tokens: Tokens = field(default_factory=Tokens)
-    names: frozenset[str] = frozenset()  # further host names this server is called by
-
-    def at(self, address: Address) -> HttpSecurity:
-        return HttpSecurity.for_address(address, tokens=self.tokens, names=self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """What endpoints serve, and how."""
-
-    server: Server[Any]
-    settings: Settings
-    access: Access
-    lifespan_state: Any
-    on_end: Callable[[], None]  # for an endpoint whose end is the server's
+Endpoint: TypeAlias = Stdio | Pair | Uds | Http | Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,43 +108,139 @@ class Open:
 
     transport: str
     where: str  # a URL or path, with the port that was chosen
-    close: Callable[[], None]  # take no more
+    close: Callable[[], None] = _nothing  # take no more
+
+
+def open_endpoint(endpoint: Endpoint, serving: Serving) -> AbstractAsyncContextManager[list[Open]]:
+    """Serve there until the block ends; raises SettingsError where that can't be."""
+    return _OPENERS[type(endpoint)](endpoint, serving)
+
+
+# ---- byte streams -------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def _stdio(endpoint: Stdio, serving: Serving) -> AsyncIterator[list[Open]]:
-    async with serve_stdio(
-        serving.server,
-        serving.settings,
-        framing=endpoint.framing,
-        lifespan_state=serving.lifespan_state,
-        on_end=serving.on_end,
-    ):
-        yield [Open("stdio", "stdin and stdout", _nothing)]
+    with claimed_stdio() as (read, write):
+        async with _pair(Pair(read, write, endpoint.framing, endpoint.on_end), serving):
+            yield [Open("stdio", "stdin and stdout")]
+
+
+@asynccontextmanager
+async def _pair(endpoint: Pair, serving: Serving) -> AsyncIterator[list[Open]]:
+    over = asyncio.Event()
+
+    def ended(_: LineConnection) -> None:
+        over.set()
+        endpoint.on_end()
+
+    framing = FRAMINGS[endpoint.framing](serving.limits.max_message)
+    client = LineConnection(serving, framing, name="stdio", on_end=ended)
+    transport = DescriptorPair(endpoint.read, endpoint.write, client)
+    try:
+        yield [Open("stdio", f"descriptors {endpoint.read} and {endpoint.write}")]
+    finally:
+        client.finish()
+        with anyio.move_on_after(_FLUSH, shield=True):
+            await over.wait()
+            await transport.flushed()
+        client.abort()
 
 
 @asynccontextmanager
 async def _uds(endpoint: Uds, serving: Serving) -> AsyncIterator[list[Open]]:
-    async with serve_uds(
-        serving.server, endpoint.path, serving.settings, lifespan_state=serving.lifespan_state
-    ) as listening:
-        yield [Open("uds", str(endpoint.path), listening.close)]
+    with nullcontext(endpoint.listener) if endpoint.listener else listening(endpoint.path) as listener:
+        clients = _UdsClients(serving, endpoint.same_user)
+        server = await asyncio.get_running_loop().create_unix_server(
+            lambda: _Accepted(clients), sock=listener
+        )
+        try:
+            yield [Open("uds", str(endpoint.path), server.close)]
+        finally:
+            server.close()
+            await clients.finish()
 
 
-_PATHS: Final[dict[str, str]] = {"http": streamable.PATH, "sse": sse.PATH}
+class _UdsClients:
+    """The connections of one Unix socket."""
+
+    def __init__(self, serving: Serving, same_user: bool) -> None:
+        self._serving = serving
+        self._same_user = same_user
+        self._names = (f"uds:{number}" for number in itertools.count(1))
+        self._open: set[LineConnection] = set()
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def accept(self, client: socket.socket) -> asyncio.Protocol:
+        """The protocol for a client that has connected."""
+        if self._same_user and not peer_may_connect(client):
+            return _TurnedAway(INVALID_REQUEST, _FOREIGN)
+        limits = self._serving.limits
+        if len(self._open) >= limits.max_connections:
+            return _TurnedAway(BUSY, _FULL)
+        framing = FRAMINGS["lines"](limits.max_message)
+        connection = LineConnection(self._serving, framing, name=next(self._names), on_end=self._left)
+        self._open.add(connection)
+        self._serving.presence.came(connection)
+        self._none.clear()
+        return connection
+
+    def _left(self, client: LineConnection) -> None:
+        self._open.discard(client)
+        if not self._open:
+            self._none.set()
+
+    async def finish(self) -> None:
+        """Answer what was asked, and end."""
+        for client in self._open:
+            client.finish()
+        with anyio.move_on_after(_FLUSH, shield=True):
+            await self._none.wait()
+        for client in list(self._open):
+            client.abort()
+
+
+class _Accepted(asyncio.Protocol):
+    """A connection whose peer wasn't looked at yet."""
+
+    def __init__(self, clients: _UdsClients) -> None:
+        self._clients = clients
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        protocol = self._clients.accept(transport.get_extra_info("socket"))
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+
+
+class _TurnedAway(asyncio.Protocol):
+    """A client that is told why it isn't served."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        self._answer = encode(error_message(code, reason)) + b"\n"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.write(self._answer)
+        transport.close()
+
+
+# ---- ports --------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def _http(endpoint: Http, serving: Serving) -> AsyncIterator[list[Open]]:
-    apps: dict[str, ASGIApp] = {}
+    apps: dict[str, ASGIApp] = dict(endpoint.pages)
+    found: dict[str, str] = {}
     lifespan: Lifespan = nullcontext
     if "http" in endpoint.offers:
-        apps, lifespan = streamable.streamable_paths(serving.server, serving.settings)
+        streamable = StreamableApp(serving)
+        apps[PATH], lifespan, found["http"] = streamable, streamable.run, PATH
     if "sse" in endpoint.offers:
-        apps |= sse.sse_paths(serving.server, serving.settings, serving.lifespan_state)
-    paths: dict[str, str] = {offer: _PATHS[offer] for offer in sorted(endpoint.offers)}
+        apps |= SseApp(serving, endpoint.sse.stream, endpoint.sse.messages).paths()
+        found["sse"] = endpoint.sse.stream
     app = HttpApp(apps, lifespan)
-    async with _port(app, endpoint.address, serving, paths) as opened:
+    async with _port(app, endpoint.address, serving, found, endpoint.listener) as opened:
         yield opened
 
 
@@ -138,31 +252,23 @@ async def _page(endpoint: Page, serving: Serving) -> AsyncIterator[list[Open]]:
 
 @asynccontextmanager
 async def _port(
-    app: ASGIApp, address: Address, serving: Serving, paths: dict[str, str]
+    app: ASGIApp,
+    address: Address,
+    serving: Serving,
+    paths: Mapping[str, str],
+    listener: socket.socket | None = None,
 ) -> AsyncIterator[list[Open]]:
-    guarded = Guarded(app, serving.access.at(address))
+    guarded = serving.access.guard(app, address)
     async with serve_http(
-        guarded,
-        address.host,
-        address.port,
-        write_timeout=serving.settings.write_timeout,
-        connections=serving.settings.connections,
+        guarded, address, serving.limits, presence=serving.presence, listener=listener
     ) as port:
         yield [Open(name, f"http://{port.address}{path}", port.close) for name, path in paths.items()]
 
 
 _OPENERS: Final[dict[type[Any], Callable[[Any, Serving], AbstractAsyncContextManager[list[Open]]]]] = {
     Stdio: _stdio,
+    Pair: _pair,
     Uds: _uds,
     Http: _http,
     Page: _page,
 }
-
-
-def open_endpoint(endpoint: Endpoint, serving: Serving) -> AbstractAsyncContextManager[list[Open]]:
-    """Serve there until the block ends; raises SettingsError where that can't be."""
-    return _OPENERS[type(endpoint)](endpoint, serving)
-
-
-def _nothing() -> None:
-    pass

@@ -1,44 +1,22 @@
-"""The HTTP application: one port, several paths; Streamable HTTP at /mcp.
-
-Clients that shake hands get sessions; a request without one is a single exchange.
-"""
+"""The HTTP application of one port: paths, methods, and bodies that are read whole and checked first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from mcp.server.lowlevel import Server
-from starlette.responses import PlainTextResponse
+from mcp_types import INVALID_REQUEST
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as AsgiMessage
 
-from acuity.mcp.settings import Settings
-from acuity.mcp.wire.http_body import CheckedBody
-from acuity.mcp.wire.security import Guarded, HttpSecurity
-from acuity.mcp.wire.sessions import Sessions
+from acuity.mcp.wire.messages import Message, Refused, encode, parse
 
-PATH: Final = "/mcp"
-
-
-def streamable_app(server: Server[Any], settings: Settings, *, security: HttpSecurity) -> ASGIApp:
-    """An application with nothing else, for any ASGI server that runs lifespans."""
-    return Guarded(HttpApp(*streamable_paths(server, settings)), security)
-
-
-def streamable_paths(server: Server[Any], settings: Settings) -> tuple[dict[str, ASGIApp], Lifespan]:
-    """The endpoint, and what has to be entered while it is served."""
-    sessions = Sessions(
-        server,
-        most=settings.connections,
-        most_each=settings.connections_each,
-        idle_timeout=settings.idle_timeout,
-        body=settings.body,
-    )
-    return {PATH: CheckedBody(sessions.serve, settings.body)}, sessions.run
-
-
+# What has to be entered while an application is served.
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+
+_MESSAGE: Final = "acuity.message"  # in an ASGI scope
 
 
 class HttpApp:
@@ -80,3 +58,77 @@ class Methods:
         allowed = ", ".join(self._methods)
         refused = PlainTextResponse(f"use {allowed}", status_code=405, headers={"Allow": allowed})
         await refused(scope, receive, send)
+
+
+class CheckedBody:
+    """An application that is only given POSTs whose body is one JSON-RPC message of bearable size."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(scope, receive)
+            if body is None:  # the client went away
+                return
+            scope[_MESSAGE] = parse(body)
+        except _TooLarge as refused:
+            await refusal(refused, 413, close=True)(scope, receive, send)
+        except Refused as refused:
+            await refusal(refused)(scope, receive, send)
+        else:
+            try:
+                await self._app(scope, _replayed(body, receive), send)
+            finally:
+                # The connection holds its last scope, and cancelled tasks hold theirs for a while.
+                scope.pop(_MESSAGE, None)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if declared.isdigit() and int(declared) > self._limit:
+            raise _TooLarge(self._limit)
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._limit:
+                raise _TooLarge(self._limit)
+            if not message.get("more_body", False):
+                return bytes(body)
+
+
+class _TooLarge(Refused):
+    def __init__(self, limit: int) -> None:
+        super().__init__(INVALID_REQUEST, f"the message is longer than {limit} bytes")
+
+
+def checked_message(scope: Scope) -> Message:
+    """The message in the body of a request that came through here."""
+    message: Message = scope[_MESSAGE]
+    return message
+
+
+def refusal(refused: Refused, status: int = 400, *, close: bool = False) -> Response:
+    """The error as an HTTP answer; one that comes before the request has ended closes the connection."""
+    headers = {"Connection": "close"} if close else {}
+    return Response(encode(refused.answer()), status, headers, "application/json")
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body once more, and then whatever else comes: that the client went away."""
+    kept: bytes | None = body
+
+    async def again() -> AsgiMessage:
+        nonlocal kept
+        if kept is None:
+            return await receive()
+        given, kept = kept, None  # not to be held for as long as somebody waits for what else comes
+        return {"type": "http.request", "body": given, "more_body": False}
+
+    return again

@@ -11,7 +11,7 @@ import logging
 import re
 import socket
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp_types import INVALID_REQUEST
+from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acuity.errors import SettingsError
 from acuity.mcp.limits import ORIGIN, address_origin, token_origin
-from acuity.mcp.wire.address import Address, is_loopback
+from acuity.mcp.wire.listeners import Address, is_loopback
 from acuity.mcp.wire.messages import encode, error_message
 from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens
 
@@ -35,6 +36,14 @@ _ALLOW_HOST: Final = "start it with --allow-host, or use its address"
 # A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
 _HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
 
+_PREFLIGHT: Final = {
+    "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Last-Event-ID, "
+    "MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, X-MCP-Session",
+    "Access-Control-Max-Age": "600",
+}
+_FOREIGN: Final = Response("foreign pages may not use this server\n", 403)
+
 
 @dataclass(frozen=True, slots=True)
 class HttpSecurity:
@@ -43,7 +52,7 @@ class HttpSecurity:
     tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
     reachable: bool = False  # from other machines, by any of this one's addresses
-    wrong_host: str = _ALLOW_HOST  # the remedy for who calls it by another name
+    wrong_host: str = _ALLOW_HOST  # the remedy for clients that call it by another name
 
     @classmethod
     def for_address(
@@ -76,6 +85,25 @@ class HttpSecurity:
         if host is None:
             return False
         return is_loopback(host) or host in self.names or host == _host(f"//{host_header}")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What all HTTP endpoints of a server ask of their clients."""
+
+    tokens: Tokens = field(default_factory=Tokens)
+    names: frozenset[str] = frozenset()  # further host names this server is called by
+    wrong_host: str = _ALLOW_HOST
+    local_pages: bool = False  # whether pages of this machine's own servers may read answers
+
+    def at(self, address: Address) -> HttpSecurity:
+        """The checks for what listens there; raises SettingsError if strangers could get in."""
+        security = HttpSecurity.for_address(address, tokens=self.tokens, names=self.names)
+        return replace(security, wrong_host=self.wrong_host)
+
+    def guard(self, app: ASGIApp, address: Address) -> ASGIApp:
+        """The application behind the checks for that address."""
+        return Guarded(LocalPages(app) if self.local_pages else app, self.at(address))
 
 
 class Guarded:
@@ -126,6 +154,37 @@ class Guarded:
             return response
         scope["user"] = self._users[principal]
         return token_origin(principal)
+
+
+class LocalPages:
+    """An application whose answers pages may read (CORS), behind the check of their origin."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        origin = headers.get("origin")
+        if origin is None:
+            # An image or script of a foreign page: it could read nothing, but it would keep a place.
+            foreign = headers.get("sec-fetch-site") == "cross-site"
+            await (_FOREIGN if foreign else self._app)(scope, receive, send)
+            return
+        added = [
+            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-expose-headers", b"Mcp-Session-Id"),
+            (b"vary", b"Origin"),
+        ]
+
+        async def allow(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *added]}
+            await send(message)
+
+        if scope["method"] == "OPTIONS":
+            await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, allow)
+        else:
+            await self._app(scope, receive, allow)
 
 
 def _user(principal: str) -> AuthenticatedUser:

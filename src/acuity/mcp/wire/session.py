@@ -2,7 +2,8 @@
 
 A request whose id is still in flight is refused. A call that is over in a moment and has nothing to tell
 before is answered as plain JSON, which takes half the work, unless the client would rather have events; all
-others get an event stream, with an id to come back with if it breaks.
+others get an event stream, with an id to come back with if it breaks. That stream is written by the SDK's own
+library and not by events.py, because its queues, priming and replay are the SDK's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -26,7 +27,6 @@ from mcp.server.streamable_http import (
     StreamableHTTPServerTransport,
     StreamId,
 )
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -41,10 +41,13 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from acuity.mcp.wire.connection import Answers, InFlight
 from acuity.mcp.wire.event_log import EventLog
-from acuity.mcp.wire.http_body import checked_message, refusal
+from acuity.mcp.wire.http_app import checked_message, refusal
 from acuity.mcp.wire.messages import Refused
+from acuity.mcp.wire.streams import InFlight, Outbox
+
+if TYPE_CHECKING:
+    from acuity.mcp.wire.sdk_private import ReadStream, WriteStream
 
 logger: Final = logging.getLogger(__name__)
 
@@ -74,7 +77,7 @@ class Session(StreamableHTTPServerTransport):
         self,
     ) -> AsyncGenerator[tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]], None]:
         async with super().connect() as (read, write):
-            yield read, Answers(write, self._in_flight)
+            yield read, Outbox(write.send, self._in_flight, write.aclose)
 
     async def _handle_post_request(
         self, scope: Scope, request: Request, receive: Receive, send: Send

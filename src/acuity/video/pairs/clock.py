@@ -1,6 +1,6 @@
 """Presentation times of a pair of videos.
 
-`Clock` checks that both videos keep step; `Timeline` tells when a player shows a pair.
+`Clock` checks that both videos advance together; `Timeline` has the time of each pair.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Watches that both videos move on by the same time from pair to pair.
+    """Checks that both videos advance by the same time from pair to pair.
 
-    Steps are compared, not times: two clocks may start apart and may drift, but a frame that is
-    missing or doubled in one video makes one step differ by a frame.
+    Steps are compared, not times: two videos may start apart and may drift, but a missing or
+    doubled frame makes one step differ by a frame.
     """
 
     def __init__(self, plan: PairPlan) -> None:
@@ -52,7 +52,7 @@ class Clock:
 
 
 class Timeline:
-    """Times of the pairs, in seconds of the reference: from its rate, or one by one where that varies."""
+    """The times of the pairs, in seconds of the reference: from its rate, or one by one if that varies."""
 
     def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
         self._rate = rate  # pairs a second
@@ -60,12 +60,12 @@ class Timeline:
         self._times: list[float | None] | None = [] if variable else None
 
     def note(self, time: float | None) -> None:
-        """Take the presentation time of the next pair; kept only where nothing else tells it."""
+        """Add the presentation time of the next pair; kept only if the rate varies."""
         if self._times is not None:
             self._times.append(time)
 
     def at(self, pair: int) -> float | None:
-        """When the pair is shown; None where neither times nor a rate are known."""
+        """The time of a pair; None if neither times nor a rate are known."""
         if self._times:
             first, time = self._times[0], self._times[min(pair, len(self._times) - 1)]
             return None if first is None or time is None else time - first

@@ -1,4 +1,4 @@
-"""How two videos may be made comparable. The defaults refuse what could give a wrong number."""
+"""Options for making two videos comparable. The defaults refuse what could give a wrong number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acuity.errors import PairingError, to_set
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """What pair_videos() may do.
+    """The options of pair_videos().
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and
         refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, 'never' refuses.

@@ -1,4 +1,4 @@
-"""How two videos will be compared, decided from what is known about them before a frame is read.
+"""Decides how two videos will be compared, from their descriptions, before a frame is read.
 
 No I/O here: two VideoInfos and the options go in, a PairPlan or a PairingError comes out.
 """
@@ -32,14 +32,14 @@ _EQUAL_TIMES: Final = 0.003
 
 @dataclass(slots=True)
 class Side:
-    """One of the videos, as it will be when all its steps so far were taken."""
+    """One of the videos, as it will be after its conversions so far."""
 
     info: VideoInfo
     width: int
     height: int
     format: PixelFormat
     steps: list[Step] = field(default_factory=list)
-    stride: int = 1  # of its frames, every how many are compared
+    stride: int = 1  # every so many of its frames are compared
 
     @classmethod
     def of(cls, info: VideoInfo) -> Side:
@@ -61,7 +61,7 @@ class Side:
 
 @dataclass(slots=True)
 class PairPlan:
-    """What will be done. `conversions` says it in words, for the report."""
+    """The conversions and the pairing of two videos. `conversions` are sentences for the report."""
 
     ref: Side
     dis: Side
@@ -107,7 +107,7 @@ def _rotation(plan: PairPlan, _: PairOptions) -> None:
         if degrees == 0:
             continue
         if degrees % 180:
-            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which nobody reads
+            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which is not supported
                 side.format = PixelFormat("444", side.format.depth)
                 side.steps.append(Resample(side.format, side.full_range))
             side.width, side.height = side.height, side.width

@@ -24,7 +24,7 @@ from acuity.report.document import as_document, report_rows
 from acuity.report.precision import parse_precision
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.live.state import Live
+    from acuity.mcp.embedded.live.state import LiveState
 
 MOST_FRAMES: Final = 5000  # in one answer
 _SLICE: Final = 50  # frames written at a time, in about a millisecond
@@ -90,7 +90,7 @@ def slices(part: Excerpt) -> Iterator[Excerpt]:
 
 
 async def report_document(
-    live: Live, *, wanted: range | None = None, include: bool | None = None, precision: str = "legacy"
+    live: LiveState, *, wanted: range | None = None, include: bool | None = None, precision: str = "legacy"
 ) -> dict[str, Any]:
     """The report with the frames that are wanted if they are to be included; None: if they fit.
 
@@ -143,7 +143,7 @@ def _compact(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
 
 
-def _about(live: Live, results: Results) -> dict[str, Any]:
+def _about(live: LiveState, results: Results) -> dict[str, Any]:
     measurement = live.measurement
     at = measurement.snapshot()
     return {

@@ -1,7 +1,7 @@
-"""Scores as they come: those of the frames from the first on without a gap, and what they pool to.
+"""The scores known so far, from the first frame on without a gap, and their pools.
 
-Each frame is looked at once, so asking a thousand times a second costs no more than asking once. Sums are
-made in the order of the report's, and give its digits.
+Each frame is read once, so asking a thousand times a second costs no more than asking once. Sums are made in
+the report's order, and give its digits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MANY: Final = 64  # frames from which on all columns are read at once, rather t
 
 
 class RunningScores:
-    """The scores that one model of a measurement is reported with. For one thread."""
+    """The scores of one model of a measurement. For one thread."""
 
     def __init__(self, measurement: Measurement, name: str) -> None:
         self.name: Final = name
@@ -42,7 +42,7 @@ class RunningScores:
         return len(self._scores)
 
     def advance(self) -> None:
-        """Take in what is known by now."""
+        """Read the frames that were scored since the last call."""
         while True:
             if self._claims != self._measurement.repredictions:
                 self._restart()
@@ -57,7 +57,7 @@ class RunningScores:
 
     @property
     def newest(self) -> tuple[int, float] | None:
-        """The last of them: its frame and its score."""
+        """The last frame, and its score."""
         return (self._frames[-1], self._scores[-1]) if self._frames else None
 
     @property

@@ -1,4 +1,4 @@
-"""Scores and features of a running measurement, as clients ask for them: the newest, one frame, many."""
+"""Scores and features of a running measurement: the newest frame, one frame, a range, the worst."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from acuity.mcp.embedded.live.running_scores import RunningScores
 from acuity.measure.pooling import POOLS, percentiles
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.live.state import Live, Version
+    from acuity.mcp.embedded.live.state import LiveState, Revision
     from acuity.measure.results import Results
 
 ALL: Final = "all"  # stands for every feature
-_MOST_FRAMES: Final = 500  # in one answer
-_MOST_FIGURES: Final = 5000
+MAX_FRAMES: Final = 500  # in one answer
+_MAX_FIGURES: Final = 5000
 _RECENT: Final = 100  # frames that the resource shows by itself
 
-MOST_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
+MAX_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
 
 Row = dict[str, Any]  # frame, score
 _Column = tuple[NDArray[np.int64], NDArray[np.float64]]  # frames and their figures, without gaps in either
 
 
 class Scores:
-    """Answers questions for figures. For the server's thread."""
+    """Reads figures of one measurement. For the server's thread."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveState) -> None:
         self._live = live
         self._name: str | None = None  # of the first model
         self._running: RunningScores | None = None
-        self._last: tuple[Version, dict[str, Any]] | None = None
+        self._last: tuple[Revision, dict[str, Any]] | None = None
 
     def newest(self) -> dict[str, Any]:
         """The newest score, and what all of them pool to; takes no longer the more there are."""
-        version = self._live.version
-        if self._last is None or self._last[0] != version:
-            self._last = version, self._newest(self._main(), ())
+        revision = self._live.revision
+        if self._last is None or self._last[0] != revision:
+            self._last = revision, self._newest(self._main(), ())
         return self._last[1]
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What vmaf.score says; raises AcuityError."""
+        """What vmaf.score answers; raises AcuityError."""
         name = asked.get("name") or self._main()
         percents = asked.get("percentiles", ())
         if "first" in asked or "last" in asked:
@@ -81,7 +81,7 @@ class Scores:
         first, last = max(len(frames) - _RECENT, 0), len(frames)
         if wanted is not None:
             first, last = np.searchsorted(frames, [wanted.start, wanted.stop])
-            last = min(last, first + _MOST_FRAMES)
+            last = min(last, first + MAX_FRAMES)
         rows = zip(frames[first:last].tolist(), values[first:last].tolist(), strict=True)
         return {
             "name": name,
@@ -135,7 +135,7 @@ class Scores:
     def newest_rows(self, name: str, first: int, below: float | None = None) -> tuple[dict[str, Any], int]:
         """The same as a document that is never too long: the newest rows, and how many were left out."""
         rows, following = self.since(name, first, below)
-        shown = rows[-MOST_ROWS:]
+        shown = rows[-MAX_ROWS:]
         document = {
             "name": name,
             "first": shown[0]["frame"] if shown else None,
@@ -145,7 +145,7 @@ class Scores:
         }
         return (document if below is None else {**document, "below": below}), following
 
-    # ---- the three kinds of question --------------------------------------------------------
+    # ---- the three kinds of call --------------------------------------------------------
 
     def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
         if self._is_main(name) and not percents:
@@ -182,7 +182,7 @@ class Scores:
         if start == stop:
             raise NotReady(f"no frame from {first} to {last} has {name} yet: ask again in a moment")
         frames, values = frames[start:stop], values[start:stop]
-        limit = min(_MOST_FRAMES, _MOST_FIGURES // (1 + len(self._names(asked.get("features", ())))))
+        limit = min(MAX_FRAMES, _MAX_FIGURES // (1 + len(self._names(asked.get("features", ())))))
         rows = zip(frames[:limit].tolist(), values[:limit].tolist(), strict=True)
         document = self._document(name, int(frames[-1]), float(values[-1]), _pooled(frames, values, percents))
         document["frames"] = [{"frame": frame, "score": value} for frame, value in rows]

@@ -1,6 +1,6 @@
-"""A running measurement, to be looked at from the thread that serves clients.
+"""The state of a running measurement, as the server's thread reads it.
 
-Nothing here waits for a frame boundary or makes the measuring thread wait. Scores are predicted when somebody
+Nothing here waits for a frame boundary or makes the measuring thread wait. Scores are predicted when a client
 asks for them, on the asking thread, and kept: the report at the end has that much less to do.
 """
 
@@ -20,51 +20,53 @@ if TYPE_CHECKING:
 
     from acuity._native import Bridge
     from acuity.features.extractor import Extractor
-    from acuity.mcp.embedded.steering.bridge import MeasuringSide
+    from acuity.mcp.embedded.steering.bridge import BoundaryListener
     from acuity.measure import BoundarySnapshot, Measurement, Results
     from acuity.measure.gate import Pause
 
 Document: TypeAlias = dict[str, Any]
-# Changes whenever there may be something new to read.
-Version: TypeAlias = tuple[int, int, int, bool]
+# Frames fed and done, re-predictions, whether it is over: changes when there may be something new to read.
+Revision: TypeAlias = tuple[int, int, int, bool]
 
 # Predicting one frame takes several times as long as all the rest of a status, and holds the lock that the
-# measuring thread needs: somebody who asks a thousand times a second gets a new score ten times.
-_FRESH: Final = 0.1  # seconds
+# measuring thread needs: a client that asks a thousand times a second gets a new score ten times.
+MAX_AGE: Final = 0.1  # seconds
 
 _LOOK_BACK: Final = 64  # counted frames: more than can be under way on most machines
 
-# Seconds after the last frame boundary from which on the next frame is said to be long in coming.
+# Seconds after the last frame boundary until the state is `waiting_for_input`.
 _STALLED: Final = 1.0
 
 
-class Live:
-    """Read-only views of a measurement. For the server's thread."""
+class LiveState:
+    """Reads one measurement. For the server's thread."""
 
     def __init__(
         self,
         measurement: Measurement,
         native: Bridge,
-        side: MeasuringSide,
+        listener: BoundaryListener,
         *,
         total: int | None = None,
         clock: Callable[[], float] = time.monotonic,
+        max_age: float = MAX_AGE,
     ) -> None:
-        """`total` is how many frames there will be, where the host knows."""
+        """`total` is the number of frames, where the host knows it; the newest score may be `max_age` old."""
         self.measurement: Final = measurement
         self.total: Final = total
         self.budget: Final = Budget(lambda: self.moving)
         self._native = native
-        self._side = side
+        self._listener = listener
         self._clock = clock
-        self._latest: tuple[Version, tuple[int, float] | None] | None = None
+        self._max_age = max_age
+        self._latest: tuple[Revision, tuple[int, float] | None] | None = None
         self._looked = 0.0  # when, for the latest score
-        self._results: tuple[Version, Results] | None = None
+        self._results: tuple[Revision, Results] | None = None
         self._keys: tuple[list[Extractor], list[str]] = ([], [])
 
     @property
-    def version(self) -> Version:
-        """Frames fed and done, re-predictions, and whether it is over: the same while nothing happens."""
+    def revision(self) -> Revision:
+        """The same as long as nothing happens."""
         at = self.measurement.snapshot()
         return at.frames_fed, at.frames_done, self.measurement.repredictions, self.measurement.over
 
@@ -80,7 +82,7 @@ class Live:
 
     @property
     def state(self) -> str:
-        """What the measurement does, in a word."""
+        """What the measurement does: waiting, measuring, waiting_for_input, paused, finishing or over."""
         return self._state(self.measurement.snapshot(), paused=self.measurement.paused)[0]
 
     def _state(self, at: BoundarySnapshot, *, paused: bool) -> tuple[str, float | None]:
@@ -93,7 +95,7 @@ class Live:
         if measurement.finished:
             return "finishing", None
         if at.frames_fed == at.frames_done:  # nothing that it could be working on
-            waited = self._clock() - (self._native.status()[1] or self._side.attached)
+            waited = self._clock() - (self._native.status()[1] or self._listener.attached)
             if not at.frames_fed:
                 return "waiting", round(max(waited, 0.0), 1)
             if waited >= _STALLED:
@@ -101,15 +103,15 @@ class Live:
         return "measuring" if at.frames_fed else "waiting", None
 
     def status(self) -> Document:
-        """Where the measurement stands; whatever is asked for here is asked for once."""
+        """What vmaf.status answers."""
         measurement, native = self.measurement, self._native
         at, over = measurement.snapshot(), measurement.over
         fed, done = at.frames_fed, at.frames_done
         pauses, last_frame = measurement.gate.pauses, measurement.last_frame
         models = measurement.models
         state, waited = self._state(at, paused=bool(pauses))
-        version = fed, done, measurement.repredictions, over
-        frame, score = self._latest_at(version, moving=state == "measuring") or (None, None)
+        revision = fed, done, measurement.repredictions, over
+        frame, score = self._latest_at(revision, moving=state == "measuring") or (None, None)
         return {
             "state": state,
             "model": models[0].label if models else None,
@@ -143,16 +145,16 @@ class Live:
         While frames are fed it may be a few frames old.
         """
         moving = not (self.measurement.paused or self.measurement.over)
-        return self._latest_at(self.version, moving=moving)
+        return self._latest_at(self.revision, moving=moving)
 
-    def _latest_at(self, version: Version, *, moving: bool) -> tuple[int, float] | None:
+    def _latest_at(self, revision: Revision, *, moving: bool) -> tuple[int, float] | None:
         known, now = self._latest, time.monotonic()
         if known is not None:
             # While nothing moves only the last one is new enough.
-            fresh = moving and now < self._looked + _FRESH and known[1] is not None
-            if fresh or known[0] == version:
+            fresh = moving and now < self._looked + self._max_age and known[1] is not None
+            if fresh or known[0] == revision:
                 return known[1]
-        self._latest = version, self._find_latest(version[1])
+        self._latest = revision, self._find_latest(revision[1])
         self._looked = now
         return self._latest[1]
 
@@ -169,9 +171,9 @@ class Live:
 
     def results(self) -> Results:
         """Everything known so far, pools over what is there; raises NoFramesError before the first frame."""
-        version = self.version
-        if self._results is None or self._results[0] != version:
-            self._results = version, self.measurement.results(partial=True)
+        revision = self.revision
+        if self._results is None or self._results[0] != revision:
+            self._results = revision, self.measurement.results(partial=True)
         return self._results[1]
 
     def _active(self) -> list[str]:
@@ -189,7 +191,7 @@ class Live:
     def _fps(self) -> float:
         """Frames in a second of measuring, pauses not counted; 0 before the first."""
         done, at = self._native.status()
-        seconds = at - self._side.began - self._side.paused_for
+        seconds = at - self._listener.began - self._listener.paused_for
         return round(done / seconds, 3) if seconds > 0 else 0.0
 
     def _seconds_left(self, pauses: tuple[Pause, ...]) -> float | None:

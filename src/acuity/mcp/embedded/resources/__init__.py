@@ -1,1 +1,1 @@
-"""resources."""
+"""Resources of a running measurement, subscriptions to them, and notifications of their changes."""

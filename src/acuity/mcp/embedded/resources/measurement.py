@@ -10,14 +10,14 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import AcuityError, EmbeddedError
 from acuity.mcp.embedded.live.report import MOST_FRAMES, excerpt, report_document, report_text, slices
-from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS, TABLE, WATCH, Address, parse
+from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS, TABLE, WATCH, ResourceUri, parse
 from acuity.mcp.resources.content import CSV, JSON, document_content, text_content
 from acuity.report import render_report
 from acuity.text import one_line
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.scores import Scores
-    from acuity.mcp.embedded.live.state import Live
+    from acuity.mcp.embedded.live.state import LiveState
 
 _TOLD: Final = "Subscribe to follow it; ?rate=10 chooses how many times a second you are told at most."
 
@@ -50,9 +50,9 @@ _QUERIES: Final = {STATUS: "rate", WATCH: "below,name,rate"}
 
 
 class MeasurementResources:
-    """The one measurement of this process."""
+    """Lists and reads the resources of the one measurement of this process."""
 
-    def __init__(self, live: Live, scores: Scores) -> None:
+    def __init__(self, live: LiveState, scores: Scores) -> None:
         self._live = live
         self._scores = scores
 
@@ -81,29 +81,29 @@ class MeasurementResources:
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        address = parse(uri)
-        if address is None:
+        asked = parse(uri)
+        if asked is None:
             return None
         try:
-            if address.resource == STATUS:
+            if asked.resource == STATUS:
                 return document_content(uri, self._live.status())
-            if address.resource == SCORES:
-                return document_content(uri, self._scores.recent(address.frames))
-            if address.resource == WATCH:
-                name = self._scores.check(address.name)
-                return document_content(uri, self._scores.newest_rows(name, 0, address.below)[0])
-            make = self._report if address.resource == REPORT else self._table
-            return await make(uri, address)
+            if asked.resource == SCORES:
+                return document_content(uri, self._scores.recent(asked.frames))
+            if asked.resource == WATCH:
+                name = self._scores.check(asked.name)
+                return document_content(uri, self._scores.newest_rows(name, 0, asked.below)[0])
+            make = self._report if asked.resource == REPORT else self._table
+            return await make(uri, asked)
         except AcuityError as error:
             raise MCPError(types.INVALID_PARAMS, one_line(str(error)), {"uri": uri}) from error
 
-    async def _report(self, uri: str, address: Address) -> types.ReadResourceResult:
-        include = None if address.frames is None else True
-        document = await report_document(self._live, wanted=address.frames, include=include)
+    async def _report(self, uri: str, asked: ResourceUri) -> types.ReadResourceResult:
+        include = None if asked.frames is None else True
+        document = await report_document(self._live, wanted=asked.frames, include=include)
         return text_content(uri, await report_text(document, self._live.budget.turn), JSON)
 
-    async def _table(self, uri: str, address: Address) -> types.ReadResourceResult:
-        part = excerpt(self._live.results(), address.frames)
+    async def _table(self, uri: str, asked: ResourceUri) -> types.ReadResourceResult:
+        part = excerpt(self._live.results(), asked.frames)
         if (count := len(part.frames)) > MOST_FRAMES:
             raise EmbeddedError(
                 f"{count} frames are too many for one answer, {MOST_FRAMES} are the most: add ?frames=0-4999"

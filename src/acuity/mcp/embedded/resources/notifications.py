@@ -1,10 +1,9 @@
-"""What a notification carries: where the measurement stands, and the scores that its reader doesn't know yet.
+"""The `_meta` of notifications: the measurement's progress, and the scores since the notification before.
 
     "_meta": {"acuity/measurement": {"frame": 297, "score": 93.1, …, "scores": {"frames": […], "omitted": 0}}}
 
-It is made when it is sent, so a slow reader gets the newest state; what is new since the notification before
-comes along, frame by frame, each once. A reader so slow that too much is new gets the newest of it, and how
-many frames were left out.
+It is made when the notification is sent, so a slow reader gets the newest state. Each frame is sent once;
+where too many are new, the newest are sent, with the number of those left out.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import FeatureError
 from acuity.mcp.embedded.steering.clients import pause_documents
-from acuity.mcp.embedded.uris import SCORES, WATCH, Address, parse
+from acuity.mcp.embedded.uris import SCORES, WATCH, ResourceUri, parse
 from acuity.text import one_line
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.scores import Scores
-    from acuity.mcp.embedded.live.state import Live
+    from acuity.mcp.embedded.live.state import LiveState
 
 META_KEY: Final = "acuity/measurement"
 _WITH_SCORES: Final = (SCORES, WATCH)
@@ -30,42 +29,42 @@ _WITH_SCORES: Final = (SCORES, WATCH)
 
 @dataclass(slots=True)
 class _Known:
-    """Up to where one address was told."""
+    """The frames of one URI that its subscriber has been sent."""
 
-    address: Address
+    uri: ResourceUri
     name: str
     next_first: int
     repredictions: int
 
 
 class NotificationMeta:
-    """The `_meta` of all notifications of one subscriber."""
+    """Makes the `_meta` of all notifications to one subscriber."""
 
-    def __init__(self, live: Live, scores: Scores) -> None:
+    def __init__(self, live: LiveState, scores: Scores) -> None:
         self._live = live
         self._scores = scores
         self._known: dict[str, _Known] = {}  # by URI
 
     def begin(self, uri: str) -> None:
-        """Tell the scores of this address from now on; raises MCPError for what can't be told."""
-        address = parse(uri)
-        if address is None or address.resource not in _WITH_SCORES:
+        """Send the scores of this URI from now on; raises MCPError for one that isn't measured."""
+        parsed = parse(uri)
+        if parsed is None or parsed.resource not in _WITH_SCORES:
             return
         try:
-            name = self._scores.check(address.name)
+            name = self._scores.check(parsed.name)
         except FeatureError as error:
-            if address.resource == SCORES:
+            if parsed.resource == SCORES:
                 return  # there is no model, and so nothing but the headline
             raise MCPError(types.INVALID_PARAMS, one_line(str(error)), {"uri": uri}) from error
         _, following = self._scores.since(name, 0)
-        self._known[uri] = _Known(address, name, following, self._live.measurement.repredictions)
+        self._known[uri] = _Known(parsed, name, following, self._live.measurement.repredictions)
 
     def end(self, uri: str) -> None:
-        """This address is not told any more."""
+        """Send nothing more of this URI."""
         self._known.pop(uri, None)
 
     async def make(self, uri: str) -> dict[str, Any]:
-        """What goes along with a change of this address, as soon as it is the client's turn."""
+        """The `_meta` for a change of this URI, as soon as the budget admits the client."""
         await self._live.budget.turn()
         measurement = self._live.measurement
         at, over, pauses = measurement.snapshot(), measurement.over, measurement.gate.pauses
@@ -87,7 +86,5 @@ class NotificationMeta:
         repredictions = self._live.measurement.repredictions
         if known.repredictions != repredictions:  # earlier frames have other scores now
             known.repredictions, known.next_first = repredictions, 0
-        document, known.next_first = self._scores.newest_rows(
-            known.name, known.next_first, known.address.below
-        )
+        document, known.next_first = self._scores.newest_rows(known.name, known.next_first, known.uri.below)
         return document

@@ -1,17 +1,12 @@
-"""What changes is told at the rate that whoever watches it chose.
+"""Subscriptions to a measurement's resources, in both eras of the protocol.
 
-An address that is watched is looked at so many times a second, and if what it shows is no longer the same
-the bus is told, once. Those who watch the same address at the same rate share the looking; with nobody
-watching nothing happens. The measuring thread has no part in it. The end is told at once, and also to those
-who begin to watch after it.
+After a handshake a client subscribes to one URI at a time with resources/subscribe, and is notified over its
+connection. With an envelope it names several URIs in subscriptions/listen, and is notified in the answer to
+that. Either way at most one notification for each URI waits to be sent, however slowly it is read.
 
-Subscriptions to a measurement's resources, in both eras of the protocol.
-
-After a handshake a client names one address at a time, with resources/subscribe, and is told over its
-connection; who sends an envelope names several at once, with subscriptions/listen, and is told in the answer
-to that. Either way what waits to be sent is at most one word for each address, however slowly it is read.
-Each word carries where the measurement stands and the scores that are new, so that these can be followed
-without a question for each.
+Each URI that is subscribed to is looked at as many times a second as its subscribers chose, and the bus gets
+an event when what it shows has changed. Subscribers of the same URI share the looking, and the measuring
+thread has no part in it. The end of the measurement is published at once, also to later subscribers.
 """
 
 from __future__ import annotations
@@ -29,109 +24,110 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.catalog import Context, Method
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
-from acuity.mcp.embedded.uris import RATES, Address, parse
+from acuity.mcp.embedded.uris import RATES, ResourceUri, parse
 from acuity.mcp.tasks.listen import Listen
+from acuity.mcp.wire.sdk_private import connection_of
 from acuity.text import one_line
 
-# What an address shows, in short: equal as long as it shows the same.
-Version: TypeAlias = Callable[[Address], Hashable]
+# Makes a value for what a URI shows, which is equal as long as it shows the same.
+RevisionOf: TypeAlias = Callable[[ResourceUri], Hashable]
+# Makes the `_meta` of one subscriber's notifications.
+NewMeta: TypeAlias = Callable[[], NotificationMeta]
 
-_MOST: Final = 64  # different addresses at a time
+_MAX_URIS: Final = 64  # of all subscribers together
+_MAX_EACH: Final = 16  # URIs of one connection
+_MAX_STREAMS: Final = 64
+_STATE: Final = "acuity.subscriptions"  # where a connection's state has its subscriptions
 
 
 @dataclass(slots=True)
-class _Beat:
+class _Watched:
+    """A URI that is looked at."""
+
     task: asyncio.Task[None]
     watchers: int = 0
 
 
-class Pulse:
-    """Publishes changes of the addresses that are watched. For the server's event loop."""
+class UpdatePublisher:
+    """Publishes changes of the URIs that are watched. For the server's event loop."""
 
     def __init__(
         self,
         bus: SubscriptionBus,
-        version: Version,
+        revision_of: RevisionOf,
         over: asyncio.Event | None = None,
         *,
-        most: int = _MOST,
+        max_uris: int = _MAX_URIS,
     ) -> None:
         """`over` is set when nothing changes any more."""
         self._bus = bus
-        self._version = version
+        self._revision_of = revision_of
         self._over = over or asyncio.Event()
-        self._most = most
-        self._beats: dict[str, _Beat] = {}
+        self._max_uris = max_uris
+        self._watched: dict[str, _Watched] = {}
 
     @property
     def watched(self) -> list[str]:
-        return list(self._beats)
+        return list(self._watched)
 
     @contextmanager
     def watching(self, uris: Iterable[str]) -> Iterator[None]:
-        """Publish changes of these addresses for as long as the block lasts; raises MCPError.
+        """Publish changes of these URIs for as long as the block lasts; raises MCPError if they are too many.
 
-        Addresses of other families are let be: nothing of theirs is published here.
+        URIs of other resources are ignored.
         """
-        found = {uri: address for uri in uris if (address := parse(uri)) is not None}
-        if len(self._beats.keys() | found.keys()) > self._most:
+        found = {uri: parsed for uri in uris if (parsed := parse(uri)) is not None}
+        if len(self._watched.keys() | found.keys()) > self._max_uris:
             raise MCPError(
                 types.INTERNAL_ERROR,
-                f"too many addresses are watched, {self._most} are the most: use the rates of others or poll",
+                f"too many addresses are watched, {self._max_uris} are the most: "
+                "use the rates of others or poll",
             )
-        for uri, address in found.items():
-            self._begin(uri, address)
+        for uri, parsed in found.items():
+            self._begin(uri, parsed)
         try:
             yield
         finally:
             for uri in found:
                 self._end(uri)
 
-    def _begin(self, uri: str, address: Address) -> None:
-        beat = self._beats.get(uri)
-        if beat is None or beat.task.done():  # after the end everybody who begins is told of it
-            task = asyncio.get_running_loop().create_task(self._beat(uri, address, self._version(address)))
-            beat = self._beats[uri] = _Beat(task, beat.watchers if beat else 0)
-        beat.watchers += 1
+    def _begin(self, uri: str, parsed: ResourceUri) -> None:
+        watched = self._watched.get(uri)
+        if watched is None or watched.task.done():  # later subscribers are told of the end too
+            task = asyncio.get_running_loop().create_task(self._look(uri, parsed, self._revision_of(parsed)))
+            watched = self._watched[uri] = _Watched(task, watched.watchers if watched else 0)
+        watched.watchers += 1
 
     def _end(self, uri: str) -> None:
-        beat = self._beats[uri]
-        beat.watchers -= 1
-        if not beat.watchers:
-            beat.task.cancel()
-            del self._beats[uri]
+        watched = self._watched[uri]
+        watched.watchers -= 1
+        if not watched.watchers:
+            watched.task.cancel()
+            del self._watched[uri]
 
-    async def _beat(self, uri: str, address: Address, seen: Hashable) -> None:
-        told: Hashable = None
+    async def _look(self, uri: str, parsed: ResourceUri, seen: Hashable) -> None:
+        published: Hashable = None
         while not self._over.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(1.0 / address.rate):
+                async with asyncio.timeout(1.0 / parsed.rate):
                     await self._over.wait()
-            now = self._version(address)
+            now = self._revision_of(parsed)
             if now != seen:
-                seen = told = now
+                seen = published = now
                 await self._bus.publish(ResourceUpdated(uri=uri))
-        # The measurement may have been over before anybody said so, when it was looked at first.
-        if told != self._version(address):
+        # The first look may have been after the end already, so that nothing has changed since.
+        if published != self._revision_of(parsed):
             await self._bus.publish(ResourceUpdated(uri=uri))
 
 
-# Makes what one subscriber is told along with a change.
-NewMeta: TypeAlias = Callable[[], NotificationMeta]
-
-_STATE: Final = "acuity.subscriptions"
-_MOST_EACH: Final = 16  # addresses of one connection
-_MOST_STREAMS: Final = 64
-
-
 class Subscriptions:
-    """The handlers of all methods that have to do with subscriptions."""
+    """The handlers of resources/subscribe, resources/unsubscribe and subscriptions/listen."""
 
-    def __init__(self, bus: SubscriptionBus, pulse: Pulse, new_meta: NewMeta) -> None:
+    def __init__(self, bus: SubscriptionBus, publisher: UpdatePublisher, new_meta: NewMeta) -> None:
         self._bus = bus
-        self._pulse = pulse
+        self._publisher = publisher
         self._new_meta = new_meta
-        self._listen = Listen(bus, most_streams=_MOST_STREAMS, most_names=_MOST_EACH)
+        self._listen = Listen(bus, most_streams=_MAX_STREAMS, most_names=_MAX_EACH)
 
     def methods(self) -> list[Method]:
         return [
@@ -142,7 +138,7 @@ class Subscriptions:
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """One stream, until the client leaves."""
+        """Answer subscriptions/listen: one stream, until the client leaves."""
         uris = params.notifications.resource_subscriptions or ()
         meta = self._new_meta()
         for uri in uris:
@@ -151,11 +147,11 @@ class Subscriptions:
         async def along(event: ServerEvent) -> dict[str, Any]:
             return await meta.make(event.uri) if isinstance(event, ResourceUpdated) else {}
 
-        with self._pulse.watching(uris):
+        with self._publisher.watching(uris):
             return await self._listen(context, params, along)
 
     def close(self) -> None:
-        """The server closes: streams end once what they have waiting is sent."""
+        """End all streams, once what they have waiting is sent."""
         self._listen.close()
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
@@ -167,41 +163,41 @@ class Subscriptions:
                 one_line(f"'{uri}' can't be subscribed to: there are {known}"),
                 {"uri": uri},
             )
-        connection = _connection(context)
+        connection = connection_of(context.session)
         if not connection.has_standalone_channel:
             raise MCPError(
                 types.INVALID_REQUEST,
                 "nothing can be told over this connection once it was answered: "
                 "use subscriptions/listen, or connect over a socket or SSE",
             )
-        followed = connection.state.get(_STATE)
-        if followed is None:
-            followed = connection.state[_STATE] = _Followed(
-                connection, self._bus, self._pulse, self._new_meta()
+        subscriber = connection.state.get(_STATE)
+        if subscriber is None:
+            subscriber = connection.state[_STATE] = Subscriber(
+                connection, self._bus, self._publisher, self._new_meta()
             )
-            connection.exit_stack.callback(followed.close)
-        followed.add(uri)
+            connection.exit_stack.callback(subscriber.close)
+        subscriber.add(uri)
         return types.EmptyResult()
 
     async def _unsubscribe(
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        followed = _connection(context).state.get(_STATE)
-        if followed is not None:
-            followed.remove(str(params.uri))
+        subscriber = connection_of(context.session).state.get(_STATE)
+        if subscriber is not None:
+            subscriber.remove(str(params.uri))
         return types.EmptyResult()
 
 
-class _Followed:
-    """What one connection is told of, and the task that tells it."""
+class Subscriber:
+    """The subscriptions of one connection, and the task that sends its notifications."""
 
     def __init__(
-        self, connection: Connection, bus: SubscriptionBus, pulse: Pulse, meta: NotificationMeta
+        self, connection: Connection, bus: SubscriptionBus, publisher: UpdatePublisher, meta: NotificationMeta
     ) -> None:
         self._connection = connection
-        self._pulse = pulse
+        self._publisher = publisher
         self._meta = meta
-        self._undo: dict[str, ExitStack] = {}  # by address
+        self._undo: dict[str, ExitStack] = {}  # by URI
         self._waiting: dict[str, None] = {}
         self._woken = asyncio.Event()
         self._forget = bus.subscribe(self._changed)
@@ -210,13 +206,13 @@ class _Followed:
     def add(self, uri: str) -> None:
         if uri in self._undo:
             return
-        if len(self._undo) >= _MOST_EACH:
+        if len(self._undo) >= _MAX_EACH:
             raise MCPError(
-                types.INVALID_PARAMS, f"{_MOST_EACH} subscriptions are the most for one client: end one first"
+                types.INVALID_PARAMS, f"{_MAX_EACH} subscriptions are the most for one client: end one first"
             )
         self._meta.begin(uri)
         undo = ExitStack()
-        undo.enter_context(self._pulse.watching([uri]))
+        undo.enter_context(self._publisher.watching([uri]))
         self._undo[uri] = undo
 
     def remove(self, uri: str) -> None:
@@ -227,7 +223,7 @@ class _Followed:
             undo.close()
 
     def close(self) -> None:
-        """The client has left."""
+        """End all subscriptions, as the client has left."""
         self._forget()
         self._task.cancel()
         for uri in list(self._undo):
@@ -248,8 +244,3 @@ class _Followed:
                 if uri in self._undo:
                     await self._connection.send_resource_updated(uri, meta=meta)
             await self._woken.wait()
-
-
-def _connection(context: Context) -> Connection:
-    # The SDK hands its connection to middleware and handlers only through the session it makes of it.
-    return context.session._connection

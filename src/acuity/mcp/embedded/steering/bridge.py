@@ -1,12 +1,12 @@
-"""The two ends of the bridge between a measuring thread and the thread that serves clients.
+"""The two ends of the bridge between the measuring thread and the server's thread.
 
-    McpSide.submit() ── command ──► MeasuringSide, at the next frame boundary
-           ▲                              │
-           └────────── answer ────────────┘
+    CommandSender.submit() ── command ──► BoundaryListener, at the next frame boundary
+             ▲                                   │
+             └────────────── reply ──────────────┘
 
-Neither takes a lock that the other holds, and neither waits for the other, but who submitted for its answer,
-and that not for ever. A command that nobody waits for any more is taken back if it was not begun.
-Reading needs no command: state.py reads what the measuring thread published, and the measurement itself.
+Neither takes a lock that the other holds. The sender waits for the reply, but not for ever; a command whose
+sender stopped waiting is withdrawn if it was not begun. Reading needs no command: live/state.py reads what
+the measuring thread published, and the measurement itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity._native import PAYLOAD_BYTES, Bridge
 from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
 from acuity.mcp.embedded.steering.clients import Client
-from acuity.mcp.embedded.steering.commands import BY_KIND, Document, Luggage, Order, Reply, encode, find
+from acuity.mcp.embedded.steering.commands import (
+    BY_KIND,
+    Attachment,
+    Document,
+    Handoff,
+    ReplyKind,
+    encode,
+    find,
+)
 from acuity.text import one_line
 
 if TYPE_CHECKING:
@@ -33,33 +41,33 @@ if TYPE_CHECKING:
 
 logger: Final = logging.getLogger(__name__)
 
-_PATIENCE: Final = 0.05  # seconds until a pause that the host or its lease ended is noticed
-_TIMEOUT: Final = 5.0  # seconds without a frame boundary after which a command is taken back
+_LOOK: Final = 0.05  # seconds until a pause that the host or its lease ended is noticed
+_TIMEOUT: Final = 5.0  # seconds without a frame boundary after which a command is withdrawn
 
 
-class MeasuringSide:
-    """Listens at the frame boundary: publishes how many frames are done, and carries out commands.
+class BoundaryListener:
+    """The measuring thread's end: publishes how many frames are done, and carries out commands.
 
-    Everything here runs on the thread that feeds; `attached`, `began` and `paused_for` may be read by any.
+    Everything here runs on the feeding thread; any thread may read `attached`, `began` and `paused_for`.
     """
 
     def __init__(
         self,
         measurement: Measurement,
         native: Bridge,
-        luggage: Luggage,
+        handoff: Handoff,
         *,
-        most: int,
+        max_per_frame: int,
         on_end: Callable[[], None],
     ) -> None:
-        """`most` commands are carried out at one boundary; `on_end` is told when no more frames come."""
+        """`max_per_frame` bounds the commands of one boundary; `on_end` is called after the last frame."""
         self.attached: Final = time.monotonic()
         self.began = math.nan  # time.monotonic() at the first boundary
         self.paused_for = 0.0  # seconds
         self._measurement = measurement
         self._native = native
-        self._luggage = luggage
-        self._most = most
+        self._handoff = handoff
+        self._max_per_frame = max_per_frame
         self._on_end = on_end
         self._detached = False
         boundary = measurement.boundary
@@ -90,7 +98,7 @@ class MeasuringSide:
         """While paused: sleep without Python's lock until there is a command, and carry it out."""
         try:
             since = time.monotonic()
-            self._native.wait(_PATIENCE)
+            self._native.wait(_LOOK)
             self.paused_for += time.monotonic() - since
             self._at_boundary(self._measurement.snapshot())
         except ClosedError:
@@ -113,52 +121,52 @@ class MeasuringSide:
         self._on_end()
 
     def _drain(self) -> None:
-        for _ in range(self._most):
+        for _ in range(self._max_per_frame):
             envelope = self._native.take()
             if envelope is None:
                 return
             self._native.answer(envelope[0], *self._carry_out(*envelope))
 
-    def _carry_out(self, ticket: int, kind: int, payload: bytes) -> tuple[Reply, bytes]:
+    def _carry_out(self, ticket: int, kind: int, payload: bytes) -> tuple[ReplyKind, bytes]:
         command = BY_KIND[kind]
-        order = self._luggage.orders.pop(ticket, None)
-        if order is None:
-            return Reply.WITHDRAWN, b""
+        attachment = self._handoff.attachments.pop(ticket, None)
+        if attachment is None:
+            return ReplyKind.WITHDRAWN, b""
         try:
-            result = command.run(self._measurement, json.loads(payload), order)
+            result = command.run(self._measurement, json.loads(payload), attachment)
         except AcuityError as error:
-            return Reply.REFUSED, _clipped(str(error))
+            return ReplyKind.REFUSED, _clipped(str(error))
         except Exception:  # a fault of ours must not end somebody's measurement
             logger.exception("command '%s' failed", command.name)
-            return Reply.REFUSED, _clipped(
+            return ReplyKind.REFUSED, _clipped(
                 f"'{command.name}' failed in a way it should not; the log says more"
             )
         if self._detached:  # meanwhile: nobody is left who could end a pause
             self._measurement.gate.release_clients()
         text = encode(result)
         if len(text) <= PAYLOAD_BYTES:
-            return Reply.RESULT, text
-        self._luggage.results[ticket] = result
-        return Reply.LUGGAGE, b""
+            return ReplyKind.RESULT, text
+        self._handoff.results[ticket] = result
+        return ReplyKind.HANDED_OVER, b""
 
 
-class McpSide:
-    """Sends commands and waits for their answers. Everything here but ended() runs on the server's thread."""
+class CommandSender:
+    """The server's end: sends commands and waits for replies. All but ended() runs on the server's thread."""
 
     def __init__(
         self,
         measurement: Measurement,
         native: Bridge,
-        luggage: Luggage,
+        handoff: Handoff,
         models: ModelLoader,
         *,
         timeout: float = _TIMEOUT,
     ) -> None:
-        """A command is taken back when no frame boundary has come for `timeout` seconds."""
+        """A command is withdrawn when no frame boundary has come for `timeout` seconds."""
         self._measurement = measurement
         self._timeout = timeout
         self._native = native
-        self._luggage = luggage
+        self._handoff = handoff
         self._models = models
         self._tickets = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Document]] = {}
@@ -171,7 +179,7 @@ class McpSide:
     async def submit(
         self, command: str, argument: Mapping[str, Any] | None = None, client: Client | None = None
     ) -> Document:
-        """Have a command of commands.py carried out at the next frame boundary, and return its result.
+        """Have a command carried out at the next frame boundary, and return its result.
 
         Raises CommandQueueFull at once if too many are under way, and EmbeddedError if the measurement
         refused it, is over, or reached no frame boundary for too long. A command that was not begun when its
@@ -186,34 +194,34 @@ class McpSide:
         if len(payload) > PAYLOAD_BYTES:
             raise EmbeddedError(f"the argument of '{command}' is too long: use shorter names")
         ticket = next(self._tickets)
-        self._luggage.orders[ticket] = Order(client or Client("client"), model)
+        self._handoff.attachments[ticket] = Attachment(client or Client("client"), model)
         if not self._native.send(ticket, found.kind, payload):
-            del self._luggage.orders[ticket]
+            del self._handoff.attachments[ticket]
             depth = self._native.depth
             raise CommandQueueFull(
                 f"{depth} commands are waiting, which is the most: try again after the next frame boundary"
             )
-        answer: asyncio.Future[Document] = asyncio.get_running_loop().create_future()
-        self._pending[ticket] = answer
+        reply: asyncio.Future[Document] = asyncio.get_running_loop().create_future()
+        self._pending[ticket] = reply
         try:
-            return await self._answered(command, ticket, answer)
+            return await self._replied(command, ticket, reply)
         finally:
-            self._luggage.orders.pop(ticket, None)
+            self._handoff.attachments.pop(ticket, None)
             self._pending.pop(ticket, None)
 
-    async def _answered(self, command: str, ticket: int, answer: asyncio.Future[Document]) -> Document:
+    async def _replied(self, command: str, ticket: int, reply: asyncio.Future[Document]) -> Document:
         sent = time.monotonic()
-        while not answer.done():
+        while not reply.done():
             left = max(sent, self._native.status()[1]) + self._timeout - time.monotonic()
-            if left <= 0 and self._luggage.orders.pop(ticket, None) is not None:
+            if left <= 0 and self._handoff.attachments.pop(ticket, None) is not None:
                 raise EmbeddedError(
                     f"no frame boundary came for {self._timeout:g} seconds, so '{command}' was taken back "
                     "and changed nothing: vmaf.status says what the measurement waits for; ask again later, "
                     "or end it with vmaf.stop"
                 )
             # Without a limit where it is just being carried out.
-            await asyncio.wait([answer], timeout=left if left > 0 else None)
-        return answer.result()
+            await asyncio.wait([reply], timeout=left if left > 0 else None)
+        return reply.result()
 
     def stop(self) -> Document:
         """Have no more frames read; the measurement need not come to a frame boundary for that."""
@@ -223,7 +231,7 @@ class McpSide:
         return {"stopped": True, "frames_read": self._measurement.frames}
 
     def left(self, client: Client) -> None:
-        """A client has gone: its pause ends."""
+        """End the pause of a client that has gone."""
         if self._measurement.gate.release(client.key):
             logger.info("the pause of %s ended, as it left", client.name, extra={"event": "pause_ended"})
             self._wake()
@@ -240,13 +248,13 @@ class McpSide:
     # ---- for the server ---------------------------------------------------------------------
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch for answers on this loop, which is the running one."""
+        """Watch for replies on this loop, which is the running one."""
         self._loop = loop
         self._descriptor = self._native.fileno()
         loop.add_reader(self._descriptor, self._collect)
 
     def ended(self) -> None:
-        """No more frames come; any thread may say so."""
+        """Refuse commands from now on, as no more frames come; for any thread."""
         assert self._loop is not None
         with suppress(RuntimeError):  # where the loop has ended before
             self._loop.call_soon_threadsafe(
@@ -254,7 +262,7 @@ class McpSide:
             )
 
     def detach(self) -> None:
-        """The server stops: whoever waits is told so."""
+        """Refuse commands from now on, as the server stops."""
         if self._loop is not None:
             self._loop.remove_reader(self._descriptor)
         self._end("the server is stopping, so the measurement can't be steered any more")
@@ -267,23 +275,23 @@ class McpSide:
         if self._refusal is not None:
             return
         if not self._native.closed:
-            self._collect()  # what was answered is answered
+            self._collect()  # replies that are there already
         self._refusal = why
-        for answer in self._pending.values():
-            if not answer.done():
-                answer.set_exception(EmbeddedError(why))
-        self._luggage.orders.clear()
+        for reply in self._pending.values():
+            if not reply.done():
+                reply.set_exception(EmbeddedError(why))
+        self._handoff.attachments.clear()
 
     def _collect(self) -> None:
         for ticket, kind, payload in self._native.replies():
-            luggage = self._luggage.results.pop(ticket, None)
-            answer = self._pending.pop(ticket, None)
-            if answer is None or answer.done():
-                continue  # who asked has gone, or took it back
-            if kind == Reply.REFUSED:
-                answer.set_exception(EmbeddedError(payload.decode()))
+            long_result = self._handoff.results.pop(ticket, None)
+            reply = self._pending.pop(ticket, None)
+            if reply is None or reply.done():
+                continue  # the sender has gone, or withdrew it
+            if kind == ReplyKind.REFUSED:
+                reply.set_exception(EmbeddedError(payload.decode()))
             else:
-                answer.set_result(luggage if luggage is not None else json.loads(payload))
+                reply.set_result(long_result if long_result is not None else json.loads(payload))
 
 
 def _clipped(sentence: str) -> bytes:

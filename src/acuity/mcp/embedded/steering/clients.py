@@ -1,7 +1,7 @@
-"""Clients as owners of what they asked for: a client's pause ends when the client goes.
+"""Clients as owners of pauses: a client's pause ends when the client goes.
 
-A client is known by its connection or session. Whoever posts one request at a time without a session can't be
-told from others at its address, and its going can't be noticed: there only the lease of a pause counts.
+A client is known by its connection or session. HTTP requests without a session from one address count as one
+client, whose going can't be noticed: only the lease of its pause counts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.mcp.wire.sdk_private import connection_of
 from acuity.measure.gate import Gate, Pause
 from acuity.text import one_line
 
@@ -31,7 +32,7 @@ _TRANSPORTS: Final = {"post": "http", "session": "http", "address": "http", "tok
 
 @dataclass(eq=False, slots=True)
 class Client:
-    """Who asked for something."""
+    """The client that a request came from."""
 
     key: Hashable  # the same for all requests of one client
     name: str = "a client"  # what it calls itself
@@ -48,9 +49,9 @@ class Client:
         return pause
 
 
-def client_of(call: Call, on_leave: Callable[[Client], None]) -> Client:
-    """The client that made a call; `on_leave` is told when its connection or session is closed."""
-    own: Connection = call.context.session._connection  # the SDK has no other way to it
+def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
+    """The client that made a call; `on_leave` is called when its connection or session is closed."""
+    own = connection_of(call.context.session)
     kind, _, rest = call.client.partition(":")
     info = own.client_params.client_info if own.client_params is not None else None
     name = one_line(info.name)[:_LONGEST_NAME] if info is not None and info.name else "a client"

@@ -1,4 +1,4 @@
-"""What can be asked of a running measurement, carried out by its own thread between two frames.
+"""The commands to a running measurement, which its own thread carries out between two frames.
 
     command         argument                        result
     swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, starts
@@ -7,10 +7,10 @@
     stop_after      frame | None                    stop_after, next_frame, finished
     set_subsample   n                               subsample, next_frame
 
-An envelope has a number for the command and its argument as JSON, which has to fit into a slot of the ring.
-What doesn't, a model that was loaded beforehand and the client, is in an order, which waits in the luggage
-under the envelope's ticket. Whoever takes it out decides: the measuring thread carries the command out,
-unless the server's thread took it back before. A result that is longer than a slot goes back in the same way.
+A slot of the ring holds the command's number, its ticket and its argument as JSON. What doesn't fit, a loaded
+model and the client, is an attachment, which waits in the handoff under the ticket. The thread that takes the
+attachment out decides: the measuring thread to carry the command out, the server's thread to withdraw it. A
+result that is longer than a slot goes back through the handoff too.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says other
 LONGEST_LEASE: Final = 86400.0
 
 
-class Reply(IntEnum):
-    """What an answer's payload is."""
+class ReplyKind(IntEnum):
+    """What the payload of a reply is."""
 
     RESULT = 0  # JSON
-    LUGGAGE = 1  # empty: the result waits under the ticket
+    HANDED_OVER = 1  # empty: the result waits under the ticket
     REFUSED = 2  # a sentence that says why
-    WITHDRAWN = 3  # empty: whoever sent it took it back, so it was not carried out
+    WITHDRAWN = 3  # empty: the sender withdrew the command, so it was not carried out
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Attachment:
     """What belongs to a command beside its argument."""
 
     client: Client
@@ -56,19 +56,19 @@ class Order:
 
 
 @dataclass(slots=True)
-class Luggage:
+class Handoff:
     """What is too large for a slot, by ticket: put in before its envelope is sent, taken out after."""
 
-    orders: dict[int, Order] = field(default_factory=dict)
+    attachments: dict[int, Attachment] = field(default_factory=dict)
     results: dict[int, Document] = field(default_factory=dict)
 
 
-Action: TypeAlias = Callable[["Measurement", Mapping[str, Any], Order], Document]
+Action: TypeAlias = Callable[["Measurement", Mapping[str, Any], Attachment], Document]
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One of them: its number on the ring, and what it does, between two frames on the feeding thread."""
+    """A command: its number on the ring, and its action on the feeding thread between two frames."""
 
     kind: int
     name: str
@@ -77,7 +77,7 @@ class Command:
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """As it goes through the ring."""
+    """A document as the bytes of a slot."""
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -87,8 +87,8 @@ def find(name: str) -> Command:
     return BY_NAME[name]
 
 
-def _swap_model(measurement: Measurement, argument: Mapping[str, Any], order: Order) -> Document:
-    model = order.model
+def _swap_model(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:
+    model = attachment.model
     assert model is not None
     held = {other.name: other.label for other in measurement.models}
     if not held:
@@ -108,15 +108,15 @@ def _swap_model(measurement: Measurement, argument: Mapping[str, Any], order: Or
     }
 
 
-def _pause(measurement: Measurement, argument: Mapping[str, Any], order: Order) -> Document:
+def _pause(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:
     lease = argument.get("lease_seconds", LEASE)
     if not isinstance(lease, int | float) or isinstance(lease, bool) or not 1 <= lease <= LONGEST_LEASE:
         raise InputError(f"lease_seconds {lease!r} must be a number from 1 to {LONGEST_LEASE:g}")
-    pause = order.client.pause(measurement.gate, float(lease))
+    pause = attachment.client.pause(measurement.gate, float(lease))
     return _paused(measurement) | {"lease_seconds": lease, "paused_until": timestamp(pause.ends_at)}
 
 
-def _resume(measurement: Measurement, _: Mapping[str, Any], __: Order) -> Document:
+def _resume(measurement: Measurement, _: Mapping[str, Any], __: Attachment) -> Document:
     lifted = measurement.gate.release_clients()
     return _paused(measurement) | {"lifted": pause_documents(lifted)}
 
@@ -130,13 +130,13 @@ def _paused(measurement: Measurement) -> Document:
     }
 
 
-def _stop_after(measurement: Measurement, argument: Mapping[str, Any], _: Order) -> Document:
+def _stop_after(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:
     frame = argument.get("frame")
     measurement.stop_after(None if frame is None else _bounded("frame", frame))
     return {"stop_after": frame, "next_frame": measurement.frames, "finished": measurement.finished}
 
 
-def _set_subsample(measurement: Measurement, argument: Mapping[str, Any], _: Order) -> Document:
+def _set_subsample(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:
     measurement.set_subsample(_bounded("n", argument.get("n")))
     return {"subsample": measurement.subsample, "next_frame": measurement.frames}
 

@@ -1,4 +1,4 @@
-"""Models for a running measurement: found, checked and loaded beside it, and kept in case they come back."""
+"""Models that clients name: checked, loaded beside the measurement, and kept for the next request."""
 
 from __future__ import annotations
 

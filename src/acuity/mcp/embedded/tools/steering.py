@@ -1,4 +1,4 @@
-"""Steering: carried out by the measuring thread, between two frames, and answered then; all but vmaf.stop."""
+"""The tools that steer a measurement: carried out and answered between two frames, all but vmaf.stop."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import CommandQueueFull
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.steering.clients import Client, client_of
+from acuity.mcp.embedded.steering.clients import Client, calling_client
 from acuity.mcp.embedded.steering.commands import LEASE, LONGEST_LEASE
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, PAUSES, count, frame, name
 from acuity.mcp.limits import BUSY
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.steering.bridge import McpSide
+    from acuity.mcp.embedded.steering.bridge import CommandSender
 
 SWAPPED: Final = "MODEL_SWAPPED"
 ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"
@@ -53,9 +53,9 @@ From the next frame on measure only those whose number can be divided by n: fast
 missed. 1 is every frame."""
 
 
-def tools(steer: McpSide) -> list[Tool]:
-    """Those that change what happens."""
-    family = _Steering(steer)
+def tools(sender: CommandSender) -> list[Tool]:
+    """The tools that change what happens."""
+    family = _Steering(sender)
     return [
         Tool(
             name="vmaf.request_model_swap",
@@ -117,8 +117,8 @@ def tools(steer: McpSide) -> list[Tool]:
 
 
 class _Steering:
-    def __init__(self, steer: McpSide) -> None:
-        self._steer = steer
+    def __init__(self, sender: CommandSender) -> None:
+        self._sender = sender
 
     def plain(self, command: str) -> Any:
         """A tool whose arguments and answer are the command's own."""
@@ -129,10 +129,10 @@ class _Steering:
         return run
 
     async def pause(self, call: Call) -> dict[str, Any]:
-        return await self._submit("pause", call.arguments, client_of(call, self._steer.left))
+        return await self._submit("pause", call.arguments, calling_client(call, self._sender.left))
 
     async def stop(self, _: Call) -> dict[str, Any]:
-        return self._steer.stop()
+        return self._sender.stop()
 
     async def swap(self, call: Call) -> dict[str, Any]:
         asked = call.arguments
@@ -155,7 +155,7 @@ class _Steering:
         self, command: str, argument: Mapping[str, Any], client: Client | None = None
     ) -> dict[str, Any]:
         try:
-            return await self._steer.submit(command, dict(argument), client)
+            return await self._sender.submit(command, dict(argument), client)
         except CommandQueueFull as error:
             raise MCPError(BUSY, f"{error.code}: {error}", {"code": error.code}) from error
 

@@ -1,11 +1,11 @@
-"""Schemas of the tools that look at a measurement."""
+"""Schemas of the tools that read a measurement."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from acuity.mcp.embedded.live.report import MOST_FRAMES
-from acuity.mcp.embedded.live.scores import ALL, MOST_ROWS
+from acuity.mcp.embedded.live.scores import ALL, MAX_ROWS
 from acuity.mcp.embedded.tools.figure_schemas import (
     AGGREGATE,
     FIGURE,
@@ -159,7 +159,7 @@ WATCH: Final = record(
         "below": number(),
         "frames": array(
             record({"frame": whole(), "score": FIGURE}),
-            f"Those below it, oldest first, {MOST_ROWS} at most; none at the end or when time is up.",
+            f"Those below it, oldest first, {MAX_ROWS} at most; none at the end or when time is up.",
         ),
         "next_first": whole("`first` of the next call, so that each frame is told once."),
         "over": flag("No more frames come."),

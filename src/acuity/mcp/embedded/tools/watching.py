@@ -1,4 +1,4 @@
-"""Looking at a measurement while it runs: none of this waits for it, or makes it wait."""
+"""The tools that read a running measurement; none of them waits for it, or makes it wait."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import mcp_types as types
 from acuity.errors import InputError
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.live.report import report_answer, report_document
-from acuity.mcp.embedded.live.scores import MOST_ROWS
+from acuity.mcp.embedded.live.scores import MAX_ROWS
 from acuity.mcp.embedded.tools import watch_schemas as schemas
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST
 from acuity.mcp.schemas import record
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.scores import Scores
-    from acuity.mcp.embedded.live.state import Live
+    from acuity.mcp.embedded.live.state import LiveState
 
 STATUS: Final = "vmaf.status"
 SCORE: Final = "vmaf.score"
@@ -55,8 +55,8 @@ Clients that take notifications subscribe to acuity://measurement/watch?below=70
 _LOOK: Final = 0.1  # seconds between looks at new scores
 
 
-def tools(live: Live, scores: Scores) -> list[Tool]:
-    """Those that read."""
+def tools(live: LiveState, scores: Scores) -> list[Tool]:
+    """vmaf.status, vmaf.features, vmaf.score, vmaf.worst_frames, vmaf.watch and vmaf.report."""
     family = _Watching(live, scores)
     return [
         Tool(STATUS, "Status", _STATUS_TEXT, record({}), family.status, schemas.STATUS),
@@ -92,7 +92,7 @@ def tools(live: Live, scores: Scores) -> list[Tool]:
 
 
 class _Watching:
-    def __init__(self, live: Live, scores: Scores) -> None:
+    def __init__(self, live: LiveState, scores: Scores) -> None:
         self._live = live
         self._scores = scores
 
@@ -128,14 +128,14 @@ class _Watching:
                 break
             await asyncio.sleep(min(_LOOK, max(end - time.monotonic(), 0.0)))
             await self._live.budget.turn()
-        if len(rows) > MOST_ROWS:
-            first = rows[MOST_ROWS]["frame"]
+        if len(rows) > MAX_ROWS:
+            first = rows[MAX_ROWS]["frame"]
         return {
             "name": name,
             "below": below,
-            "frames": rows[:MOST_ROWS],
+            "frames": rows[:MAX_ROWS],
             "next_first": first,
-            "over": over and len(rows) <= MOST_ROWS,
+            "over": over and len(rows) <= MAX_ROWS,
         }
 
     async def report(self, call: Call) -> types.CallToolResult:

@@ -1,0 +1,118 @@
+"""The parts of an embedded server, put together on its own thread."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus
+
+from acuity import __version__
+from acuity.access.paths import AllowedPaths
+from acuity.mcp.app import build_server
+from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
+from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
+from acuity.mcp.embedded.compute import Compute
+from acuity.mcp.embedded.config import EmbeddedConfig
+from acuity.mcp.embedded.endpoints import Endpoints, local_access
+from acuity.mcp.embedded.live.scores import Scores
+from acuity.mcp.embedded.quick import QuickAnswers
+from acuity.mcp.embedded.steering.clients import CONNECTED
+from acuity.mcp.limits import CallLimits, client_of
+from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.wire.serving import Serving, shared_lifespan
+
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.live.state import LiveState
+    from acuity.mcp.embedded.presence import EndSignals, Presence
+    from acuity.mcp.embedded.steering.bridge import CommandSender
+
+_GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
+# Methods that are answered at once whatever their client owes: what they begin is paced by itself.
+_FREE: Final = frozenset(
+    {"ping", "initialize", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"}
+)
+
+
+@asynccontextmanager
+async def assembled(
+    live: LiveState,
+    sender: CommandSender,
+    paths: AllowedPaths,
+    config: EmbeddedConfig,
+    presence: Presence,
+    end: EndSignals,
+) -> AsyncIterator[Endpoints]:
+    """The endpoints that can be opened, for as long as the block lasts."""
+    compute = Compute(paths)
+    scores = Scores(live)
+    catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
+    limits = CallLimits(config.settings())
+    end.answering = lambda: limits.answering
+    pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    middleware = [limits, _Noted(presence), pacing]
+    server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
+    drop_unused(server)
+    documents = {name: presence.noting(made) for name, made in quick_documents(live, scores).items()}
+    try:
+        async with shared_lifespan(server) as state:
+            served = Serving(
+                server,
+                config.wire_limits(),
+                state,
+                local_access(config.tokens),
+                bare=True,
+                quick=QuickAnswers(server, documents, lambda client: live.budget.admits(_payer(client))),
+                presence=presence,
+                accounts=live.budget,
+                on_connection=CONNECTED.set,
+            )
+            yield Endpoints(served, lambda: _in_short(live))
+    finally:
+        await compute.close()
+
+
+class Pacing(ServerMiddleware[Any]):
+    """Has requests that read wait until the budget admits their client."""
+
+    def __init__(self, budget: Budget, steering: frozenset[str]) -> None:
+        """`steering` are the tools that never wait."""
+        self._budget = budget
+        self._steering = steering
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        payer = _payer(client_of(ctx))
+        PAYER.set(payer)
+        if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
+            self._budget.owed(payer)
+        else:
+            await self._budget.turn()
+        return await call_next(ctx)
+
+    def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
+
+
+def _payer(client: str) -> str:
+    """The account of a client: HTTP requests without a session share one."""
+    return POSTS if client.startswith(("post:", "address:")) else client
+
+
+class _Noted(ServerMiddleware[Any]):
+    """Notes that a client has sent a request; a handshake is none yet."""
+
+    def __init__(self, presence: Presence) -> None:
+        self._presence = presence
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.request_id is not None and ctx.method not in _GREETINGS:
+            self._presence.asked()
+        return await call_next(ctx)
+
+
+def _in_short(live: LiveState) -> dict[str, Any]:
+    """The measurement's progress, for the answer at `/`."""
+    status = live.status()
+    return {key: status[key] for key in ("state", "frames_read", "frames_scored", "frames_total")}

@@ -1,0 +1,67 @@
+"""The endpoints of an embedded server: each of its transports with the addresses and habits it has here."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from acuity.mcp.wire.endpoints import Http, Open, Pair, SsePaths, Uds, open_endpoint
+from acuity.mcp.wire.framing import FramingName
+from acuity.mcp.wire.http_app import Methods
+from acuity.mcp.wire.listeners import LOOPBACK, Address
+from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.serving import Serving
+from acuity.mcp.wire.streamable import PATH
+from acuity.mcp.wire.tokens import Tokens
+
+Opening = AbstractAsyncContextManager[list[Open]]
+
+
+def local_access(tokens: Tokens | None = None) -> Access:
+    """What HTTP clients of a server on 127.0.0.1 are asked for."""
+    return Access(tokens or Tokens(), wrong_host=f"use its address, {LOOPBACK}", local_pages=True)
+
+
+class Endpoints:
+    """Opens endpoints; each is served while its block is entered. Raises SettingsError."""
+
+    def __init__(self, serving: Serving, measurement: Callable[[], dict[str, Any]] = dict) -> None:
+        """`measurement` says in short how far the work is."""
+        self._serving = serving
+        self._measurement = measurement
+
+    def uds(self, path: Path, listener: socket.socket | None = None) -> Opening:
+        """A Unix socket for this user alone; it may listen already."""
+        return open_endpoint(Uds(path, listener, same_user=True), self._serving)
+
+    def pair(self, read: int, write: int, framing: FramingName, on_end: Callable[[], None]) -> Opening:
+        """Two descriptors, which stay the caller's to close; `on_end` is called when the client has left."""
+        return open_endpoint(Pair(read, write, framing, on_end), self._serving)
+
+    def sse(self, port: int, path: str, listener: socket.socket | None = None) -> Opening:
+        """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one."""
+        paths = SsePaths(path, f"{path.rpartition('/')[0]}/request")
+        address = Address(LOOPBACK, port)
+        endpoint = Http(address, frozenset({"sse"}), paths, self._health(path), listener)
+        return open_endpoint(endpoint, self._serving)
+
+    def http(self, port: int, listener: socket.socket | None = None) -> Opening:
+        """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any free one."""
+        endpoint = Http(Address(LOOPBACK, port), pages=self._health(PATH), listener=listener)
+        return open_endpoint(endpoint, self._serving)
+
+    def _health(self, path: str) -> dict[str, ASGIApp]:
+        """A page at `/` that says that the server is there, and where to speak to it."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            server = self._serving.server.server_info_stamp
+            about = {"status": "ok", "server": server, "endpoint": path, "measurement": self._measurement()}
+            await JSONResponse(about)(scope, receive, send)
+
+        return {"/": Methods(answer, ("GET", "HEAD"))}

@@ -1,0 +1,423 @@
+"""A pause is its client's: it ends when that goes, when its lease runs out, or by anybody's resume."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+from mcp import Client
+from mcp_types import Implementation
+
+from acuity import EmbeddedServer
+from acuity.mcp.embedded.steering.clients import Client as Owner
+from acuity.mcp.wire.endpoints import Open
+from acuity.measure import Measurement
+from acuity.measure.feed import feed
+from bridge_room import PATIENCE, Room, measuring, run
+from embedded_client import LineClient, connected, feeding
+from live_ground import ERAS, MODEL, SECONDS, Ground, play
+from moving_pictures import pair
+from smoke_film import Film
+from transport_bench import run as run_async
+from transport_bench import transport_to
+
+pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+
+
+class Moving:
+    """Whether frames go on, and none do meanwhile."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        self._moved = threading.Event()
+        self._seen = measurement.frames
+        self._measurement = measurement
+        measurement.boundary.on_frame(lambda _: self._moved.set())
+
+    def again(self) -> bool:
+        return self._moved.wait(PATIENCE) and self._measurement.frames > self._seen
+
+
+def server_clock(measurement: Measurement) -> list[float]:
+    """The measurement's clock, as the test turns it."""
+    now = [1000.0]
+    measurement.gate.clock = lambda: now[0]
+    return now
+
+
+# ---- the client goes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("envelope", [False, True])
+def test_over_a_socket(envelope: bool, tmp_path: Path) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "inspector", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with feeding(measurement):
+            with connected(tmp_path / "s") as client:
+                params: dict[str, Any] = {"name": "vmaf.pause", "arguments": {}}
+                asked = client.ask("tools/call", **params, **({"_meta": meta} if envelope else {}))
+                assert asked["result"]["structuredContent"]["paused"]
+                (pause,) = client.call("vmaf.status")["paused_by"]
+                assert pause["by"] == ("inspector" if envelope else "a client")
+                assert pause["transport"] == "uds"
+                moving = Moving(measurement)
+            assert moving.again()
+            assert not measurement.paused
+
+
+def test_at_descriptors() -> None:
+    """The only client there can be is gone: nobody else could go on."""
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_stdio(theirs_in, theirs_out)
+        with feeding(measurement):
+            client = LineClient(ours_in, ours_out)
+            assert client.call("vmaf.pause")["paused_by"][0]["transport"] == "stdio"
+            moving = Moving(measurement)
+            os.close(ours_out)
+            os.close(ours_in)
+            assert moving.again()
+    os.close(theirs_in)
+    os.close(theirs_out)
+
+
+@pytest.mark.parametrize("transport", ["sse", "http", "uds"])
+def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
+    """The end of its stream, session or connection is the end of its pause."""
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        where = {"sse": server.start_sse().url, "http": server.start_http().url, "uds": str(tmp_path / "s")}
+        info = Implementation(name="inspector", version="1")
+
+        def client() -> Client:
+            opened = Open(transport, where[transport], lambda: None)
+            return Client(transport_to(opened), mode="legacy", client_info=info)
+
+        async def main() -> None:
+            async with client() as leaves, client() as stays:
+                result = await leaves.call_tool("vmaf.pause", {"lease_seconds": 600})
+                assert result.structured_content["paused"]
+                status = (await stays.call_tool("vmaf.status", {})).structured_content
+                (pause,) = status["paused_by"]
+                assert (pause["by"], pause["transport"]) == ("inspector", transport)
+                assert status["paused_until"] == pause["until"] == result.structured_content["paused_until"]
+                assert 0 < status["pause_seconds_left"] <= 600
+                assert status["state"] == "paused"
+                moving = Moving(measurement)
+            assert await asyncio.to_thread(moving.again)
+
+        with feeding(measurement):
+            run_async(main)
+
+
+def test_of_two_who_paused_one_goes(tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with feeding(measurement), connected(tmp_path / "s") as stays:
+            with connected(tmp_path / "s") as leaves:
+                assert leaves.call("vmaf.pause")["paused"]
+                assert len(stays.call("vmaf.pause")["paused_by"]) == 2
+            while len((status := stays.call("vmaf.status"))["paused_by"]) == 2:
+                pass
+            assert status["paused"]
+            moving = Moving(measurement)
+            resumed = stays.call("vmaf.resume")
+            assert (resumed["paused"], len(resumed["lifted"])) == (False, 1)
+            assert moving.again()
+
+
+def test_a_client_that_goes_while_its_pause_is_carried_out() -> None:
+    async def main() -> None:
+        room = Room()
+        client = Owner("one", gone=True)  # as if it left between the two steps
+        answer = await room.send("pause", None, client)
+        await room.feed()
+        assert (await answer)["paused"] is False
+        assert not room.measurement.paused
+        room.close()
+
+    run(main)
+
+
+# ---- leases -----------------------------------------------------------------------------------
+
+
+def post(url: str, tool: str, **arguments: Any) -> Any:
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+    request = urllib.request.Request(
+        url, json.dumps(call).encode(), {"Content-Type": "application/json", "Accept": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+        return json.load(response)["result"]["structuredContent"]
+
+
+@pytest.mark.parametrize("transport", ["sse", "http"])
+def test_a_bare_post_has_only_its_lease(transport: str) -> None:
+    """Each comes on a connection of its own; the second renews what the first asked for."""
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        url = {"sse": server.start_sse, "http": server.start_http}[transport]().url
+        now = server_clock(measurement)
+        with feeding(measurement):
+            assert post(url, "vmaf.pause", lease_seconds=10)["lease_seconds"] == 10
+            now[0] += 9.0
+            assert post(url, "vmaf.status")["pause_seconds_left"] == 1.0
+            assert len(post(url, "vmaf.pause", lease_seconds=10)["paused_by"]) == 1
+            now[0] += 9.0
+            assert post(url, "vmaf.status")["paused"]
+            moving = Moving(measurement)
+            now[0] += 1.0
+            assert moving.again()
+            assert not post(url, "vmaf.status")["paused"]
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 0.5, 86401, "long"])
+def test_leases_that_are_none(seconds: object, tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            assert "lease_seconds" in await ground.refused(client, "vmaf.pause", lease_seconds=seconds)
+
+    play(scene, tmp_path, MODEL)
+
+
+@pytest.mark.parametrize("seconds", [0, 1e9, True])
+def test_leases_that_are_none_below_the_tool(seconds: object) -> None:
+    async def main() -> None:
+        room = Room()
+        answer = await room.send("pause", {"lease_seconds": seconds})
+        await room.feed()
+        with pytest.raises(Exception, match="must be a number from 1 to 86400"):
+            await answer
+        room.close()
+
+    run(main)
+
+
+# ---- host and clients -------------------------------------------------------------------------
+
+
+def test_neither_an_agent_nor_the_servers_end_lifts_the_hosts_pause(tmp_path: Path) -> None:
+    with measuring() as measurement:
+        with EmbeddedServer(measurement) as server:
+            server.start_uds(tmp_path / "s")
+            measurement.pause()
+            thread = threading.Thread(target=feed, args=(measurement, map(pair, range(5))))
+            thread.start()
+            with connected(tmp_path / "s") as client:
+                paused = client.call("vmaf.pause")
+                assert [pause["by"] for pause in paused["paused_by"]] == ["host", "a client"]
+                status = client.call("vmaf.status")
+                assert (status["paused_until"], status["pause_seconds_left"]) == (None, None)
+                resumed = client.call("vmaf.resume")
+                assert resumed["paused"] is True
+                assert [pause["by"] for pause in resumed["lifted"]] == ["a client"]
+                assert resumed["paused_by"] == [{"by": "host", "transport": None, "until": None}]
+                client.call("vmaf.pause")
+                server.close()
+        assert [pause.by for pause in measurement.gate.pauses] == ["host"]
+        assert measurement.frames == 0
+        measurement.resume()
+        thread.join(PATIENCE)
+        assert measurement.frames == 5
+
+
+def test_a_server_that_stops_while_a_pause_is_carried_out_leaves_none() -> None:
+    async def main() -> None:
+        room = Room()
+        answer = await room.send("pause")
+        hold = room.measurement.gate.hold
+
+        def stopped_meanwhile(*arguments: Any) -> None:
+            room.side.detach()
+            hold(*arguments)
+
+        room.measurement.gate.hold = stopped_meanwhile  # type: ignore[method-assign]
+        await room.feed()
+        await answer
+        assert not room.measurement.paused
+        room.close()
+
+    run(main)
+
+
+def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        told: list[dict[str, Any]] = []
+
+        async def hear(message: Any) -> None:
+            told.append(message.params.meta["acuity/measurement"])
+
+        async with (
+            ground.client("legacy", message_handler=hear) as client,
+            ground.client("legacy", client_info=Implementation(name="other", version="1")) as other,
+        ):
+            await ground.feed()
+            await client.subscribe_resource("acuity://measurement/status?rate=100")
+            paused = await ground.steered(other, "vmaf.pause")
+            with anyio.fail_after(SECONDS):
+                while not told or not told[-1]["paused"]:
+                    await asyncio.sleep(0)
+            assert told[-1]["paused_by"] == paused["paused_by"]
+            assert paused["paused_by"][0]["by"] == "other"
+
+    play(scene, tmp_path, MODEL)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_names_of_clients_are_shown_not_obeyed(era: str, tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        info = Implementation(name="\033[2Jevil\n" + "x" * 200, version="1")
+        async with ground.client(era, client_info=info) as client:
+            (pause,) = (await ground.steered(client, "vmaf.pause"))["paused_by"]
+            assert pause["by"].startswith("\\x1b[2Jevil\\nxxx")
+            assert len(pause["by"]) == 64
+
+    play(scene, tmp_path, MODEL)
+
+
+# ---- hosts that only call add() ---------------------------------------------------------------
+
+
+@contextmanager
+def adding(measurement: Measurement) -> Iterator[list[int | None]]:
+    """A host that knows nothing but add(), and goes on until that says None."""
+    taken: list[int | None] = []
+
+    def loop() -> None:
+        while not taken or taken[-1] is not None:
+            taken.append(measurement.add(*pair(len(taken) % 20)))
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield taken
+    finally:
+        measurement.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def test_a_host_that_only_adds_is_paused_and_stopped(tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with adding(measurement) as taken, connected(tmp_path / "s") as client:
+            first = client.call("vmaf.pause")["next_frame"]
+            # A paused measurement carries out commands, and no frame moves meanwhile.
+            assert client.call("vmaf.set_subsample", n=2)["next_frame"] == first
+            assert client.call("vmaf.status")["frames_read"] == first
+            moving = Moving(measurement)
+            client.call("vmaf.resume")
+            assert moving.again()
+            assert client.call("vmaf.stop")["stopped"]
+        assert taken == [*range(len(taken) - 1), None]
+        measurement.flush()
+        assert measurement.results().stopped_after == len(taken) - 2
+
+
+# ---- the command ------------------------------------------------------------------------------
+
+
+# The process, the client, and what has it leave.
+Scoring: TypeAlias = tuple[subprocess.Popen[bytes], LineClient, Callable[[], None]]
+
+
+@contextmanager
+def scoring(film: Film, *options: str) -> Iterator[Scoring]:
+    """`acuity score` with a client at descriptors 3 and 4, which can leave."""
+    theirs_in, write = os.pipe()
+    read, theirs_out = os.pipe()
+    script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&-'
+    line = [sys.executable, "-m", "acuity.cli.main", "score", *map(str, film.paths), "--enable-mcp-stdio"]
+    process = subprocess.Popen(
+        ["bash", "-c", script, "run", *line, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=(theirs_in, theirs_out),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    os.close(theirs_in)
+    os.close(theirs_out)
+    ours = [read, write]
+
+    def leave() -> None:
+        while ours:
+            os.close(ours.pop())
+
+    try:
+        yield process, LineClient(read, write), leave
+    finally:
+        film.close()
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        leave()
+
+
+def test_a_command_whose_only_client_paused_and_left_goes_on(tmp_path: Path) -> None:
+    film = Film(tmp_path, 8)
+    report = tmp_path / "report.json"
+    with scoring(film, "-o", str(report), "--threads", "1") as (process, client, leave):
+        film.more(2)
+        assert client.call("vmaf.pause")["paused"]
+        leave()
+        film.more(3)
+        film.close()
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+    assert b"5 frames in" in out
+    assert "steering" not in json.loads(report.read_text())["acuity"]
+
+
+def test_a_command_whose_input_stalls_is_stopped_and_writes_its_report(tmp_path: Path) -> None:
+    film = Film(tmp_path, 8)
+    report = tmp_path / "report.json"
+    with scoring(film, "-o", str(report), "--threads", "1") as (process, client, _):
+        film.more(3)
+        while (status := client.call("vmaf.status"))["state"] != "waiting_for_input":
+            assert status["state"] in ("waiting", "measuring")
+        assert status["frames_read"] == status["frames_scored"] == 3
+        assert status["waiting_seconds"] >= 1.0
+        # All commands are carried out meanwhile: it is between two frames.
+        swapped = client.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")
+        assert swapped["next_frame"] == 3
+        assert client.call("vmaf.pause")["paused"]
+        assert client.call("vmaf.resume")["lifted"]
+        assert client.call("vmaf.stop") == {"stopped": True, "frames_read": 3}
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+    written = json.loads(report.read_text())
+    assert len(written["frames"]) == 3
+    assert written["acuity"]["steering"]["stopped_after"] == 2
+
+
+def test_a_command_that_was_stopped_before_its_first_frame_says_so(tmp_path: Path) -> None:
+    film = Film(tmp_path, 8)
+    report = tmp_path / "report.json"
+    with scoring(film, "-o", str(report)) as (process, client, _):
+        film.begin()
+        assert client.call("vmaf.status")["state"] == "waiting"
+        assert client.call("vmaf.stop") == {"stopped": True, "frames_read": 0}
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 101  # no frames, as the table of exit codes has it
+    assert err.splitlines()[-1].endswith(b"was stopped before its first frame: it has no results")
+    assert not report.exists()

@@ -1,0 +1,87 @@
+"""Every package that is imported is declared in pyproject.toml; those that src imports, with bounds."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "acuity"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+ENGINE: list[str] = PROJECT["dependencies"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+SERVER = [*ENGINE, *EXTRAS["mcp"], *EXTRAS["otel"]]
+DATA = {"ffmpeg-quality-metrics"}  # whose files are read and whose code is not run
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _declared(requirements: Iterable[str]) -> dict[str, str]:
+    """Versions by distribution."""
+    found = {}
+    for requirement in requirements:
+        name = _NAME.match(requirement)
+        assert name is not None
+        found[_normal(name[0])] = requirement[name.end() :]
+    return found
+
+
+def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
+    """Packages of others that files import, lazily too."""
+    helpers = {path.stem for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")}
+    own = {"acuity", *helpers}
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules = [node.module]
+            for module in modules:
+                package = module.split(".")[0]
+                if package not in sys.stdlib_module_names and package not in own:
+                    yield package, path
+
+
+def _undeclared(paths: Iterable[Path], requirements: Iterable[str]) -> set[tuple[str, str]]:
+    declared, known = _declared(requirements), packages_distributions()
+    return {
+        (package, str(path.relative_to(ROOT)))
+        for package, path in _imported(paths)
+        if not {_normal(name) for name in known.get(package, [package])} & declared.keys()
+    }
+
+
+def test_the_engine_imports_what_a_plain_install_brings() -> None:
+    rooms = [path for path in SOURCE.rglob("*.py") if (SOURCE / "mcp") not in path.parents]
+    assert _undeclared(rooms, ENGINE) == set()
+
+
+def test_the_servers_import_what_their_extras_bring() -> None:
+    assert _undeclared(SOURCE.rglob("*.py"), SERVER) == set()
+
+
+def test_tests_and_benchmarks_import_what_dev_brings() -> None:
+    paths = [path for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")]
+    assert _undeclared(paths, [*SERVER, *EXTRAS["dev"]]) == set()
+
+
+def test_what_is_imported_has_a_lower_and_an_upper_bound() -> None:
+    for name, versions in _declared(SERVER).items():
+        if name != "acuity":
+            assert re.search(r">=\d", versions), name
+            assert re.search(r"<\d", versions), name
+
+
+def test_what_is_declared_is_imported() -> None:
+    known = packages_distributions()
+    used = {
+        _normal(name) for package, _ in _imported(SOURCE.rglob("*.py")) for name in known.get(package, [])
+    }
+    assert _declared(SERVER).keys() - used - DATA == {"acuity"}
