@@ -48,9 +48,7 @@ class Setting(NamedTuple):
     group: str
     offered: str  # the ways in that have it, separated by spaces
     names: dict[str, str]  # the way in, and the setting's name there unless it is the field's own
-    words: (
-        str | tuple[str, ...]
-    )  # the choices, or `module:NAME` of a collection of them, loaded when it is needed
+    words: str | tuple[str, ...]  # the choices, or the `module:NAME` that has them
     minimum: int | None
     maximum: int | None
 
