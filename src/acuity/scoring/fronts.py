@@ -65,17 +65,14 @@ class Front(NamedTuple):
         """The JSON Schema of the setting as an argument; of `changes`, None takes a keyword out."""
         about = SETTINGS[setting]
         entry: dict[str, Any] = {"type": about.kind, "minimum": about.minimum, "maximum": about.maximum}
-        entry |= {
-            "enum": list(about.choices()) if about.choices is not None else None,
-            "default": about.default,
-        }
-        if about.kind == "array":
-            enum = entry.pop("enum")
+        choices = {"enum": about.choices} if about.choices else {}
+        if about.kind != "array":
+            entry |= {**choices, "default": False if about.asks_for_less else about.default}
+        elif choices:
+            entry["items"] = choices
+        else:
             texts = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
-            entry |= {"items": {"enum": enum}} if enum else {"items": texts, "maxItems": MAX_ENTRIES}
-            entry["default"] = None if enum else []
-        if about.asks_for_less:
-            entry["default"] = False
+            entry |= {"items": texts, "maxItems": MAX_ENTRIES, "default": []}
         text = self.help(setting)
         entry |= {"description": f"{text[0].upper()}{text[1:]}.", **changes}
         return {keyword: value for keyword, value in entry.items() if value is not None}

@@ -8,10 +8,12 @@ what it is called where that isn't its own name. `fronts.py` makes options, argu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
+from acuity.devices import BACKENDS
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -46,9 +48,17 @@ class Setting(NamedTuple):
     group: str
     offered: str  # the ways in that have it, separated by spaces
     names: dict[str, str]  # the way in, and the setting's name there unless it is the field's own
-    choices: Callable[[], Collection[str | int]] | None
+    words: str | tuple[str, ...]  # the choices, or the `module:NAME` that has them
     minimum: int | None
     maximum: int | None
+
+    @property
+    def choices(self) -> list[str | int]:
+        """What it may be; empty where that isn't a matter of choosing."""
+        if not isinstance(self.words, str):
+            return list(self.words)
+        module, _, name = self.words.partition(":")
+        return list(getattr(import_module(module), name))
 
     @property
     def asks_for_less(self) -> bool:
@@ -63,7 +73,7 @@ def _set(
     group: str = "",
     offered: str = "option getopt tool",
     *,
-    choices: Callable[[], Collection[str | int]] | None = None,
+    choices: str | tuple[str, ...] = (),
     minimum: int | None = None,
     **names: str,
 ) -> Any:
@@ -78,43 +88,13 @@ def _set(
 
 def _word(name: str, help: str) -> Any:
     """A word of PairOptions, which knows the choices and the default."""
-    return _set(WORDS[name][0], "string", help, DIFFERENT, choices=lambda: WORDS[name])
+    return _set(WORDS[name][0], "string", help, DIFFERENT, choices=WORDS[name])
 
 
 def _auto() -> tuple[str]:
     from acuity.models.choose import AUTO
 
     return (AUTO,)
-
-
-def _viewings() -> Collection[str]:
-    from acuity.models.choose import VIEWINGS
-
-    return VIEWINGS
-
-
-def _metrics() -> Collection[str]:
-    from acuity.scoring.metrics import METRICS
-
-    return METRICS
-
-
-def _layouts() -> Collection[str]:
-    from acuity.video.picture import LAYOUTS
-
-    return LAYOUTS
-
-
-def _depths() -> Collection[int]:
-    from acuity.video.picture import DEPTHS
-
-    return DEPTHS
-
-
-def _backends() -> Collection[str]:
-    from acuity.devices import BACKENDS
-
-    return ("auto", *BACKENDS)
 
 
 _EVERYWHERE: Final = "option getopt tool embedded"
@@ -133,10 +113,10 @@ class Request:
         MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
     viewing: str | None = _set(
         None, "string", "take VMAF v1's model for this way of watching and the frame rate",
-        MEASURED, "option tool embedded", choices=_viewings)
+        MEASURED, "option tool embedded", choices="acuity.models.choose:VIEWINGS")
     metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
         (), "array", "what to measure, by the usual names",
-        MEASURED, "option tool embedded", choices=_metrics)
+        MEASURED, "option tool embedded", choices="acuity.scoring.metrics:METRICS")
     features: Sequence[str] = _set(
         (), "array", "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
         MEASURED, option="feature", getopt="feature", tool="feature")
@@ -149,10 +129,10 @@ class Request:
         None, "integer", "height of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
     pixel_format: str | None = _set(
         None, "string", "chroma layout of raw video: 420 is usual, 400 has luma only",
-        RAW_VIDEO, _EVERYWHERE, choices=_layouts, tool="pixfmt")
+        RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:LAYOUTS", tool="pixfmt")
     bitdepth: int | None = _set(
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
-        RAW_VIDEO, _EVERYWHERE, choices=_depths)
+        RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
         None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
     guess: bool = False  # complete a raw file's geometry from its name and length
@@ -179,7 +159,8 @@ class Request:
     instruction_set: str | None = _set(
         None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
     backend: str = _set(
-        "auto", "string", "one that {backends} lacks is refused, never replaced", WORK, choices=_backends)
+        "auto", "string", "one that {backends} lacks is refused, never replaced",
+        WORK, choices=("auto", *BACKENDS))
     excluded_backends: Collection[str] = ()  # that 'auto' must not choose
     sequential_first: bool = False  # order figures as libvmaf does with --threads
     # fmt: on

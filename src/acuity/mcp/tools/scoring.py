@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,11 +17,11 @@ from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
-    DEFAULT_MODEL,
     ENCODED_INPUT,
     ENCODED_OUTPUT,
     RAW_INPUT,
     RAW_OUTPUT,
+    asked_models,
 )
 from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
@@ -137,20 +137,6 @@ class _Scoring:
             disable_clip=spec.disable_clip or not clip,
             enable_transform=spec.enable_transform or transform,
         ).to_text()
-
-
-def asked_models(
-    models: list[str], viewing: str | None, metrics: Sequence[str], presets: Collection[str] = ()
-) -> list[str]:
-    """The requested models besides those of presets; presets, viewing and metrics replace the default."""
-    if viewing is not None:
-        if models not in ([DEFAULT_MODEL], [AUTO]):
-            raise ModelError(
-                f"viewing='{viewing}' chooses the model, and 'model' names one: leave one of them out"
-            )
-        return [AUTO]
-    replaced = presets or (metrics and "vmaf" not in metrics)
-    return [] if replaced and models == [DEFAULT_MODEL] else models
 
 
 def _no_model_to_change(what: str) -> ModelError:
