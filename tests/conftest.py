@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -13,6 +14,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("acuity"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
+
+# A shell starts background jobs with these signals ignored, and every process of a test would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def instruction_sets() -> list[str]:

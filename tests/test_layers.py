@@ -127,3 +127,13 @@ def test_no_two_modules_import_each_other() -> None:
         found = (used for node in ast.walk(tree) if node not in typing_only for used in _modules(node))
         uses[module] = {used for used in found if used not in (module, "acuity", "acuity._native")}
     assert [module for module in uses if module in _reaches(uses, module)] == []
+
+
+def test_the_page_names_files_that_exist() -> None:
+    """The journeys name files by their path in the package, other sections by their name in a room."""
+    journeys = PAGE.split("## Four journeys", 1)[1].split("\n## ", 1)[0]
+    named = re.findall(r"`([\w/]+\.py)`", journeys)
+    assert len(named) > 30
+    assert [path for path in named if not (SOURCE / path).is_file()] == []
+    there = {path.name for room in ("src", "tests") for path in (ROOT / room).rglob("*.py")}
+    assert [name for name in re.findall(r"`(?:[\w/]+/)?(\w+\.py)`", PAGE) if name not in there] == []

@@ -4,7 +4,8 @@
 
 A wheel is compiled by the C++ compiler in PyPI's ziglang (tools/zig.cmake) against an old glibc, with its C++
 library inside, and `auditwheel` checks and tags it. Wheels of this machine's processor are then put into
-an empty environment without a compiler, where `vmaf` has to give the digits of this interpreter's package.
+an empty environment without a compiler, where `vmaf` has to give the digits of this interpreter's package
+(tools/digits.py); those of the other one have to give them under QEMU, where that is installed.
 
 Python 3.11 has a wheel of its own; one built with 3.12 serves that and everything later (the stable ABI).
 """
@@ -12,7 +13,6 @@ Python 3.11 has a wheel of its own; one built with 3.12 serves that and everythi
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -24,11 +24,12 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
+from emulated import NoEmulation, emulated_python, install
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 DIST: Final = ROOT / "dist"
 PROCESSORS: Final = ("x86_64", "aarch64")
 GLIBC: Final = "2.28"  # Debian 10, Ubuntu 20.04, RHEL 8 and later
-WIDTH, HEIGHT, FRAMES = 224, 176, 3  # of the clips that are compared: no extractor takes much smaller ones
 
 
 def main() -> int:
@@ -38,20 +39,18 @@ def main() -> int:
     parser.add_argument("--processor", action="append", choices=PROCESSORS, help="default: both")
     parser.add_argument("--python", action="append", help="interpreter to build for; default: this one")
     parser.add_argument("--no-test", action="store_true", help="build only")
-    parser.add_argument(
-        "--digits", action="store_true", help="print the figures that are compared, and no more"
-    )
     options = parser.parse_args()
-    if options.digits:
-        print("\n".join(digits()))
-        return 0
     for python in options.python or [sys.executable]:
         builder = make_builder(python)
         for processor in options.processor or PROCESSORS:
             wheel = audited(build(builder, processor), processor)
             print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size / 2**20:.1f} MiB")
-            if not options.no_test and processor == platform.machine():
+            if options.no_test:
+                continue
+            if processor == platform.machine():
                 try_wheel(python, wheel)
+            else:
+                try_emulated(python, wheel, processor)
     return 0
 
 
@@ -128,69 +127,41 @@ def try_wheel(python: str, wheel: Path) -> None:
         bare = {"PATH": str(folder / "bin"), "HOME": name, "LANG": "C.UTF-8"}
         bare |= {key: value for key, value in os.environ.items() if key.startswith("PIP_")}
         _run(installed, "-m", "pip", "install", "--quiet", "--only-binary=:all:", wheel, env=bare)
-        show = ["-P", __file__, "--digits"]
-        got = subprocess.run(
-            [installed, *show], env=bare, text=True, stdout=subprocess.PIPE, check=True
-        ).stdout
-    expected = subprocess.run([sys.executable, *show], text=True, stdout=subprocess.PIPE, check=True).stdout
-    if got != expected:
+        compare(wheel, [installed], bare, "installed without a compiler")
+        server = subprocess.run([folder / "bin" / "vmaf-mcp"], env=bare, capture_output=True, text=True)
+        if server.returncode != 1 or "pip install 'acuity[mcp]'" not in server.stderr:
+            raise SystemExit(f"{wheel.name}: vmaf-mcp doesn't say what to install: {server.stderr}")
+
+
+def try_emulated(python: str, wheel: Path, processor: str) -> None:
+    """The same with another processor's Python, where QEMU can run one."""
+    version = _ask(python, "import sysconfig; print(sysconfig.get_python_version())")
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            command = emulated_python(processor, version, Path(name))
+        except NoEmulation as reason:
+            print(f"{wheel.name}: not tried, {reason}")
+            return
+        packages = Path(name) / "site"
+        install(wheel, processor, version, packages)
+        compare(wheel, command, {**os.environ, "PYTHONPATH": str(packages)}, "under QEMU")
+
+
+def compare(wheel: Path, python: list[str], environment: dict[str, str], how: str) -> None:
+    """Every figure of this Python's `vmaf` against that of the package in .venv."""
+    show = ["-P", str(ROOT / "tools" / "digits.py")]
+    got = _output(*python, *show, env=environment)
+    if got != _output(sys.executable, *show):
         raise SystemExit(f"{wheel.name} gives other digits than the package of {sys.executable}")
-    print(
-        f"{wheel.name}: installed without a compiler, {len(got.splitlines())} figures, every digit the same"
-    )
-
-
-def digits() -> list[str]:
-    """Every figure that `vmaf` reports for two made-up clips; instruction sets have to agree."""
-    from acuity import _native
-
-    sets = [name for name, runs in _native.instruction_sets() if runs]
-    figures: list[str] = []
-    for depth in (8, 10):
-        with tempfile.TemporaryDirectory() as folder:
-            make_clips(Path(folder), depth)
-            found = {name: _figures(Path(folder), depth, name) for name in sets}
-        odd = [name for name in sets if found[name] != found["plain"]]
-        if odd:
-            raise SystemExit(f"{depth} bit: {', '.join(odd)} and plain give different digits")
-        figures += found["plain"]
-    return figures
-
-
-def make_clips(folder: Path, depth: int) -> None:
-    """Writes ref.yuv, blurred noise, and dis.yuv, the same in coarser steps."""
-    import numpy as np
-
-    noise = np.random.Generator(np.random.PCG64(depth)).integers(
-        0, 1 << depth, size=(FRAMES, WIDTH * HEIGHT * 3 // 2)
-    )
-    ref = (noise + np.roll(noise, 1, 1) + np.roll(noise, WIDTH, 1)) // 3
-    dis = (ref // 5 * 5 + noise % 3).clip(0, (1 << depth) - 1)
-    kind = np.dtype(np.uint8 if depth == 8 else "<u2")
-    ref.astype(kind).tofile(folder / "ref.yuv")
-    dis.astype(kind).tofile(folder / "dis.yuv")
-
-
-def _figures(folder: Path, depth: int, instruction_set: str) -> list[str]:
-    from acuity.cli.vmaf import main as vmaf
-    from acuity.features import EXTRACTORS
-
-    videos = ["-r", str(folder / "ref.yuv"), "-d", str(folder / "dis.yuv")]
-    geometry = ["-w", str(WIDTH), "-h", str(HEIGHT), "-p", "420", "-b", str(depth)]
-    report = ["-o", str(folder / "report.json"), "--json", "--precision", "max", "-q"]
-    os.environ["ACUITY_CPU"] = instruction_set
-    if vmaf([*videos, *geometry, *report, *(f"--feature={name}" for name in EXTRACTORS)]) != 0:
-        raise SystemExit(f"vmaf failed with ACUITY_CPU={instruction_set}")
-    frames = json.loads((folder / "report.json").read_text())["frames"]
-    return [
-        f"{depth} bit, frame {frame['frameNum']}: {name} {value!r}"
-        for frame in frames
-        for name, value in frame["metrics"].items()
-    ]
+    print(f"{wheel.name}: {how}, {len(got.splitlines())} figures, every digit the same")
 
 
 def _ask(python: str | Path, code: str) -> str:
-    return subprocess.run([python, "-c", code], text=True, stdout=subprocess.PIPE, check=True).stdout.strip()
+    return _output(str(python), "-c", code).strip()
+
+
+def _output(*command: str, env: dict[str, str] | None = None) -> str:
+    return subprocess.run(command, env=env, text=True, stdout=subprocess.PIPE, check=True).stdout
 
 
 def _run(*command: str | Path, env: dict[str, str] | None = None) -> None:

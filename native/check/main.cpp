@@ -1,3 +1,7 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,6 +48,61 @@ bool parse(int argc, char** argv, acuity::check::Options& o) {
     return o.width >= 32 && o.height >= 32 && o.depth >= 8 && o.depth <= 16;
 }
 
+struct Family {
+    const char* name;
+    void (*check)(acuity::check::Session&);
+};
+
+constexpr Family kFamilies[] = {
+#define ACUITY_CHECK(Type, name) {#name, acuity::check::check_##name},
+    ACUITY_FAMILIES(ACUITY_CHECK)
+#undef ACUITY_CHECK
+};
+
+struct Counts {
+    int compared = 0;
+    int failed = 0;
+};
+
+// Compares each family in a process of its own, one for each processor at a time. A process that dies, for
+// example because a sanitizer stopped it, counts as one failure.
+Counts compare_all(const acuity::check::Options& options) {
+    int results[2];
+    if (pipe(results) != 0) std::abort();
+    const long at_once = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+    Counts total;
+    long running = 0;
+    const auto wait_for_one = [&] {
+        int status = 0;
+        if (wait(&status) < 0) std::abort();
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) ++total.failed;
+        --running;
+    };
+    std::fflush(nullptr);
+    for (const Family& family : kFamilies) {
+        if (running == at_once) wait_for_one();
+        const pid_t child = fork();
+        if (child < 0) std::abort();
+        if (child == 0) {
+            acuity::check::Session session(options);
+            family.check(session);
+            const Counts counts{session.compared, session.failed};
+            if (write(results[1], &counts, sizeof counts) != sizeof counts) std::abort();
+            std::exit(0);
+        }
+        ++running;
+    }
+    while (running > 0) wait_for_one();
+    close(results[1]);
+    Counts counts;
+    while (read(results[0], &counts, sizeof counts) == sizeof counts) {
+        total.compared += counts.compared;
+        total.failed += counts.failed;
+    }
+    close(results[0]);
+    return total;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,10 +111,12 @@ int main(int argc, char** argv) {
         std::fputs(kUsage, stderr);
         return 2;
     }
-    acuity::check::Session session(options);
-#define ACUITY_CHECK(Type, name) acuity::check::check_##name(session);
-    ACUITY_FAMILIES(ACUITY_CHECK)
-#undef ACUITY_CHECK
-    if (!options.bench) std::printf("%d comparisons, %d failed\n", session.compared, session.failed);
-    return session.failed == 0 ? 0 : 1;
+    if (options.bench) {
+        acuity::check::Session session(options);
+        for (const Family& family : kFamilies) family.check(session);
+        return session.failed == 0 ? 0 : 1;
+    }
+    const Counts total = compare_all(options);
+    std::printf("%d comparisons, %d failed\n", total.compared, total.failed);
+    return total.failed == 0 ? 0 : 1;
 }
