@@ -26,7 +26,7 @@ USER 10001:10001
 WORKDIR /var/lib/acuity
 VOLUME ["/var/lib/acuity"]
 EXPOSE 8080
-# Only a server that was told to tell can be asked; one on stdio is watched by the client that started it.
+# Only a server with --metrics can be checked; one on stdio is watched by the client that started it.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["python", "-c", "import urllib.request as http; b'--metrics' in open('/proc/1/cmdline', 'rb').read() and http.urlopen('http://127.0.0.1:9090/readyz', timeout=4)"]
 ENTRYPOINT ["vmaf-mcp"]
 CMD ["--stdio"]

@@ -1,4 +1,4 @@
-# Everything happens in a virtual environment of its own: make demo is all a fresh machine needs.
+# Everything runs in a virtual environment of its own: a fresh machine needs only `make demo`.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -65,7 +65,7 @@ clean:
 	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A wheel is built and installed rather than an editable tree, so that what is tested is what users get.
+# A wheel is built and installed, not an editable tree, so that the tests run what users get.
 # The build folder stays, so only what changed is compiled.
 $(INSTALLED): $(TOOLS) $(SOURCES)
 	$(BIN)/pip install --quiet --no-build-isolation '.[dev]'

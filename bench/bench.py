@@ -3,8 +3,8 @@
     make bench                                     Acuity alone
     VMAF_REFERENCE_BIN=/path/to/vmaf make bench    beside libvmaf's own `vmaf`, in turn
 
-Both programs score the same files, alternating, so that whatever else the machine is doing hits both.
-Every line shows the scores beside the speed: a fast wrong answer is no answer.
+Both programs score the same files in alternation, so that other load on the machine affects both.
+Every line shows the scores beside the speed, because speed is worth nothing if the score is wrong.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the bridge to an embedded server costs the measuring thread, in nanoseconds a call from Python.
+"""The cost of the bridge to an embedded server for the measuring thread, in nanoseconds a call from Python.
 
     python bench/bridge.py
 
-Medians over a million calls, with the loop around them; the last line is what a frame boundary pays while
-nobody commands anything, and what the price is held to.
+Medians over a million calls, including the loop; the last line is the cost of a frame boundary without
+commands, and its limit.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Cancel thousands of scores, running and queued ones, and see that the server is as small as it was before.
+"""Cancels thousands of running and queued scores, and checks that the server's memory doesn't grow.
 
     python bench/cancel_soak.py --cancels 5000 --transport http
     python bench/cancel_soak.py --cancels 5000 --transport stdio
 
 Every round has one score that runs in a worker process, which the cancellation kills, and others that wait
-behind it. Bodies are padded, so that whatever keeps a request shows in the resident memory. Exits with 1 if
-memory, descriptors or live objects grew.
+behind it. Bodies are padded, so that a request that is not freed shows in the resident memory. Exits with 1
+if memory, descriptors or live objects grew.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import httpx2
 from clips import make_clip
 
 WAITING = 15  # scores that are queued behind the one that runs
-WARM_UP = 20  # rounds before the first figures: pools, caches and the heap have their size then
+WARM_UP = 20  # rounds before the first figures, until pools, caches and the heap have their final size
 PADDING = 500_000  # bytes
 SPARE_MIB = 16  # resident memory that may come and go
 # Classes of which a cancelled call has one each.
@@ -40,7 +40,7 @@ _HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"n
 
 
 class Wire(Protocol):
-    """A connection to the server; what it is sent arrives at `Soak.heard`."""
+    """A connection to the server; its messages arrive at `Soak.heard`."""
 
     async def send(self, message: dict[str, Any], padding: str = "") -> None: ...
 

@@ -1,4 +1,4 @@
-"""Clips to measure with: textured, moving, and encoded badly enough to be worth scoring."""
+"""Clips for benchmarks: textured, moving, and visibly degraded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clip:
 
 
 def make_clip(folder: Path, name: str, width: int, height: int, depth: int, frames: int) -> Clip:
-    """Write both files unless a run before left them there."""
+    """Write both files unless an earlier run has left them."""
     clip = Clip(name, width, height, depth, frames, folder / f"{name}_ref.yuv", folder / f"{name}_dis.yuv")
     size = width * height * 3 // 2 * (1 if depth == 8 else 2) * frames
     if all(p.exists() and p.stat().st_size == size for p in (clip.ref, clip.dis)):
@@ -45,7 +45,7 @@ def make_clip(folder: Path, name: str, width: int, height: int, depth: int, fram
     return clip
 
 
-_TRAVEL = 256  # how far the window wanders over the canvas
+_TRAVEL = 256  # how far the window moves over the canvas
 _UNIQUE = 24  # frames before the clip starts over
 
 

@@ -1,11 +1,11 @@
-"""What a server inside the measuring process costs, and how soon and how reliably it answers.
+"""The cost of a server inside the measuring process, and the time and reliability of its answers.
 
     python bench/embedded.py [--rounds N] [--only fps|drain|latency|flood]
 
-Speeds are ratios to the same frames without a server: slices of all variants take turns in one run, in
-another order each time, each compares with that of its own round, and the median of these counts. One thread
-scores; clients are processes of their own at a Unix socket. The score stands beside the speed, because a fast
-wrong one is worth nothing. The exit code says whether every figure is as it should be.
+Speeds are ratios to the same frames without a server. Slices of all variants take turns in one run, in random
+order; each is compared with that of its own round, and the median of these ratios counts. One thread scores;
+clients are processes of their own at a Unix socket. The score is printed beside the speed, because speed is
+worth nothing if the score is wrong. The exit code says whether every figure is within its limit.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def load(clip: Clip) -> Pairs:
 
 @dataclass
 class Lane:
-    """A measurement that goes on, a slice of frames at a time."""
+    """A running measurement, fed a slice of frames at a time."""
 
     measurement: acuity.Measurement
     pairs: Pairs
@@ -199,7 +199,7 @@ def _say(name: str, found: dict[str, list[float]], mean: float, least: float) ->
 
 
 def drain(_: Path, __: int) -> bool:
-    """What a frame boundary pays while nobody wants anything: the ring, and with Python around it."""
+    """The cost of a frame boundary without commands: the ring alone, and with Python around it."""
     native = Bridge(DEPTH)
     with measurement_of() as measurement:
         side = BoundaryListener(measurement, native, Handoff(), max_per_frame=4, on_end=lambda: None)

@@ -1,4 +1,4 @@
-"""What one answer of an embedded server costs the interpreter: CPU time of its thread for each request.
+"""The cost of one answer of an embedded server: CPU time of its thread for each request.
 
     python bench/embedded_answers.py
 

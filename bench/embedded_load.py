@@ -9,9 +9,8 @@
 Each says `ready` when it has had its first answer, and at the end what it saw, as one line of JSON; `poll`
 answers every line of stdin with how often it has asked since the one before.
 
-They stand for somebody whose own work is done elsewhere, yet have to share the cores that are measured. So
-they push no thread off its core when an answer or a timer wakes them up, and `poll` writes its question
-beforehand.
+They stand for clients on another machine, yet have to share the measured cores. So they don't preempt other
+threads when an answer or a timer wakes them, and `poll` prepares its request in advance.
 """
 
 from __future__ import annotations

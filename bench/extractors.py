@@ -1,10 +1,9 @@
-"""Every extractor and VMAF v1 beside libvmaf's: speed as a ratio, figures beside it.
+"""Compares every extractor and VMAF v1 with libvmaf's: speed as a ratio, with the figures.
 
     VMAF_REFERENCE_BIN=/path/to/vmaf python bench/extractors.py [--only NAME …] [--rounds N]
 
-Both programs take turns over the same 1080p files. What counts is the time a frame takes: runs over the
-first frame alone are taken off, so that neither program's start-up shows. The exit code says whether every
-ratio is as it should be.
+Both programs take turns over the same 1080p files. The time of runs over the first frame alone is subtracted,
+so that start-up doesn't count. The exit code says whether every ratio is within its limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the MCP server costs, as ratios measured in one run.
+"""The cost of the MCP server, as ratios measured in one run.
 
     python bench/mcp_calls.py [--only calls,scores,load,cancel]
 
@@ -8,8 +8,8 @@ scores  `vmaf_score` through the server against the engine alone in a process of
 load    `list_models` while two scores run
 cancel  from a client's cancellation until the cores are free
 
-Peers take turns, so that whatever else the machine is doing hits both. Scores are printed beside speeds: a
-fast wrong answer is no answer.
+Peers take turns, so that other load on the machine affects both. Scores are printed beside speeds, because
+speed is worth nothing if the score is wrong.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def cancel(args: argparse.Namespace, folder: Path, environ: dict[str, str]) -> N
 
 
 def _cancelled(version: str, server: int, port: int, clip: Clip) -> float:
-    """Cancel a score in the middle: by the notification, or in the stateless era by hanging up."""
+    """Cancel a running score: by the notification, or in the stateless protocol by disconnecting."""
     client, other = HttpClient(version, port), HttpClient(version, port)
     client.start()
     under_way = threading.Event()

@@ -1,9 +1,9 @@
-"""Score clips with the engine alone, in a process of its own, and print what it took: the peer of the server.
+"""Scores clips with the engine alone, in a process of its own, and prints the time: the server's peer.
 
     python bench/mcp_engine.py WIDTH HEIGHT DEPTH
 
 Each line on stdin is a pair of files, `REF\\tDIS`; each answer is a JSON object. The engine is loaded before
-the first line is read and the process steps back for others, both as in a worker of the server.
+the first line is read and the process has low priority, both as in a worker of the server.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The processes below a server, as Linux shows them: to see when a score has really ended."""
+"""Finds the child processes of a server in /proc, to tell when a score has really ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def own_cpu_seconds(pid: int) -> float:
-    """What the threads of a process have used so far, to the nanosecond; 0 when it is gone."""
+    """The CPU time of a process's threads so far, in nanoseconds; 0 if it has ended."""
     total = 0
     for task in _tasks(pid):
         try:
@@ -29,7 +29,7 @@ def own_cpu_seconds(pid: int) -> float:
 
 
 def is_over(pid: int) -> bool:
-    """Whether it is gone, or dead and not yet waited for: either way it uses nothing."""
+    """Whether the process has ended, reaped or not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:

@@ -1,4 +1,4 @@
-"""The smallest MCP clients there can be: what they wait for is the server, not themselves."""
+"""Minimal MCP clients, whose own time is negligible beside the server's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _META = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 
-_KEPT = 3.0  # seconds after which a server may close a connection that nobody uses
+_KEPT = 3.0  # seconds after which a server may close an unused connection
 
 Progress = Callable[[dict[str, Any]], None]
 

@@ -1,13 +1,13 @@
-"""What clients that read in a loop take from a measurement, whatever they read.
+"""How much clients that read in a loop slow a measurement down.
 
     python bench/readers.py [--rounds N] [--frames N] [--only NAME]
 
-A clip of 480x270 is scored on one thread while one client, a process of its own at a Unix socket, asks again
-as soon as it was answered. `burner` is a process that keeps a core busy and asks nothing: on few cores that
-alone costs something, which no server can help. All variants take turns, in another order each round; each is
-compared with `nobody` of its own round, and the median counts. `serving` is the CPU time of the server's
-threads, of what measuring took in the same run: neighbours on a busy machine disturb that least. The exit
-code says whether no reader took more than a tenth of the speed.
+A clip of 480x270 is scored on one thread while one client, a process of its own at a Unix socket, sends its
+next request as soon as it has the answer. `burner` is a process that keeps a core busy without requests,
+which alone has a cost on few cores. All variants take turns, in another order each round; each is compared
+with `nobody` of its own round, and the median counts. `serving` is the CPU time of the server's threads
+relative to that of measuring in the same run, which other load disturbs least. The exit code says whether no
+reader took more than a tenth of the speed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run a command and say what it cost: wall time, peak memory, and the score it printed."""
+"""Runs a command and returns its wall time, peak memory and printed score."""
 
 from __future__ import annotations
 

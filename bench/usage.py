@@ -1,7 +1,7 @@
-"""Run a command and print, as JSON, how it ended, how long it took and how much memory it held at most.
+"""Runs a command and prints its exit status, wall time and peak memory as JSON.
 
-A script of its own because the kernel counts what the parent held when it forked towards the child's peak:
-the parent has to be small.
+It is a script of its own because the kernel counts the parent's memory at the fork towards the child's peak,
+so the parent has to be small.
 """
 
 import json

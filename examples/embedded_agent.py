@@ -31,7 +31,7 @@ REPORT = "acuity://measurement/report"
 
 
 def transport(server: Sequence[str]) -> AbstractAsyncContextManager[Any] | str:
-    """The way to a URL, to the file of a Unix socket, or to a command that is started here."""
+    """A transport to a URL, to a Unix socket, or to a command that is started here."""
     where = server[0]
     if len(server) > 1:
         # What the SDK takes for the command's stdin and stdout are its descriptors 3 and 4.
@@ -45,7 +45,7 @@ def transport(server: Sequence[str]) -> AbstractAsyncContextManager[Any] | str:
 
 @asynccontextmanager
 async def socket_client(path: str) -> AsyncIterator[Any]:
-    """A Unix socket as the SDK's client takes it: a message for each line."""
+    """A Unix socket as a transport of the SDK's client, with one message a line."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](16)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](16)
 
@@ -71,7 +71,7 @@ async def socket_client(path: str) -> AsyncIterator[Any]:
 
 
 async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """What a tool says, or its complaint."""
+    """The structured result of a tool; raises its error."""
     result = await client.call_tool(tool, arguments)
     if result.is_error:
         raise RuntimeError(
@@ -81,10 +81,10 @@ async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 async def follow(client: Client, model: str, swap_after: int) -> None:
-    """Watch until the last frame, and have another model from `swap_after` frames on."""
+    """Watch until the last frame, and change the model after `swap_after` frames."""
     swapped = False
-    # Told at most ten times a second; a slow reader misses words, not the newest state. Who subscribes after
-    # the end is told of that.
+    # At most ten notifications a second; a slow reader misses some, but not the newest state. A client that
+    # subscribes after the end is notified of it.
     async with client.listen(resource_subscriptions=[f"{STATUS}?rate=10"]) as changes:
         async for _ in changes:
             status = await ask(client, "vmaf.status")
@@ -97,7 +97,7 @@ async def follow(client: Client, model: str, swap_after: int) -> None:
 
 
 async def swap(client: Client, model: str) -> bool:
-    """Have another model; answered between two frames, when it is decided from which one on it holds.
+    """Change the model. The answer comes between two frames, with the first frame of the new model.
 
     False if it can't be now: the measurement found no time for it, or its last frame was read meanwhile.
     """
@@ -112,7 +112,7 @@ async def swap(client: Client, model: str) -> bool:
 
 
 async def finish(client: Client) -> None:
-    """The server outlives the last frame: what it measured can still be read."""
+    """Read the report after the last frame, while the server still runs."""
     worst = await ask(client, "vmaf.worst_frames", n=3)
     print("worst:", ", ".join(f"{row['frame']} ({row['score']:.2f})" for row in worst["frames"]))
     content = (await client.read_resource(REPORT)).contents[0]

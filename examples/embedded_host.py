@@ -1,4 +1,4 @@
-"""A host with a server inside: it scores two videos, and agents may watch and steer it meanwhile.
+"""A program with an embedded server: it scores two videos while agents may watch and steer it.
 
     python examples/embedded_host.py reference.y4m distorted.y4m --socket ./vmaf.sock
     python examples/embedded_host.py reference.mp4 distorted.mp4 --port 8723
@@ -46,15 +46,15 @@ def measure(asked: argparse.Namespace) -> None:
                 print("agents may connect to", server.start_sse(asked.port or 0).url, flush=True)
             if asked.wait:
                 server.wait_for_client()
-            # Commands are carried out between two frames in here. Who calls measurement.add() instead has the
-            # same: it waits while an agent pauses, and returns None when one said stop.
+            # feed() carries out commands between two frames. measurement.add() does the same: it waits while
+            # an agent pauses, and returns None after an agent's stop.
             acuity.feed(measurement, pairs)
             for part in measurement.segments:
                 print(f"frames {part.first} to {part.last}: {part.label}")
             print("mean", measurement.results().pool("vmaf"), flush=True)
             if asked.stay:
                 server.stay()
-            # Without that, leaving the block still gives agents who are connected a moment to read the end.
+            # Even without this, the end of the block gives connected agents a moment to read the report.
 
 
 if __name__ == "__main__":

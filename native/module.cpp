@@ -1,5 +1,5 @@
-// The Python module acuity._native. It checks what it is given, releases the interpreter lock and
-// calls; src/acuity/_native.pyi is its description for people and type checkers.
+// The Python module acuity._native. It checks arguments, releases the interpreter lock and calls the
+// kernels; src/acuity/_native.pyi describes it for people and type checkers.
 #include <cerrno>
 #include <system_error>
 
@@ -12,7 +12,7 @@ void bind_bridge(nb::module_& m);  // bridge/module.cpp
 
 namespace {
 
-// Whether samples are as deep as their plane says, which kernels rely on.
+// Whether no sample exceeds its plane's depth, which kernels rely on.
 bool samples_fit(const Plane& plane) {
     if (plane.depth == 8 || plane.depth == 16) return true;  // the type holds nothing else
     const auto* row = static_cast<const unsigned char*>(plane.data);
@@ -61,7 +61,7 @@ void translate(const std::exception_ptr& error, void*) {
 }  // namespace acuity
 
 NB_MODULE(_native, m) {
-    nb::set_leak_warnings(false);  // a process that forks leaves what its parent still uses
+    nb::set_leak_warnings(false);  // a forked process doesn't free what its parent still uses
     using namespace acuity;
     m.doc() = "Acuity's kernels";
     nb::register_exception_translator(translate);

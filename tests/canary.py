@@ -1,4 +1,4 @@
-"""Telling whether anybody touched a file or a port: by the kernel's word, not by what code says of itself."""
+"""Detects through the kernel whether a file was opened or a port was connected to."""
 
 from __future__ import annotations
 

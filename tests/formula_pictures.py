@@ -1,4 +1,4 @@
-"""Pictures made by whole-number formulas, the same everywhere: figures of other programs are of these."""
+"""Pictures made by integer formulas, the same on every machine, which other programs measured too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where libvmaf's figures for real clips lie, and how to read them.
+"""Finds and reads libvmaf's figures for real clips.
 
 The clips are too large for this repository. Name their folder in ACUITY_GOLDEN, or put it at ../shared/golden
 beside the checkout; tests that need it carry the mark needs_golden and are skipped elsewhere.

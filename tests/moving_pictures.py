@@ -1,4 +1,4 @@
-"""Small pictures that move, and their worse copies, made from nothing; and measuring them."""
+"""Generates and measures small moving pictures and their degraded copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pairs of videos as files, and a `vmaf` binary that isn't one."""
+"""Small pairs of videos as files, and a stand-in for a `vmaf` binary."""
 
 from __future__ import annotations
 

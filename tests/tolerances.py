@@ -1,4 +1,4 @@
-"""By how much a figure may differ from libvmaf's, and why."""
+"""How far each figure may differ from libvmaf's, with the reason."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def make_builder(python: str) -> Path:
-    """An environment with what builds a wheel: pip's own would hold the other processor's CMake."""
+    """An environment with the build tools, because pip's own would get the other processor's CMake."""
     version = _ask(python, "import sys; print(sys.implementation.cache_tag)")
     folder = ROOT / "build" / f"wheel-tools-{version}"
     _run(python, "-m", "venv", folder)
@@ -119,7 +119,7 @@ def audited(wheel: Path, processor: str) -> Path:
 
 
 def try_wheel(python: str, wheel: Path) -> None:
-    """Installs the wheel where there is nothing else, not even a compiler, and compares digits."""
+    """Installs the wheel into an empty environment without a compiler, and compares digits."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _run(python, "-m", "venv", folder)

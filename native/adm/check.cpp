@@ -57,7 +57,7 @@ void one_scale(Session& session, const AdmKernels& kernels, const AdmScale& s, c
             }
     }
     const int width = (s.width + 1) / 2, height = (s.height + 1) / 2;
-    if (s.scale == kScales - 1) return;  // nobody reads the last low-pass band
+    if (s.scale == kScales - 1) return;  // the last low-pass band is not used
     append_grid({low.ref, low.stride}, width, height, *out);
     append_grid({low.dis, low.stride}, width, height, *out);
 }

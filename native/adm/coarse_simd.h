@@ -1,4 +1,4 @@
-// The arithmetic of ADM's scales 1 to 3, on 32-bit lanes. See adm_fine_simd.h for what it does.
+// The arithmetic of ADM's scales 1 to 3, on 32-bit lanes. fine_simd.h explains it.
 #pragma once
 
 #include "adm/decouple_simd.h"

@@ -1,4 +1,4 @@
-// Signal and noise of a picture pair, after a smoothing that only removes what nobody sees.
+// Signal and noise of a picture pair, after a smoothing that removes invisible noise.
 #pragma once
 
 #include "core/kernels.h"

@@ -20,7 +20,7 @@ bool Bridge::send(std::uint64_t ticket, std::uint32_t kind, Payload payload) {
         return false;
     }
     [[maybe_unused]] const bool pushed = commands_.push(ticket, kind, payload);
-    assert(pushed);  // what waits in the ring is outstanding
+    assert(pushed);  // the ring holds only outstanding commands, so it has room
     ++accepted_;
     to_measuring_->signal();
     return true;
@@ -70,7 +70,7 @@ void Bridge::answer(std::uint64_t ticket, std::uint32_t kind, Payload payload) {
     check();
     if (answered_ == taken_) throw std::runtime_error("every command that was taken is answered already");
     [[maybe_unused]] const bool pushed = replies_.push(ticket, kind, payload);
-    assert(pushed);  // its place was kept since the command was accepted
+    assert(pushed);  // its place was reserved when the command was accepted
     ++answered_;
     to_server_->signal();
 }
@@ -86,9 +86,9 @@ void Bridge::interrupt() {
 void Bridge::close() {
     if (closed()) return;
     if (born_ == forks()) {
-        to_measuring_->signal();  // a wait() under way keeps its descriptor until it is out
+        to_measuring_->signal();  // a wait() in progress keeps its descriptor until it returns
     } else {
-        // The descriptors lead to the parent's: give ours up without a word.
+        // The descriptors are shared with the parent: close ours without signalling.
         to_measuring_->close();
         to_server_->close();
     }

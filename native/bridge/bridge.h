@@ -1,11 +1,11 @@
-// What connects a measuring thread with the thread of a server that watches and steers it.
+// Connects a measuring thread with the thread of a server that watches and steers it.
 //
 //     server ── send ──► commands ──► take ── measuring
 //            ◄─ collect ── replies ◄── answer ──
 //            ◄─ status ── published ◄── publish ──
 //
-// Neither waits for the other. A command is accepted only while its reply has a place too, that is while fewer
-// than depth commands are unanswered or uncollected; so the measuring thread can always answer what it took.
+// Neither waits for the other. A command is accepted only if its reply will have a place too, that is while fewer
+// than `depth` commands are unanswered or uncollected; so the measuring thread can always answer.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ struct BridgeClosed : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Where the measurement stood at its last frame boundary.
+// The progress of the measurement at its last frame boundary.
 struct Standing {
     std::int64_t done = 0;  // frames
     double time = 0;        // seconds of the monotonic clock
 };
 
-// Methods belong to one of the two threads, or to any. close() may come from any thread while nobody but a
-// wait() is inside; Python's lock sees to that.
+// Each method is called by one of the two threads, or by any. close() may be called by any thread while no other
+// method but wait() runs; Python's lock ensures that.
 class Bridge {
   public:
     explicit Bridge(std::int64_t depth);
@@ -55,8 +55,8 @@ class Bridge {
     void take();                             // after command() gave one; it must be answered once
     void answer(std::uint64_t ticket, std::uint32_t kind, Payload payload);
 
-    // Sleeps until there is a command (true), the time is over, interrupt(), close() or a signal. Unlocked is
-    // made for the time of the sleep.
+    // Sleeps until there is a command (true), the time is over, interrupt(), close() or a signal. An Unlocked
+    // object exists during the sleep.
     template <class Unlocked>
     bool wait(double seconds) {
         check();
@@ -67,14 +67,14 @@ class Bridge {
             wakeup->sleep(seconds);
         }
         check();
-        interrupted_.exchange(false, std::memory_order_acq_rel);  // the caller looks around now
+        interrupted_.exchange(false, std::memory_order_acq_rel);  // the caller checks its state now
         return commands_.front() != nullptr;
     }
 
     // ---- any thread ----
 
     Standing status() const { return standing_.read(); }
-    std::size_t waiting() const { return commands_.size(); }  // commands that nobody took yet
+    std::size_t waiting() const { return commands_.size(); }  // commands that are not taken yet
     std::size_t depth() const { return commands_.depth(); }
     void interrupt();  // ends a wait(), or else the next one
     void close();      // may be called again; status and counts stay readable

@@ -1,5 +1,5 @@
-// Ring and Bridge for Python. Arguments are by position only, which nanobind passes on fastest; nothing gives
-// the interpreter lock away but Bridge.wait().
+// Ring and Bridge for Python. Arguments are positional only, which is fastest in nanobind; only Bridge.wait()
+// releases the interpreter lock.
 #include <nanobind/nanobind.h>
 
 #include <chrono>

@@ -1,9 +1,9 @@
-// A small value that one thread writes and any number of threads read, always whole.
+// A small value that one thread writes and any number of threads read, never half-written.
 //
-// The writer fills the next of a few copies and then says which is the latest, so a writer that is stopped
-// halfway holds nobody up. A reader reads the latest copy and looks again only if the writer came round to it
-// meanwhile: it published at least kCopies - 1 more. Words are stored with release and loaded with acquire, so
-// that whoever sees a word of a later round also sees the count that came before it.
+// The writer fills the next of a few copies and then publishes its number, so a writer that is interrupted
+// blocks no reader. A reader reads the latest copy, and repeats only if the writer has reused that copy
+// meanwhile, after at least kCopies - 1 more values. Words are stored with release and loaded with acquire, so
+// that a reader that sees a word of a later round also sees the count that was stored before it.
 #pragma once
 
 #include <array>

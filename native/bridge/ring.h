@@ -1,8 +1,8 @@
 // A ring of fixed envelopes between two threads: one pushes, the other pops, and neither ever waits.
 //
-// Memory is taken and touched once, when the ring is made. An envelope belongs to the pushing thread until the
-// release store to head_, then to the popping thread until the release store to tail_; the acquire loads of
-// these two are the only meeting points.
+// Memory is allocated and touched once, when the ring is created. An envelope belongs to the pushing thread until
+// the release store to head_, then to the popping thread until the release store to tail_; these stores and their
+// acquire loads are the only synchronisation.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace acuity {
 
-constexpr std::size_t kLine = 64;      // of the cache: what two threads write must not share one
+constexpr std::size_t kLine = 64;      // a cache line, which values written by two threads must not share
 constexpr std::size_t kPayload = 512;  // bytes that an envelope carries at most
 constexpr std::int64_t kMinDepth = 2, kMaxDepth = 65536;
 
 using Payload = std::span<const std::byte>;
 
-// What crosses between threads. It is copied, so nothing in it may point to memory that somebody owns.
+// A message between the threads. It is copied, so it must not point to memory that a thread owns.
 struct alignas(kLine) Envelope {
     std::uint64_t ticket;  // the sender's number for it
     std::uint32_t kind;
@@ -44,7 +44,7 @@ class Ring {
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    // The pushing thread: false when the ring is full. A payload that is too long is the caller's mistake.
+    // The pushing thread: false if the ring is full. The caller must not pass a payload that is too long.
     bool push(std::uint64_t ticket, std::uint32_t kind, Payload payload) {
         if (payload.size() > kPayload)
             throw std::invalid_argument("a payload of " + std::to_string(payload.size()) + " bytes is too long: " +
@@ -78,14 +78,14 @@ class Ring {
         return &slot;
     }
 
-    // The popping thread, after front() gave an envelope: its slot may be used again.
+    // The popping thread, after front() returned an envelope: frees its slot.
     void pop() {
         const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
         assert(tail != head_seen_ && head_seen_ - tail <= depth_);
         tail_.store(tail + 1, std::memory_order_release);
     }
 
-    // Any thread: how many there were a moment ago. The tail is read first, so that it is never ahead.
+    // Any thread: the number of envelopes a moment ago. The tail is read first, so that it is never ahead.
     std::size_t size() const {
         const std::uint64_t tail = tail_.load(std::memory_order_acquire);
         return std::min<std::uint64_t>(head_.load(std::memory_order_acquire) - tail, depth_);
@@ -104,9 +104,9 @@ class Ring {
     const std::uint64_t depth_;
     const std::unique_ptr<Envelope[]> slots_;
     alignas(kLine) std::atomic<std::uint64_t> head_{0};  // pushed so far
-    std::uint64_t tail_seen_ = 0;                        // the pushing thread's last look at tail_
+    std::uint64_t tail_seen_ = 0;                        // tail_ as the pushing thread last read it
     alignas(kLine) std::atomic<std::uint64_t> tail_{0};  // popped so far
-    std::uint64_t head_seen_ = 0;                        // the popping thread's last look at head_
+    std::uint64_t head_seen_ = 0;                        // head_ as the popping thread last read it
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

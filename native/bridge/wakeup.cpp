@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<std::uint32_t> fork_count{0};
 
-// Asking for the process number at every call would be a system call at every frame.
+// Reading the process id at every call would be a system call at every frame.
 std::uint32_t watched_forks() {
     static const int refused = pthread_atfork(nullptr, nullptr, [] { ++fork_count; });
     if (refused != 0) throw std::system_error(refused, std::generic_category(), "pthread_atfork");
@@ -32,7 +32,7 @@ Wakeup::Wakeup() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), born_(wa
     if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-// In a forked child that never called close(), the number may long belong to another file.
+// In a forked child that never called close(), the descriptor may belong to another file by now.
 Wakeup::~Wakeup() {
     if (born_ == forks()) close();
 }
@@ -42,10 +42,10 @@ void Wakeup::signal() noexcept {
     assert(descriptor_ >= 0);
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(descriptor_, &one, sizeof one);
-    assert(written == sizeof one);  // at most one more than was read: the counter cannot fill up
+    assert(written == sizeof one);  // at most one more than was read, so the counter can't overflow
 }
 
-// The descriptor first: the other way round, a signal in between would be taken from it and stay noted.
+// The descriptor first: in the other order, a signal in between would be read from it but stay marked as sent.
 void Wakeup::clear() noexcept {
     assert(descriptor_ >= 0);
     std::uint64_t count = 0;
@@ -59,7 +59,7 @@ void Wakeup::sleep(double seconds) const noexcept {
     const double whole = std::floor(seconds);
     const timespec limit = {static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
     pollfd entry = {descriptor_, POLLIN, 0};
-    ppoll(&entry, 1, &limit, nullptr);  // on any failure the sleeper looks again
+    ppoll(&entry, 1, &limit, nullptr);  // after a failure the sleeper checks again
 }
 
 void Wakeup::close() noexcept {

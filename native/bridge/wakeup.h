@@ -1,4 +1,4 @@
-// Waking a thread that sleeps in poll(), at the price of one system call a sleep however often it is signalled.
+// Wakes a thread that sleeps in poll(), with one system call for each sleep, however often it is signalled.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,12 @@
 
 namespace acuity {
 
-// How often this process came out of a fork() as the child. What was made before belongs to the parent.
+// How often this process was forked as a child. Objects created before a fork belong to the parent.
 std::uint32_t forks();
 
-// A descriptor (eventfd) that becomes readable when signalled. The sleeper calls clear(), looks whether there is
-// work, and only then sleeps: a signal that comes after clear() makes the descriptor readable again, so none
-// is lost; at worst it wakes once for nothing.
+// A descriptor (eventfd) that becomes readable when signalled. The sleeper calls clear(), checks for work, and
+// only then sleeps: a signal after clear() makes the descriptor readable again, so none is lost; at worst the
+// sleeper wakes once without work.
 class Wakeup {
   public:
     Wakeup();  // std::system_error when the system has no descriptor left

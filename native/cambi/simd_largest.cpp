@@ -16,7 +16,7 @@ constexpr std::uint32_t kBound = 0x46800000;  // 2^14
 constexpr int kFineBits = 16;                 // left out of a coarse bin
 constexpr std::uint32_t kCoarseBins = (kBound - kLeast) >> kFineBits;
 constexpr std::uint32_t kFineBins = 1u << kFineBits;
-constexpr int kWays = 4;  // neighbours are often alike: counting them in turn keeps them out of each other's way
+constexpr int kWays = 4;  // neighbours are often equal: separate counters avoid waiting for the same one
 
 static_assert(kCambiBins >= kFineBins && kCambiBins >= kWays * (kCoarseBins + 1));
 

@@ -1,7 +1,7 @@
-// native_check: every kernel of every table against its plain twin, and how long each takes.
+// native_check: compares every kernel of every table with its plain twin, and times it.
 //
 // A check describes one call as a function of a table that can list the integers it produced.
-// Comparing runs it on every table and wants equal lists; timing runs the same function without one.
+// Comparing runs it on every table and requires equal lists; timing runs the same function without a list.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ class Session {
     // Compares (or times) one call on pictures of that size.
     void run(const std::string& kernel, const std::string& what, int width, int height, const Call& call);
 
-    // Memory for one call of a kernel. In a comparison it is exactly as large as asked, so that a sanitizer sees
-    // a write past it, and filled, so that a kernel that reads what it never wrote gives itself away.
+    // Memory for one call of a kernel. In a comparison it is exactly as large as requested, so that a sanitizer
+    // finds a write past it, and filled, so that reading uninitialised memory changes the result.
     void* scratch(std::size_t bytes);
 
     const Options options;
@@ -52,7 +52,7 @@ class Session {
 
 // ---- inputs -----------------------------------------------------------------------------------
 
-// Samples in memory that ends with the last one, so that a sanitizer sees a read past it.
+// Samples in memory that ends with the last one, so that a sanitizer finds a read past it.
 class Samples {
   public:
     Samples(int width, int height, int depth, int row_padding);

@@ -1,4 +1,4 @@
-// What every Python class of a kernel family is bound with: arrays checked and seen as planes.
+// Helpers for binding kernel families to Python: check arrays and view them as planes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,7 +22,7 @@ namespace acuity {
 
 using Array = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
-// What every picture given to an extractor must look like.
+// The checks of every picture that is passed to an extractor.
 struct Shape {
     int width, height, depth;
 

@@ -10,8 +10,8 @@ namespace acuity::cpu {
 
 namespace {
 
-// What cpuid says, and xgetbv: which registers the operating system saves when it switches threads. A set
-// whose registers it doesn't save must not be used, whatever the processor can do.
+// The results of cpuid, and of xgetbv: which registers the operating system saves when it switches threads. A
+// set whose registers it doesn't save must not be used, even if the processor has it.
 struct Machine {
     std::uint32_t basic = 0;                          // leaf 1, ecx
     std::uint32_t extended_b = 0, extended_c = 0;     // leaf 7, ebx and ecx
@@ -41,7 +41,7 @@ constexpr bool has(std::uint32_t word, std::uint32_t wanted) { return (word & wa
 
 }  // namespace
 
-// One function for each set, with what the flags in CMakeLists.txt let the compiler use.
+// One function for each set; it tests all features that the flags in CMakeLists.txt let the compiler use.
 
 bool sse4() {
     constexpr std::uint32_t basic = bits(0 /* SSE3 */, 9 /* SSSE3 */, 19 /* SSE4.1 */, 20 /* SSE4.2 */, 23 /* POPCNT */);

@@ -1,4 +1,4 @@
-// Which instruction sets run here: the processor has them, and the operating system keeps their registers.
+// Which instruction sets run here: the processor has them, and the operating system saves their registers.
 #pragma once
 
 namespace acuity::cpu {

@@ -13,7 +13,7 @@ namespace {
 constexpr const Kernels* kTables[] = {ACUITY_INSTRUCTION_SETS(ACUITY_TABLE)};
 #undef ACUITY_TABLE
 
-// Whether this machine runs the table at the same place.
+// Whether this machine runs the table at the same index.
 #define ACUITY_RUNS(set) cpu::set,
 constexpr bool (*kRuns[])() = {ACUITY_INSTRUCTION_SETS(ACUITY_RUNS)};
 #undef ACUITY_RUNS

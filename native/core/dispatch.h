@@ -1,4 +1,4 @@
-// Choosing a kernel table at run time, and the errors for what no table can compute.
+// Chooses a kernel table at run time; and the errors for what no table can compute.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace acuity {
 
-// The instruction set asked for is not in this build or not on this machine.
+// The requested instruction set is not in this build or not on this machine.
 struct UnsupportedKernels : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -19,13 +19,13 @@ struct UnsupportedOptions : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Tables compiled into this build, fastest first; `plain` is always there and always last.
+// The tables in this build, fastest first; `plain` is always the last.
 std::span<const Kernels* const> all_kernels();
 
 // Whether this machine can run a table.
 bool kernels_supported(const Kernels& kernels);
 
-// The table of that name; with no name the one ACUITY_CPU names, or else the fastest this machine runs.
+// The table of that name; without a name that of ACUITY_CPU, or else the fastest that this machine runs.
 const Kernels& select_kernels(const std::string& name);
 
 }  // namespace acuity

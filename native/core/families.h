@@ -1,13 +1,13 @@
 // The kernel families: one line each. native/<name>/ holds
 //
 //     table.h     struct <Type>Kernels: the functions' signatures, and the constants of their arithmetic
-//     plain.cpp   the plain twin, which says what the fast path must equal
+//     plain.cpp   the plain twin, which the fast path must equal
 //     simd.cpp    the fast path, compiled once for each instruction set
 //     module.cpp  bind_<name>(): its Python class or function
 //     check.cpp   check_<name>(): its part of native_check
 //
-// and, where a picture pair takes more than one call, <name>.cpp. Larger ones have plain_*.cpp, simd_*.cpp
-// and *_simd.h beside these.
+// and <name>.cpp if a picture pair takes more than one call. Larger families also have plain_*.cpp, simd_*.cpp
+// and *_simd.h.
 #pragma once
 
 #define ACUITY_FAMILIES(X) \

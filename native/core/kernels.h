@@ -1,8 +1,7 @@
 // The kernel table: one for each instruction set, with a pointer to each family's functions.
 //
 // A family (families.h) declares its functions once, in its table.h. They are filled in by its plain.cpp and,
-// once for each instruction set, by its simd.cpp. All tables compute the same digits, so whoever calls through
-// one can't tell which it is, except by the clock.
+// once for each instruction set, by its simd.cpp. All tables compute the same digits and differ only in speed.
 #pragma once
 
 #include "core/families.h"

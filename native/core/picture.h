@@ -6,7 +6,7 @@
 
 namespace acuity {
 
-// A plane of samples as it lies in memory; 8-bit samples are bytes, deeper ones little-endian words. No sample
+// A plane of samples in memory; 8-bit samples are bytes, deeper ones little-endian words. No sample
 // is above 2^depth - 1: intermediate values would wrap differently on different machines.
 struct Plane {
     const void* data;
@@ -16,7 +16,7 @@ struct Plane {
 };
 
 // A picture in single precision: 8-bit steps around mid-grey. It is either video samples, whose rows are
-// converted as they are needed, or values that are already there.
+// converted as they are needed, or values that are already converted.
 struct FloatPicture {
     int width, height;
     Plane samples;                // where `floats` is null
@@ -29,7 +29,8 @@ struct FloatPicture {
     }
 };
 
-// A sample of any depth counts in steps of an 8-bit one, around 128. Both are exact: a sample has at most 16 bits.
+// The factor and offset that convert a sample of any depth to 8-bit steps around 0. The conversion is exact,
+// because a sample has at most 16 bits.
 inline float sample_step(int depth) { return 1.0f / static_cast<float>(1 << (depth - 8)); }
 inline constexpr float kMidGrey = 128.0f;
 

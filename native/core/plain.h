@@ -1,4 +1,4 @@
-// What the plain twins share: scalar code that says what the fast paths must equal, bit for bit.
+// Scalar code that the plain twins share, which the fast paths must equal bit for bit.
 #pragma once
 
 #include "core/kernels.h"

@@ -1,4 +1,4 @@
-// Memory the kernels work in: cache-line aligned, reused from frame to frame and between extractors.
+// Scratch memory of the kernels: cache-line aligned, reused from frame to frame and between extractors.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace acuity {
 // Rounds up to whole cache lines.
 constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-// A plane the kernels make for themselves. Rows start on a cache line and one spare line follows the
-// last row, so that kernels may read and write whole registers.
+// A plane in scratch memory. Rows start on a cache line and one spare line follows the last row, so that
+// kernels may read and write whole registers.
 template <class Sample>
 struct Grid {
     Sample* data = nullptr;
@@ -48,7 +48,7 @@ class Carver {
     std::size_t used_ = 0;
 };
 
-// One block that grows to what its largest user asked for. One thread at a time.
+// One block that grows to the largest size requested. Used by one thread at a time.
 class Workspace {
   public:
     Workspace() = default;

@@ -15,7 +15,7 @@ void push(Integers& out, const Grid<float>& grid, int width, int height) {
         for (int x = 0; x < width; ++x) push(out, grid.data[y * grid.stride + x]);
 }
 
-// Filled, so that whoever reads what was never written gives itself away.
+// Filled, so that reading uninitialised memory changes the result.
 void check_scale(Session& session, const Pair& pair, double window_scale, int s, double noise) {
     const Plane ref = pair.ref.plane(), dis = pair.dis.plane();
     const FloatVifWindows windows(window_scale);

@@ -1,4 +1,4 @@
-// VIF in single precision, plain: what each place says about the pictures, summed row by row.
+// VIF in single precision, plain: the terms of each place, summed row by row.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

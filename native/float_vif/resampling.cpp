@@ -36,7 +36,7 @@ float lanczos(float x) {
                               (kPi * kPi * d * d));
 }
 
-// What a method says about one new sample at position `at` of the old ones.
+// The taps of a method for one new sample at position `at` of the old ones.
 struct Taps {
     int index[9];
     float weight[9];

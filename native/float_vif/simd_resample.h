@@ -19,7 +19,7 @@ struct ResampleMemory {
     }
 };
 
-// Adds what one tap of one old row says about a new row.
+// Adds one tap of one old row to a new row.
 inline void add_tap(const float* __restrict row, const std::int32_t* __restrict index, const float* __restrict weight,
                     float row_weight, int size, float* __restrict sums, float* __restrict weights) {
     for (int x = 0; x < size; ++x) {

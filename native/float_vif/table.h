@@ -7,7 +7,7 @@ namespace acuity {
 
 constexpr int kFloatVifTaps = 65;  // of the widest window
 
-// The eye's noise, and what follows from it.
+// The variance of the eye's noise, and values derived from it.
 struct FloatVifNoise {
     explicit FloatVifNoise(double variance);
 

@@ -21,7 +21,7 @@ class PyIntegerSsim {
     }
 
   private:
-    // What the windows around all places weigh together, in one direction.
+    // The sum of the windows' weights at all places, in one direction.
     static double total(int side) {
         std::int64_t sum = 0;
         for (int i = 0; i < side; ++i) sum += ssim_weight(i, side);

@@ -32,7 +32,7 @@ void filter_across(const Plane& ref, const Plane& dis, int y, Moments* out) {
     }
 }
 
-// What a window of that weight says.
+// The similarity of a window of that weight.
 double similarity_of(const Moments& m, double window, const SsimStable& stable) {
     const double luminance = stable.luminance * window * window, contrast = stable.contrast * window * window;
     const auto ref = static_cast<double>(m.ref), dis = static_cast<double>(m.dis);

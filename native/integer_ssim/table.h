@@ -13,7 +13,7 @@ constexpr int kSsimReach = 4;
 constexpr int kSsimTaps = 2 * kSsimReach + 1;
 constexpr int kSsimWeights[kSsimReach + 1] = {68, 55, 28, 9, 2};
 
-// What the window weighs around place i of n, in one direction.
+// The weight of the window around place i of n, in one direction.
 constexpr int ssim_weight(int i, int n) {
     int sum = 0;
     for (int at = std::max(0, i - kSsimReach); at <= std::min(n - 1, i + kSsimReach); ++at)
@@ -21,7 +21,7 @@ constexpr int ssim_weight(int i, int n) {
     return sum;
 }
 
-// What keeps the terms from dividing by nothing, where a window weighs 1. In double precision from the start:
+// Constants that avoid a division by zero, for a window of weight 1. In double precision from the start:
 // the square of a peak of 16 bits doesn't fit an int.
 struct SsimStable {
     double luminance, contrast;

@@ -1,4 +1,4 @@
-// What instruction sets without masks and compression share: SSE4, AVX2 and NEON.
+// Functions for instruction sets without masks and compression: SSE4, AVX2 and NEON.
 #pragma once
 
 namespace acuity::ACUITY_ISA {

@@ -26,7 +26,7 @@ inline int mirror(int i, int n) {
     return i;
 }
 
-// kLanes16 samples from column x; beyond `end` the row is not ours to read.
+// kLanes16 samples from column x; the row must not be read beyond `end`.
 template <class T>
 inline U16 load_samples(const T* row, int x, int end) {
     T part[kLanes16] = {};
@@ -42,7 +42,7 @@ inline U16 load_samples(const T* row, int x, int end) {
     }
 }
 
-// Ask for memory that will be read soon.
+// Prefetches memory that will be read soon.
 inline void prefetch(const void* p, std::ptrdiff_t bytes) {
     __builtin_prefetch(static_cast<const char*>(p) + bytes);
 }

@@ -1,6 +1,6 @@
-// Single precision in half registers, beside double precision in whole ones: as many lanes of each.
+// Single precision in half registers and double precision in whole ones, with the same number of lanes.
 //
-// The compiler's own conversion between such vectors goes by quarters, so each instruction set says its own.
+// The compiler converts between such vectors by quarters, so each instruction set defines its own conversion.
 #pragma once
 
 #include "simd/isa.h"

@@ -131,7 +131,7 @@ inline __m128d fused_half(__m128 a, __m128 b, __m128 c) {
 }
 
 // Rounding twice is wrong only where the first result lies halfway between two single ones, which is rare.
-// Subnormal results would be another matter, and nobody makes them.
+// Subnormal results would need more care, but don't occur.
 inline F32 fused(F32 a, F32 b, F32 c) {
     const __m128 x = reinterpret_cast<__m128>(a), y = reinterpret_cast<__m128>(b), z = reinterpret_cast<__m128>(c);
     const __m128d lo = fused_half(x, y, z);

@@ -1,8 +1,8 @@
 // Vector types of one register's width, built on the compiler's vector extension.
 //
 // + - * & | ^ ~ << >> and comparisons work lane by lane; a comparison gives all-ones or all-zeros
-// lanes, and `mask ? a : b` selects. What the extension can't say (dot products of pairs, packing,
-// table look-ups, …) each instruction set's header adds under the same names. The including file
+// lanes, and `mask ? a : b` selects. Each instruction set's header adds what the extension lacks (dot products
+// of pairs, packing, table look-ups, …) under the same names. The including file
 // defines ACUITY_ISA, the namespace, so that one source compiled several times never clashes.
 #pragma once
 
@@ -29,8 +29,8 @@ constexpr int kLanes16 = kBytes / 2;
 constexpr int kLanes32 = kBytes / 4;
 constexpr int kLanes64 = kBytes / 8;
 
-// A register of 16-bit lanes widened to 32 bits. Which half holds which lane is the instruction
-// set's own affair (see `column_offsets`), the same for every function that makes a Wide.
+// A register of 16-bit lanes widened to 32 bits. Which half holds which lane depends on the instruction
+// set (see `column_offsets`), and is the same for every function that returns a Wide.
 struct Wide {
     U32 a, b;
 };

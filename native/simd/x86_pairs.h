@@ -1,4 +1,4 @@
-// What the x86 sets share: filters as dot products of pairs of signed words.
+// Filters for the x86 sets, as dot products of pairs of signed words.
 #pragma once
 
 namespace acuity::ACUITY_ISA {

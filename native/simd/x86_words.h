@@ -1,4 +1,4 @@
-// What the x86 sets share of the filters of signed words.
+// Filters of signed words for the x86 sets.
 #pragma once
 
 namespace acuity::ACUITY_ISA {

@@ -12,7 +12,7 @@ void append_floats(Integers* out, const float* values, int count) {
     for (int i = 0; i < count; ++i) {
         std::uint32_t bits;
         std::memcpy(&bits, values + i, sizeof bits);
-        out->push_back(values[i] == values[i] ? bits : 0x7fc00000u);  // one NaN is as good as another
+        out->push_back(values[i] == values[i] ? bits : 0x7fc00000u);  // all NaNs are equal here
     }
 }
 

@@ -33,7 +33,7 @@ class PySpeed {
         const Speed::Result u = speed_.run(sources[0], sources[2]), v = speed_.run(sources[1], sources[3]);
         Scores scores;
         for (std::size_t i = 0; i < u.scores.size(); ++i) {
-            // A plane that can't be described, a flat one for instance, has no say.
+            // A plane that can't be described, such as a flat one, is left out.
             float both = static_cast<float>(static_cast<double>(u.scores[i] + v.scores[i]) / 2.0);
             if (u.unstable != v.unstable) both = u.unstable ? v.scores[i] : u.scores[i];
             scores.push_back({u.scores[i], v.scores[i], both});

@@ -1,4 +1,4 @@
-// What the SIMD sources of this family share.
+// Helpers for the SIMD sources of this family.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ inline const Sample* row_of(const Plane& plane, int y) {
     return reinterpret_cast<const Sample*>(static_cast<const char*>(plane.data) + plane.stride * y);
 }
 
-// A strip leaves a row long before the next one, so the machine doesn't foresee which lines follow: ask for
-// those of a row that comes soon.
+// Between two rows of a strip the memory is far apart, so the hardware doesn't prefetch: prefetch the lines of a
+// row that comes soon.
 template <class Sample>
 inline void prefetch_row(const Plane& plane, int y, int first, int count) {
     if (y >= plane.height) return;

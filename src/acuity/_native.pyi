@@ -307,7 +307,7 @@ def instruction_sets() -> list[tuple[str, bool]]:
     """Instruction sets of this build, fastest first, and whether this machine runs each."""
 
 def select_instruction_set(name: str = "") -> str:
-    """The one that would be used; raises BackendError. No name: ACUITY_CPU, or else the fastest."""
+    """The instruction set for that name; raises BackendError. No name: ACUITY_CPU, or else the fastest."""
 
 def csf_factors(
     mode: int, view_distance: float, display_height: int, scale: float, diagonal_scale: float
@@ -342,17 +342,17 @@ class Bridge:
 
     # The server's thread.
     def send(self, ticket: int, kind: int, payload: bytes, /) -> bool:
-        """Hand over a command. False: queue_depth commands are under way, and nothing was sent."""
+        """Send a command. False: queue_depth commands are outstanding, and nothing was sent."""
 
     def replies(self) -> list[tuple[int, int, bytes]]:
-        """Every reply that came, as (ticket, kind, payload); makes fileno() unreadable before it looks."""
+        """All replies so far, as (ticket, kind, payload); first makes fileno() unreadable."""
 
     def fileno(self) -> int:
         """A descriptor that is readable when there may be replies."""
 
     # The measuring thread.
     def publish(self, done: int, /) -> bool:
-        """Say how many frames are done, at a frame boundary. True: there are commands to take."""
+        """Publish the number of frames done, at a frame boundary. True: there are commands to take."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """The oldest command as (ticket, kind, payload), or None. Each one taken must be answered once."""
@@ -365,15 +365,15 @@ class Bridge:
 
     # Any thread.
     def status(self) -> tuple[int, float]:
-        """What was published last, and when: frames done, time.monotonic()."""
+        """The frames done and the time.monotonic() that were published last."""
 
     def interrupt(self) -> None:
-        """End a wait() under way, or else the next one."""
+        """End a wait() in progress, or else the next one."""
 
     def close(self) -> None:
-        """Close the descriptors and end a wait() under way; may be called again.
+        """Close the descriptors and end a wait() in progress; may be called again.
 
-        Whoever watches fileno() stops that first.
+        An event loop must stop watching fileno() first.
         """
 
     @property
@@ -382,12 +382,12 @@ class Bridge:
     def depth(self) -> int: ...
     @property
     def waiting(self) -> int:
-        """Commands that nobody took yet."""
+        """The number of commands that are not taken yet."""
 
     @property
     def outstanding(self) -> int:
-        """Commands sent whose replies were not collected yet."""
+        """The number of commands whose replies are not collected yet."""
 
     @property
     def refused(self) -> int:
-        """Commands that send() turned away."""
+        """The number of commands that send() refused."""

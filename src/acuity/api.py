@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,9 +12,9 @@ from acuity.errors import EmbeddedError
 from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
 from acuity.scoring.report import AnyModel, ScoreReport
-from acuity.scoring.run import Request, run_request
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
 from acuity.video.pairs.open_pair import Video
-from acuity.video.readers.open import OpenOptions, RawGeometry
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedServer
@@ -80,9 +81,14 @@ def score(
         viewing=viewing,
         features=list(features),
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
-        geometry=RawGeometry(width, height, pixel_format, bitdepth),
-        opening=OpenOptions(rate=rate, guess=guess, allow_damaged=allow_damaged),
-        pairing=pairing,
+        width=width,
+        height=height,
+        pixel_format=pixel_format,
+        bitdepth=bitdepth,
+        fps=rate,
+        guess=guess,
+        allow_damaged=allow_damaged,
+        **({} if pairing is None else asdict(pairing)),
         threads=threads,
         subsample=subsample,
         instruction_set=instruction_set,

@@ -30,14 +30,76 @@
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
 
-Messages are one sentence for people: they name the file, the value and what to do next.
+Messages are one sentence for people: they name the file, the value and what to do next. What to do is a
+field of its own (`Remedy`), so a command says `--scale force` where Python says `scale=force`.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, Literal, NamedTuple, Self
+
+GEOMETRY: Final = ("width", "height", "pixel_format", "bitdepth")  # the settings that describe raw video
+
+
+class Remedy(NamedTuple):
+    """A change that would settle an error, by the names that acuity.scoring.request has for its settings.
+
+    "set" gives one setting a value, "give" gives these settings their values, whatever they are, "omit"
+    leaves them out, "list" looks at what there is of them. As text it is Python's spelling;
+    scoring/fronts.py has the others.
+    """
+
+    action: Literal["set", "give", "omit", "list"]
+    names: tuple[str, ...]
+    value: str | bool | None = None  # of "set"
+    verb: str = "pass"  # of "give"
+
+    def __str__(self) -> str:
+        match self.action:
+            case "set":
+                return f"{self.names[0]}={self.value}"
+            case "give":
+                return f"{self.verb} {listed([f'{name}=' for name in self.names])}"
+            case "omit":
+                return "leave out the geometry"
+            case "list":
+                return f"run 'acuity {self.names[0]}'"
+
+    @classmethod
+    def from_document(cls, document: Any) -> Self:
+        """The remedy that JSON has made a list of; TypeError or ValueError where it is none."""
+        action, names, value, verb = document
+        return cls(action, tuple(names), value, verb)
+
+
+def to_set(name: str, value: str | bool) -> Remedy:
+    """The remedy of giving one setting a value."""
+    return Remedy("set", (name,), value)
+
+
+def to_give(*names: str, verb: str = "pass") -> Remedy:
+    """The remedy of giving these settings their values."""
+    return Remedy("give", names, verb=verb)
+
+
+TO_OMIT_GEOMETRY: Final = Remedy("omit", GEOMETRY)
+TO_LIST_MODELS: Final = Remedy("list", ("models",))
+TO_LIST_FEATURES: Final = Remedy("list", ("features",))
+
+
+def listed(names: list[str]) -> str:
+    """The names as a sentence lists them: `a, b and c`."""
+    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 class AcuityError(Exception):
-    """Base of every error Acuity raises on purpose."""
+    """Base of every error Acuity raises on purpose; its arguments are the text and remedies of a sentence."""
+
+    def __str__(self) -> str:
+        return self.spelled(str)
+
+    def spelled(self, spell: Callable[[Remedy], str]) -> str:
+        """The sentence with its remedies as `spell` writes them."""
+        return "".join(spell(piece) if isinstance(piece, Remedy) else str(piece) for piece in self.args)
 
 
 class InputError(AcuityError, ValueError):

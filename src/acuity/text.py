@@ -1,4 +1,4 @@
-"""Text for people."""
+"""Helpers for text that people read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ _LONGEST_LINE: Final = 4000
 
 
 def one_line(text: str) -> str:
-    """Names of files may hold line ends and escape sequences: show them, don't obey them.
+    """The text on one line, with line ends and escape sequences made visible.
 
-    Of a line that nobody could read the middle is left out: what it is about stands at its start, what to do
-    at its end.
+    A very long line loses its middle: its start names the subject, its end the remedy.
     """
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shortened(text, _LONGEST_LINE))
 
 
 def shortened(text: str, limit: int = _LONGEST_VALUE) -> str:
-    """The text, or its start and its end where it is longer than people want to read."""
+    """The text, or its start and its end if it is longer than the limit."""
     return text if len(text) <= limit else f"{text[: limit * 3 // 4]}…{text[-limit // 8 :]}"
 
 
 def quoted(value: object) -> str:
-    """A value as a sentence repeats it; megabytes of it are cut before anything is done with them."""
+    """A value for a sentence, shortened before anything else is done with it."""
     return repr(shortened(value) if isinstance(value, str) else value)

@@ -1,4 +1,4 @@
-"""What attackers try: texts with {root}, {outside}, {base}, {evil} and {secret} to be filled in.
+"""Path texts that attackers try, with {root}, {outside}, {base}, {evil} and {secret} to be filled in.
 
 The world they are tried in is made by path_ground.py.
 """

@@ -1,4 +1,4 @@
-"""A small world for path attacks: an allowed root, secrets outside it, and every trap that files can be."""
+"""Folders for tests of path attacks: an allowed root, secrets outside it, and links and special files."""
 
 from __future__ import annotations
 

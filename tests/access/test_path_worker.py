@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from acuity.errors import AcuityError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import JobSpec
 from acuity.jobs.service import Jobs
-from acuity.jobs.tasks.score import ScorePayload
+from acuity.jobs.tasks.score import score_payload
+from acuity.scoring.request import Request
 from canary import FileCanary
 from path_ground import Ground, make_ground
 from small_model import small_document
@@ -38,17 +40,17 @@ def settings(ground: Ground) -> JobsConfig:
 
 
 def score(ground: Ground, **changes: Any) -> JobSpec:
-    payload = ScorePayload(
+    request = Request(
         reference=str(ground.root / "clip.yuv"),
         distorted=str(ground.root / "sub/clip.yuv"),
-        model=f"path={ground.root}/model.json",
+        models=[f"path={ground.root}/model.json"],
         width=WIDTH,
         height=HEIGHT,
-        pixfmt="420",
+        pixel_format="420",
         bitdepth=8,
         threads=1,
     )
-    return JobSpec("score", {**payload.to_dict(), **changes}, tool="vmaf_score", title="a score")
+    return JobSpec("score", score_payload(replace(request, **changes)), tool="vmaf_score", title="a score")
 
 
 def test_a_worker_reads_only_under_the_roots(ground: Ground) -> None:
@@ -58,7 +60,7 @@ def test_a_worker_reads_only_under_the_roots(ground: Ground) -> None:
     attempts: list[tuple[dict[str, Any], str]] = [
         ({"distorted": str(ground.outside / "clip.yuv")}, "not under an allowlisted root"),
         ({"reference": str(ground.root / "out_folder/clip.yuv")}, "not under an allowlisted root"),
-        ({"model": f"path={ground.outside}/model.json"}, "not under an allowlisted root"),
+        ({"models": [f"path={ground.outside}/model.json"]}, "not under an allowlisted root"),
         ({"distorted": str(swapped)}, "not under an allowlisted root"),
         ({"distorted": "-"}, "standard input"),
         ({"distorted": "/dev/zero"}, "is a device"),

@@ -36,19 +36,15 @@ def report(path: Path) -> dict[str, object]:
 def test_defaults_are_libvmafs() -> None:
     settings = parse(["-r", "a", "-d", "b"])
     assert settings.models == ["version=vmaf_v0.6.1"]
-    assert (settings.format, settings.precision, settings.subsample) == ("xml", "legacy", 1)
-    assert (settings.threads, settings.frame_cnt, settings.cpumask, settings.backend) == (
-        None,
-        None,
-        0,
-        "auto",
-    )
+    assert (settings.format, settings.precision, settings.cpumask) == ("xml", "legacy", 0)
+    assert settings.request == {"reference": "a", "distorted": "b"}
     assert parse(["-r", "a", "-d", "b", "--no_prediction"]).models == []
 
 
 def test_zero_means_what_it_means_in_libvmaf() -> None:
     settings = parse(["-r", "a", "-d", "b", "--threads", "0", "--subsample", "0", "--frame_cnt", "0"])
-    assert (settings.threads, settings.subsample, settings.frame_cnt) == (None, 1, None)
+    asked = settings.request
+    assert (asked["threads"], asked["subsample"], asked["frame_count"]) == (None, 1, 0)
 
 
 def test_every_option_lands_in_the_settings() -> None:
@@ -58,14 +54,28 @@ def test_every_option_lands_in_the_settings() -> None:
         "--backend cpu --no_cuda --scale force --rate match --allow-damaged"
     )
     settings = parse(line.split())
-    assert (settings.width, settings.height, settings.pixel_format, settings.bitdepth) == (64, 36, "422", 10)
     assert (settings.models, settings.features) == (["version=x"], ["f"])
     assert (settings.output, settings.format, settings.precision) == ("out", "csv", "9")
-    assert (settings.threads, settings.subsample, settings.cpumask, settings.gpumask) == (3, 2, 255, 1)
-    assert (settings.frame_cnt, settings.frame_skip_ref, settings.frame_skip_dist) == (7, 1, 2)
-    assert (settings.no_prediction, settings.quiet, settings.excluded) == (True, True, {"cuda"})
-    assert settings.pairing == {"scale": "force", "rate": "match"}
-    assert settings.allow_damaged
+    assert (settings.cpumask, settings.gpumask, settings.quiet, settings.excluded) == (255, 1, True, {"cuda"})
+    assert settings.request == {
+        "reference": "a",
+        "distorted": "b",
+        "width": 64,
+        "height": 36,
+        "pixel_format": "422",
+        "bitdepth": 10,
+        "threads": 3,
+        "sequential_first": True,
+        "subsample": 2,
+        "predict": False,
+        "backend": "cpu",
+        "frame_count": 7,
+        "frame_skip_ref": 1,
+        "frame_skip_dis": 2,
+        "scale": "force",
+        "rate": "match",
+        "allow_damaged": True,
+    }
 
 
 @pytest.mark.parametrize(

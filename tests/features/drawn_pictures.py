@@ -1,4 +1,4 @@
-"""Pictures made by formulas of whole numbers, the same everywhere, so that libvmaf could be asked too."""
+"""Pictures made by integer formulas, the same on every machine, so that libvmaf could measure them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures that metrics stumble over: equal, opposite, noisy, alternating, smooth.
+"""Pictures that are difficult for metrics: equal, opposite, noisy, alternating, smooth.
 
 Run as a program it asks a reference `vmaf` for its figures, which test_extremes.py holds ours to:
 

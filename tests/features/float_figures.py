@@ -1,4 +1,4 @@
-"""Measuring made pictures, and comparing figures that were taken in single precision."""
+"""Measures generated pictures, and compares figures of single precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pictures by formula, the same on every machine, for figures that were taken from libvmaf once."""
+"""Small pictures by formula, the same on every machine, for which libvmaf's figures are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Golden runs that can be answered, and the pictures they are about."""
+"""The golden runs that this machine can repeat, and their pictures."""
 
 from __future__ import annotations
 

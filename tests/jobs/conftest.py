@@ -1,4 +1,4 @@
-"""Workers of the tests find the tests' own tasks."""
+"""Lets worker processes import the tests' own tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the job service share: configurations, specs, listeners, and processes to watch."""
+"""Helpers for the tests of the job service: configurations, specs, listeners, and watched processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench's tools as a program of their own."""
+"""A server program with the tools of transport_bench.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that docs/mcp.md has users run beside the server: stand-ins that say how they were called."""
+"""Stand-ins for the programs in docs/mcp.md, which print how they were called."""
 
 from __future__ import annotations
 

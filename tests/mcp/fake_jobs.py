@@ -1,4 +1,4 @@
-"""A job service whose jobs end when the test says so, and a server that offers what is made of jobs."""
+"""A job service whose jobs end on the test's command, and a server with job tools and resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server with one family of tools, asked by the SDK's own client; its jobs run on a thread of the test."""
+"""A server with one family of tools and the SDK's client; its jobs run on a thread of the test."""
 
 from __future__ import annotations
 

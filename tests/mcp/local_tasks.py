@@ -1,4 +1,4 @@
-"""Tasks of this process: coroutines that may ask the client for input while they work."""
+"""A task backend in this process: coroutines that may ask the client for input while they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging set up for a test, and the lines that came out."""
+"""Sets up logging for a test, and returns the written lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job service that does nothing but tell of jobs."""
+"""A job service that runs nothing and only announces jobs."""
 
 from __future__ import annotations
 

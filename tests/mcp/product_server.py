@@ -1,4 +1,4 @@
-"""The server that users start, in a process of its own, and the official client for each of its endpoints."""
+"""vmaf-mcp as a process, and the official client for each of its endpoints."""
 
 from __future__ import annotations
 

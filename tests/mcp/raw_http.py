@@ -1,4 +1,4 @@
-"""HTTP by hand, for requests that no proper client would send."""
+"""Raw HTTP, for requests that no proper client would send."""
 
 from __future__ import annotations
 

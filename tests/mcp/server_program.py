@@ -1,4 +1,4 @@
-"""The bench's server as a process, with its three pipes."""
+"""The server of bench_server.py as a process, with its three pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client that knows the tasks extension, on top of the SDK's."""
+"""A client for the tasks extension, based on the SDK's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool's result says, and the rules that every result keeps."""
+"""Reads tool results, and checks the rules for all results."""
 
 from __future__ import annotations
 

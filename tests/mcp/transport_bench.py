@@ -1,4 +1,4 @@
-"""A small server on real endpoints, and clients for each: what the tests of the transports share."""
+"""A small server on real endpoints with clients for each, for the tests of the transports."""
 
 from __future__ import annotations
 

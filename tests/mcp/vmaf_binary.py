@@ -1,4 +1,4 @@
-"""An external vmaf binary for tests: answers questions as libvmaf's does, and scores with Acuity."""
+"""An external vmaf binary for tests: it answers options as libvmaf's does, and scores with Acuity."""
 
 from __future__ import annotations
 

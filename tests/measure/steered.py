@@ -1,4 +1,4 @@
-"""Models to swap between, what each gives when nobody steers, and holding a steered run to that."""
+"""Models to swap between, their unsteered scores, and the comparison of a steered run with these."""
 
 from __future__ import annotations
 

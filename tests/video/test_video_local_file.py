@@ -286,7 +286,7 @@ _KNOWN = {
     ("decoder.py", "av.open"),
     ("decoder.py", "os.fdopen"),
     ("document.py", "open"),
-    ("suspicion.py", "open"),
+    ("plausibility.py", "open"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Files that point at other files or at the network, to see that nobody goes there."""
+"""Files that refer to other files or to the network, for tests that no reader follows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small videos made on the spot, each frame with its number written into the luma."""
+"""Small generated videos, each frame with its number in the luma."""
 
 from __future__ import annotations
 

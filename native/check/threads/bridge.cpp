@@ -29,7 +29,7 @@ void measure(Bridge& bridge, std::uint64_t commands, int most) {
     }
 }
 
-// Python's lock in small: held but while a wait() sleeps.
+// A substitute for Python's lock: held except while a wait() sleeps.
 std::mutex interpreter;
 struct Unlocked {
     Unlocked() { interpreter.unlock(); }
@@ -61,7 +61,7 @@ void check_bridge(std::uint64_t commands, std::int64_t depth) {
     expect(bridge.refused() == refused, "refusals are counted");
 }
 
-// Whoever interrupts changed something before: the sleeper sees it, however the two meet.
+// A change made before interrupt() is visible to the woken thread, whatever the timing.
 void check_interrupt(std::int64_t rounds) {
     Bridge bridge(2);
     std::atomic<std::int64_t> asked{0}, seen{0};

@@ -1,4 +1,4 @@
-// ring_check: what two threads hand each other arrives, once, whole and in order, and no one sleeps through it.
+// ring_check: what two threads exchange arrives once, complete and in order, and no wake-up is lost.
 //
 // It is meant for ThreadSanitizer, which also reports every access that is not ordered.
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace acuity::check {
 
-constexpr double kTooLong = 20;  // seconds that only a sleeper whose wake-up was lost takes
+constexpr double kTooLong = 20;  // seconds after which a wake-up must have been lost
 
 int failures();
 void expect(bool holds, const char* what, std::uint64_t number = 0);
 void expect_awake(double since, const char* who);
 double seconds();
 
-// As an event loop sleeps: it looks for work only when told that there is some.
+// Sleeps as an event loop does: it checks for work only after a wake-up.
 void sleep_until_readable(int descriptor, const char* who);
 
 // An envelope and a standing whose every part follows from a number.

@@ -1,7 +1,7 @@
-"""Paths inside model and feature strings: found, checked, and written back resolved.
+"""Checks paths inside model and feature strings, and writes the strings with resolved paths.
 
-The strings are parsed by the engine's own parsers and written anew, so what was checked is what is used: a
-key given twice, for example, is there once afterwards.
+The engine's own parsers read the strings, which are then written again from the parsed values. So the engine
+uses exactly what was checked: a key that was given twice, for example, appears once.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from acuity.models.spec import ModelSpec, parse_spec
 Check: TypeAlias = Callable[[str], Path]
 FindModel: TypeAlias = Callable[[str], ModelSpec | None]
 
-# Model files that can't be scored with, and what they are.
+# Model formats that Acuity can't use, and what they are.
 _OTHER_FORMATS: Final = {
     ".onnx": "a tiny model (ONNX), not a VMAF model",
     ".pkl": "a pickled model, which only the old Python tools of VMAF read",
 }
 
-# An address as a value: ':' separates options, so parsers would only see its first half.
+# An address as a value: parsers would split it at ':', which separates options.
 _ADDRESS_INSIDE: Final = re.compile(r"(?:^|[=:])[A-Za-z][A-Za-z0-9+.-]*:/")
-# An option of that name has a path for its value, whatever the value looks like.
+# The value of such an option is always a path.
 _NAMES_A_PATH: Final = re.compile(
     r"(?:^|_)(?:path|file|filename|folder|dir|directory)s?(?:_|$)", re.IGNORECASE
 )
 
 
 def check_model(spec: str, check: Check, find: FindModel | None = None) -> str:
-    """A model string whose paths pass `check`, written with what they resolve to.
+    """The model string with its paths checked and resolved by `check`.
 
-    `find` knows models by name and file name; raises ModelError where several have it.
+    `find` finds models by name and file name; it raises ModelError if the name is ambiguous.
     """
     check_text(spec, "model")
     if "=" not in spec and ":" in spec and spec.endswith(".json"):
-        return ModelSpec(path=str(check(spec))).to_text()  # the ':' is part of the path, or nothing works
+        return ModelSpec(path=str(check(spec))).to_text()  # the ':' can only be part of a path
     _refuse_addresses(spec, "model")
     parsed = parse_spec(spec)
     if find is not None and "/" not in parsed.label and (found := find(parsed.label)) is not None:
@@ -61,7 +61,7 @@ def check_model(spec: str, check: Check, find: FindModel | None = None) -> str:
 
 
 def check_feature(spec: str, check: Check) -> str:
-    """A feature string whose option values pass `check` where they are paths."""
+    """The feature string with the paths in its options checked and resolved by `check`."""
     check_text(spec, "feature")
     _refuse_addresses(spec, "feature")
     name, options = parse_feature(spec)

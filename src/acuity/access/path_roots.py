@@ -1,15 +1,15 @@
-"""The folders that a server may read from, and those among them that it may write to.
+"""The folders that a server may read, and those among them that it may write.
 
-    ./testdata, ./python/test/resource, ./model     where the folder the server was started in has them
+    ./testdata, ./python/test/resource, ./model     in the folder where the server was started, if they exist
     /workspace/python/test/resource                 where containers mount the reference clips
     the data folder                                 jobs and reports; files may be written to its outputs/
     model folders                                   ACUITY_MODEL_PATH and the package that carries models
     VMAF_MCP_ALLOW                                  what the operator adds; files may be written there
 
-Entries of VMAF_MCP_ALLOW are absolute, or begin with '~' for the home of the user who runs the server. A
-relative one would mean another folder wherever the server is started, so it is refused at the start, and so
-are '/' and the file systems of the kernel, which would open more than anybody means. An entry that isn't
-there yet is fine; empty ones are skipped.
+Entries of VMAF_MCP_ALLOW are absolute, or begin with '~' for the home of the user who runs the server.
+Relative entries are refused at the start, because their meaning would depend on where the server is started.
+So are '/' and the file systems of the kernel, which would allow too much. An entry need not exist yet; empty
+ones are skipped.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", _MODELS)
 _IN_A_CONTAINER: Final = "/workspace/python/test/resource"
 OUTPUTS: Final = "outputs"  # in the data folder
 
-# What lies in these is no video, and some of it is secret.
+# These hold no videos, and some of their files are secret.
 _KERNEL: Final = ("/proc", "/sys")
 
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """Resolved folders; every one may be read from."""
+    """The resolved folders, all of which may be read."""
 
     readable: tuple[Path, ...]
     writable: tuple[Path, ...]
@@ -42,7 +42,7 @@ class Roots:
 
 
 def roots_of(data: Path, allow: Iterable[str]) -> Roots:
-    """Defaults, the data folder, and what the operator allows; SettingsError for what opens too much."""
+    """The default, data and operator's folders; raises SettingsError if one allows too much."""
     folder = resolve_root(data, "the data folder (ACUITY_DATA)")
     added = [_added(entry) for entry in allow if entry]
     outputs = folder / OUTPUTS
@@ -56,12 +56,12 @@ def roots_of(data: Path, allow: Iterable[str]) -> Roots:
 
 
 def checkout_models() -> tuple[Path, ...]:
-    """The folder of models that is allowed by default, where the folder the server was started in has it."""
+    """The folder 'model' where the server was started, if it exists."""
     return (resolve_root(Path(_MODELS), f"the folder '{_MODELS}'"),) if os.path.isdir(_MODELS) else ()
 
 
 def resolve_root(root: Path, label: str) -> Path:
-    """The folder with links followed; SettingsError where it would allow what nobody means to."""
+    """The folder with links followed; raises SettingsError if it would allow too much."""
     resolved = Path(os.path.realpath(root))
     if resolved == Path("/") or any(resolved.is_relative_to(kernel) for kernel in _KERNEL):
         raise SettingsError(
@@ -92,5 +92,5 @@ def _model_folders() -> Iterator[Path]:
     for folder, source in model_folders():
         yield resolve_root(folder, f"a model folder ({FOLDERS_VARIABLE})")
         if source == PACKAGE_SOURCE:
-            # Some installers link the files of a package from a cache, where they have the same neighbours.
+            # Some installers link a package's files from a cache folder, which is then allowed too.
             yield from {Path(os.path.realpath(file)).parent for file in sorted(folder.glob("*.json"))}

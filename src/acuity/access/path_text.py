@@ -1,11 +1,11 @@
-"""A client's text as a path: what it may look like, before any file is touched.
+"""Turns a client's text into an absolute path, before any file is touched.
 
     clips/a.mkv           relative to the folder the server was started in
     /clips/a b:c.mkv      spaces, colons and any other printable character are part of the name
     file:///clips/a.mkv   the same file; no host, no query, no fragment
 
-Everything else with a scheme is an address, and addresses are not read. `~` is not expanded. Control
-characters are refused, even where a file has them in its name: logs and terminals would obey them.
+Any other scheme makes it an address, and addresses are refused. `~` is not expanded. Control characters are
+refused, even if a file has them in its name, because logs and terminals would obey them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def to_absolute(text: str) -> str:
-    """The absolute path that a text stands for, links and '..' still in it; raises PathError."""
+    """The absolute path of a text, with links and '..' still in it; raises PathError."""
     check_text(text)
     if text[: len(_FILE)].lower() == _FILE:
         text = _from_file_address(text)
@@ -42,7 +42,7 @@ def to_absolute(text: str) -> str:
     if text.rsplit("/", 1)[-1] in ("", ".", ".."):
         raise PathError(f"path {shown(text)} names a folder: name a file")
     if text.startswith("/"):
-        return f"/{text.lstrip('/')}"  # two slashes at the start may stay two, though they mean one
+        return f"/{text.lstrip('/')}"  # os.path keeps two slashes at the start, which mean one
     try:
         return os.path.join(os.getcwd(), text)
     except OSError:
@@ -50,7 +50,7 @@ def to_absolute(text: str) -> str:
 
 
 def check_text(text: str, what: str = "path") -> None:
-    """Refuse what no path, and no model or feature string, can be; raises PathError."""
+    """Refuse text that can be no path and no model or feature string; raises PathError."""
     if not text:
         raise PathError(f"the {what} is empty: name one")
     if len(text) > _MOST_BYTES:
@@ -68,7 +68,7 @@ def check_text(text: str, what: str = "path") -> None:
 
 
 def shown(text: str) -> str:
-    """A client's text for an error: on one line, and not longer than a line or two."""
+    """A client's text for an error: on one line, and shortened."""
     return one_line(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 

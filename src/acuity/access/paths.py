@@ -1,13 +1,13 @@
 """The allowlist: the only place that turns a client's text into a file.
 
-Every string that becomes a path passes here. It is resolved, has to lie strictly under an allowed root, and
-is opened; then the descriptor is asked what it really is, so a link put in place between those steps gains
-nothing. Workers open files again, by the paths that were checked, and check their descriptors in the same
-way: see guard_for().
+Every string that becomes a path is checked here. It is resolved, has to be strictly under an allowed root,
+and is opened; then the descriptor is checked again, so that swapping in a link between those steps gains
+nothing. Workers open files again by the checked paths, and check their descriptors in the same way: see
+guard_for().
 
-Two things no check of paths can tell. A hard link is as good a name of a file as the first one: whoever may
-create one under a root may show that file, and Linux lets only those create one who may write to it. And
-what a file holds is up to everybody who may write under a root.
+Two things can't be checked by path. A hard link can't be told from the original: a user who may create one
+under a root can make that file readable, and Linux allows that only to users who may write the file. And any
+user who may write under a root decides what the files contain.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _REASONS: Final = {
 
 
 class OpenedFile:
-    """A descriptor that was checked, and the path it was found to be. Closes itself."""
+    """A checked descriptor and the path of its file. Closes itself."""
 
     __slots__ = ("fd", "path")
 
@@ -50,7 +50,7 @@ class OpenedFile:
         self.path = path
 
     def close(self) -> None:
-        """Does nothing the second time."""
+        """Close the descriptor; may be called again."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
@@ -68,7 +68,7 @@ class OpenedFile:
 
 
 class AllowedPaths:
-    """Folders whose files may be read, and those among them where files may be created."""
+    """The folders whose files may be read, and those among them where files may be created."""
 
     def __init__(
         self,
@@ -79,12 +79,11 @@ class AllowedPaths:
         videos: Sequence[Path] | None = None,
         listed_by: str | None = None,
     ) -> None:
-        """`writable` are roots too; None: all of them. Roots are resolved once, now.
+        """`writable` are roots too; None: all roots. Roots are resolved once, now.
 
-        With `resolved` they are taken as they are, because another process has resolved them: a link that
-        took the place of one since then must not be followed. `videos` are the roots where videos may be
-        expected; None: all of them. `listed_by` is the tool that shows what is there, for sentences about
-        what is not.
+        With `resolved` they are used unchanged, because another process has resolved them: a link that
+        replaced one since then must not be followed. `videos` are the roots where videos are expected; None:
+        all roots. `listed_by` is the tool that lists the files, for errors about missing ones.
         """
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
@@ -110,13 +109,13 @@ class AllowedPaths:
             return file.path
 
     def open(self, text: str, *, remedy: str | None = None) -> OpenedFile:
-        """The same, and the file itself: what is read from it is what was checked.
+        """Check a path and open the file; the descriptor is that of the checked file.
 
-        `remedy` ends the sentence about a file that isn't there.
+        `remedy` ends the sentence about a missing file.
         """
         path = self._resolve(text)
         try:
-            refuse_special(os.lstat(path).st_mode, f"path {shown(text)}")  # opening a device may do things
+            refuse_special(os.lstat(path).st_mode, f"path {shown(text)}")  # opening a device can have effects
             fd = os.open(path, _READ)
         except OSError as error:
             raise self._cannot_open(text, path, error, remedy) from error
@@ -127,8 +126,8 @@ class AllowedPaths:
             raise
 
     def check_folder(self, text: str) -> Path:
-        """The resolved path of a folder that is a root or lies under one; raises PathError."""
-        inside = to_absolute(f"{text.rstrip('/')}/file")  # a text that names a folder is no file's
+        """The resolved path of a folder that is a root or under one; raises PathError."""
+        inside = to_absolute(f"{text.rstrip('/')}/file")  # to_absolute() refuses the name of a folder
         path = Path(os.path.realpath(os.path.dirname(inside)))
         if path not in self.roots and self._root_of(path) is None:
             raise _outside(text)
@@ -137,7 +136,7 @@ class AllowedPaths:
         return path
 
     def check_opened(self, fd: int, text: str) -> Path:
-        """What an open descriptor really is: a plain file under a root, or PathError."""
+        """The path of an open descriptor, if it is a plain file under a root; raises PathError."""
         status = os.fstat(fd)
         refuse_special(status.st_mode, f"path {shown(text)}")
         path = _path_of(fd)
@@ -150,23 +149,23 @@ class AllowedPaths:
         return path
 
     def check_output(self, text: str) -> Path:
-        """A path for a file that isn't there yet, in a folder that is; raises PathError.
+        """The path for a new file in an existing folder; raises PathError.
 
-        Nothing is ever replaced: neither a clip nor the server's own files. Of nested roots the innermost
-        one decides whether files may be written, so a writable parent doesn't open the data folder.
+        Existing files are never replaced. Of nested roots the innermost decides whether files may be written,
+        so a writable parent doesn't make the data folder writable.
         """
         path = self._resolve(text)
         if self._root_of(path) not in self._writable:
             raise PathError(f"path {shown(text)} is under a root that is only read: write elsewhere")
         if not path.parent.is_dir():
             raise PathError(f"path {shown(text)} is in a folder that does not exist: create it first")
-        for name in (to_absolute(text), path):  # a link that leads nowhere is there too
+        for name in (to_absolute(text), path):  # a broken link exists, too
             if self._is_there(name, text):
                 raise PathError(f"path {shown(text)} exists already: give a new name")
         return path
 
     def create(self, text: str) -> OpenedFile:
-        """check_output(), and the new empty file, opened for writing in the very folder that was checked."""
+        """check_output(), and create the file in the folder that was checked, opened for writing."""
         path = self.check_output(text)
         try:
             folder = os.open(path.parent, _FOLDER)
@@ -184,7 +183,7 @@ class AllowedPaths:
     def check_model(self, spec: str, find: path_options.FindModel | None = None) -> str:
         """A model string, its path checked and resolved; raises PathError or ModelError.
 
-        `find` knows models by name and file name.
+        `find` finds models by name and file name.
         """
         return path_options.check_model(spec, self._check_model_file, find)
 
@@ -193,7 +192,7 @@ class AllowedPaths:
         return path_options.check_feature(spec, self.check)
 
     def _resolve(self, text: str) -> Path:
-        """Resolved and strictly under a root; whether it exists is told only of what is under one."""
+        """The resolved path, strictly under a root. Errors don't reveal whether a path outside exists."""
         path = Path(os.path.realpath(to_absolute(text)))
         if path in self.roots:
             raise PathError(
@@ -204,7 +203,7 @@ class AllowedPaths:
         return path
 
     def _root_of(self, path: Path) -> Path | None:
-        """The innermost root that has it; a root isn't under itself."""
+        """The innermost root above the path; a root is not under itself."""
         if ".." in path.parts:
             return None
         text = str(path)
@@ -236,12 +235,12 @@ class AllowedPaths:
             return actual == path.parent
         root = self._root_of(path)
         if path.parent == root:
-            return True  # opened without following a link, and above it is the operator's
+            return True  # opened without following a link, and the operator controls the folders above
         return _leads_to(path.parent, root, os.fstat(folder))
 
 
 def guard_for(paths: AllowedPaths) -> Guard:
-    """What acuity.video.local_file.restrict() takes: the engine then reads only what is allowed."""
+    """The guard for acuity.video.local_file.restrict(), so that the engine reads only allowed files."""
 
     def guard(fd: int, name: str) -> None:
         paths.check_opened(fd, name)
@@ -250,7 +249,7 @@ def guard_for(paths: AllowedPaths) -> Guard:
 
 
 def _path_of(fd: int) -> Path | None:
-    """What the kernel calls the open file; None where it doesn't tell."""
+    """The kernel's path of an open file; None without /proc."""
     try:
         return Path(os.readlink(f"/proc/self/fd/{fd}"))
     except OSError:
@@ -258,7 +257,7 @@ def _path_of(fd: int) -> Path | None:
 
 
 def _leads_to(path: Path, root: Path | None, status: os.stat_result) -> bool:
-    """Whether the path, walked down from its root without following any link, is that very file."""
+    """Whether the path, walked from its root without following links, leads to the same file."""
     if root is None:
         return False
     *folders, name = path.relative_to(root).parts

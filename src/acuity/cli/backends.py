@@ -1,4 +1,4 @@
-"""List what this machine can compute with: the backends, and the processor's instruction sets.
+"""List the backends of this machine and the processor's instruction sets.
 
 Every backend and instruction set gives the same digits; they differ in speed only."""
 

@@ -1,7 +1,7 @@
 """Make a short moving clip, encode it badly with x264, and score it.
 
-Everything happens in a temporary folder that is removed at the end; no ffmpeg is needed, because
-PyAV carries the encoder. The scoring is exactly what 'acuity score' does."""
+The clips are made in a temporary folder that is removed at the end. No ffmpeg is needed, because
+PyAV carries the encoder. The pair is scored as 'acuity score' does it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def encode(outputs: dict[Path, tuple[str, dict[str, str]]]) -> None:
         _encode(outputs)
     except BaseException:
         for path in outputs:
-            path.unlink(missing_ok=True)  # half a clip is no clip
+            path.unlink(missing_ok=True)  # it is incomplete
         raise
 
 

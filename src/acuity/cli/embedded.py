@@ -1,4 +1,4 @@
-"""A server inside `vmaf` and `acuity score`: the options, and its life around the scoring."""
+"""The embedded server of `vmaf` and `acuity score`: its options, its start and its end."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Wanted:
-    """Where a server was asked for, and how long it is to be there."""
+    """The transports of the server, and how long it waits and stays."""
 
     sse: int | None = None
     uds: str | None = None
     stdio: bool = False
     http: int | None = None
-    wait: float | None = None  # seconds for the first client to ask; FOREVER: as long as it takes
+    wait: float | None = None  # seconds for the first client's request; FOREVER: without limit
     stay: float | None = None  # seconds after the end; FOREVER: until the last client has left
     token_file: str | None = None
 
@@ -75,21 +75,21 @@ class Option(NamedTuple):
     name: str
     field: str  # of Wanted
     help: str
-    value: str = ""  # what to call its value; empty: a switch
+    value: str = ""  # the name of its value; empty: a switch
     parse: Callable[[str], Any] = str  # raises ValueError("should be …")
-    bare: Any = None  # what it means without its value; None: it needs one
+    bare: Any = None  # the value if none is given; None: a value is required
 
 
 OPTIONS: Final = (
     Option("enable_mcp_sse", "sse", "let agents watch and steer over HTTP+SSE at "
-           "http://127.0.0.1:PORT/mcp/sse (0: any that is free)", "PORT", port),
+           "http://127.0.0.1:PORT/mcp/sse (0: any free port)", "PORT", port),
     Option("enable_mcp_http", "http", "the same over Streamable HTTP at http://127.0.0.1:PORT/mcp (without "
-           "=PORT: any that is free)", "PORT", port, 0),
+           "=PORT: any free port)", "PORT", port, 0),
     Option("enable_mcp_uds", "uds", "the same at a Unix socket, for you alone", "PATH", some_path),
     Option("enable_mcp_stdio", "stdio", "the same at file descriptors 3 (in) and 4 (out)"),
-    Option("mcp_wait", "wait", "begin with the first client, or after SECONDS without one", "SECONDS",
+    Option("mcp_wait", "wait", "start with the first client, or after SECONDS without one", "SECONDS",
            seconds, FOREVER),
-    Option("mcp_stay", "stay", "let results be read after the end: for SECONDS, or until the last client "
+    Option("mcp_stay", "stay", "keep serving after the end: for SECONDS, or until the last client "
            "has left", "SECONDS", seconds, FOREVER),
     Option("mcp_token_file", "token_file", "a file with the token that clients over HTTP have to send "
            "(or set ACUITY_MCP_TOKEN)", "FILE", some_path),
@@ -98,7 +98,7 @@ OPTIONS: Final = (
 
 @contextmanager
 def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
-    """What starts the server on a measurement; it runs until the block ends, however that comes about."""
+    """The callback that starts the server on a measurement; the server runs until the block ends."""
     if not wanted:
         _refuse_idle_options(wanted)
         yield None
@@ -109,7 +109,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
     with ExitStack() as stack:
         stack.enter_context(_ending_on_signals())
         pair = stack.enter_context(_claimed()) if wanted.stdio else None
-        config = _config(wanted)  # a token that can't be read is refused before anything is opened
+        config = _config(wanted)  # refuses an unreadable token before anything is opened
         servers: list[EmbeddedServer] = []
 
         def attach(measurement: Measurement, total: int | None) -> None:
@@ -127,7 +127,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
                 server.start_http(wanted.http)
             for transport, where in server.started.items():
                 if transport == "stdio":
-                    continue  # who opened the descriptors knows
+                    continue  # the caller opened the descriptors
                 _say(f"{program}: agents may connect to {where}")
             if wanted.wait is not None:
                 _say(f"{program}: waiting for an agent before the first frame")
@@ -167,7 +167,7 @@ def _config(wanted: Wanted) -> EmbeddedConfig:
 
 
 def _stay(program: str, server: EmbeddedServer, length: float) -> None:
-    """Have the results read; the report is written, so an interrupt ends this and nothing else."""
+    """Keep serving after the report is written; an interrupt only ends this wait."""
     until = "until the last agent has left" if length == FOREVER else f"for {length:g} seconds"
     try:
         _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
@@ -182,9 +182,9 @@ def _say(line: str) -> None:
 
 @contextmanager
 def _claimed() -> Iterator[tuple[int, int]]:
-    """The two descriptors that whoever started us opened, under numbers that no file will get.
+    """Duplicate the caller's descriptors 3 and 4 to other numbers.
 
-    Before anything else is opened: a video that is read as descriptor 3 is no client.
+    Call this before any file is opened, which might get one of these numbers.
     """
     from acuity.mcp.wire.descriptors import check_descriptor
 
@@ -202,7 +202,7 @@ def _claimed() -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def _ending_on_signals() -> Iterator[None]:
-    """Have signals that would end the process at once end it in order, so that no socket's file stays."""
+    """Turn signals that would end the process at once into an orderly end, which removes socket files."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -6,7 +6,6 @@ import atexit
 import gc
 import io
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -32,15 +31,6 @@ INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
 _MAX_ALLOCATIONS: Final = 20_000  # between two runs of the garbage collector; Python has 700
-
-# Arguments as the library's sentences name them, to be spelled as options. Not after a quote, slash or dot: a
-# file may be called scale=force.mp4.
-_ARGUMENT: Final = re.compile(
-    r"(?<![\w'/.-])(?:"
-    r"(?P<word>scale|convert|rate|vfr|hdr)=(?P<choice>'[^']*'|[a-z]+(?:-[a-z]+)*)"
-    r"|(?P<switch>allow_damaged)=True"
-    r"|(?P<geometry>width|height|pixel_format|bitdepth)=(?P<number>\d*))"
-)
 
 # The code of each kind of error, asked in this order; what is not listed is FAILED.
 Codes = tuple[tuple[type[BaseException], int], ...]
@@ -80,7 +70,9 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
         if isinstance(error.__cause__, BrokenPipeError):
             _silence(sys.stdout)
             return PIPE_CLOSED
-        _say(f"{program}: {one_line(as_options(str(error)))}")
+        from acuity.scoring.fronts import sentence
+
+        _say(f"{program}: {one_line(sentence(error, program))}")
         return _code(error, codes)
     except OSError as error:
         _silence(sys.stdout)
@@ -113,17 +105,6 @@ def _finished(command: Callable[[], int]) -> int:
         return command()
     except SystemExit as end:  # argparse ends so after --help
         return end.code if isinstance(end.code, int) else OK
-
-
-def as_options(text: str) -> str:
-    """Remedies in the words of a command line: `pass scale=force` becomes `pass --scale force`."""
-
-    def option(found: re.Match[str]) -> str:
-        name = found["word"] or found["switch"] or found["geometry"]
-        value = found["choice"] or found["number"]
-        return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
-
-    return _ARGUMENT.sub(option, text)
 
 
 def describe(error: OSError) -> str:

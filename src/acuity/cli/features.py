@@ -4,8 +4,8 @@ An option is set with NAME=OPTION=VALUE, several with NAME=OPTION=VALUE:OPTION=V
 
     acuity score ref.mp4 dis.mp4 --feature vif=debug=true
 
-An option marked with a short name appears in the names of the features when it isn't at its
-default: integer_vif_scale0 becomes integer_vif_scale0_egl_1."""
+An option with a short name is part of the features' names when it isn't at its default:
+integer_vif_scale0 becomes integer_vif_scale0_egl_1."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def explain(extractor: type[Extractor]) -> list[str]:
-    """One extractor for people."""
+    """The description of one extractor, for people."""
     from acuity.features.options import show
 
     shown = [feature for feature in extractor.features if not feature.hidden]

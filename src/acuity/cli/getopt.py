@@ -1,9 +1,9 @@
-"""Command lines in libvmaf's manner, driven by one table.
+"""Parses command lines as libvmaf does, from one table of options.
 
-GNU getopt's rules: `--long value`, `--long=value`, unambiguous shortened long names, `-x value`,
-`-xvalue`, switches run together as in `-nq`, and `--` ends the options. Dashes and underscores in a
-long name are the same letter. argparse is not used because `-h` is the height here, and because
-the usage page, the documentation test and the parser all read this table.
+GNU getopt's rules: `--long value`, `--long=value`, unambiguous abbreviations of long names, `-x value`,
+`-xvalue`, joined switches as in `-nq`, and `--` ends the options. Dashes and underscores in long names
+are equal. argparse is not used because `-h` is the height here, and because the usage page, the
+documentation test and the parser all read this table.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import Any, Final, NamedTuple
 from acuity.text import shortened
 
 _LARGEST: Final = (1 << 32) - 1
-BARE: Final = "\0"  # in place of a value that was left out; nobody can write this
+BARE: Final = "\0"  # stands for an omitted value; a command line can't contain it
 _NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?")
 
 
 class UsageError(Exception):
-    """The command line makes no sense; the message says which part, `program` whose help to read."""
+    """A bad command line: the message names the part, `program` the command whose help to read."""
 
     program: str = ""
 
 
 class Flag(NamedTuple):
-    """One option: what it is called, what it takes, what it means."""
+    """One option: its names, its value and its meaning."""
 
-    long: str  # spelled as libvmaf spells it, with underscores
+    long: str  # in libvmaf's spelling, with underscores
     help: str
     short: str = ""
-    value: str = ""  # what to call its value in the usage page; empty: a switch
+    value: str = ""  # the name of its value in the usage page; empty: a switch
     parse: Callable[[str], Any] = str  # raises ValueError("should be …")
     section: str = ""
-    bare: Any = None  # what it means without its value; None: it needs one
+    bare: Any = None  # the value if none is given; None: a value is required
 
     @property
     def spelling(self) -> str:
@@ -42,7 +42,7 @@ class Flag(NamedTuple):
 
 
 def parse_flags(flags: Sequence[Flag], argv: Sequence[str]) -> Iterator[tuple[Flag, Any]]:
-    """Each option as it comes, with its parsed value (True for a switch)."""
+    """Each option in order, with its parsed value (True for a switch)."""
     words = iter(join_optional([f"--{flag.long}" for flag in flags if flag.bare is not None], argv))
     for word in words:
         if word == "--":
@@ -99,9 +99,9 @@ def _next(flag: Flag, words: Iterator[str]) -> str:
 
 
 def join_optional(options: Collection[str], argv: Sequence[str]) -> list[str]:
-    """A command line in which options whose value may be left out have one, written behind a '='.
+    """The command line with '=VALUE' after every option whose value may be omitted.
 
-    A number that follows is the value; anything else may be a file's name, so the value is BARE then.
+    A number that follows is the value. Anything else may be a file name, so the value is then BARE.
     """
     known = {option.replace("_", "-") for option in options}
     joined: list[str] = []
@@ -138,7 +138,7 @@ def unsigned(text: str) -> int:
 
 
 def wrapped(text: str) -> int:
-    """A whole number as C's strtoul and a cast to 32 bits make it: -1 has every bit set."""
+    """A whole number as C's strtoul and a cast to 32 bits give it: -1 has all bits set."""
     number = _whole(text)
     return number & _LARGEST if abs(number) < 1 << 64 else _LARGEST
 
@@ -156,7 +156,7 @@ def _whole(text: str) -> int:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """A parser that takes only these words."""
+    """A parser that accepts only these words."""
 
     def parse(text: str) -> str:
         if text not in choices:

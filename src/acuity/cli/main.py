@@ -1,6 +1,6 @@
 """Acuity: VMAF you can pip install.
 
-Measure how much a viewer sees of what encoding did to a video, with libvmaf's own digits:
+Score how good an encoded video looks beside its original, with libvmaf's digits:
 
     acuity score original.mp4 encoded.mp4
 
@@ -18,22 +18,22 @@ from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
-# its help. Only the module of the command that was called is imported.
+# its help. Only the module of the called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
-    "models": ("acuity.cli.models", "list the models that can be named"),
+    "models": ("acuity.cli.models", "list the models"),
     "features": ("acuity.cli.features", "list the feature extractors and their options"),
-    "backends": ("acuity.cli.backends", "list what this machine can compute with"),
+    "backends": ("acuity.cli.backends", "list the backends and instruction sets of this machine"),
     "serve": ("acuity.cli.serve", "let agents score videos: the MCP server"),
     "demo": ("acuity.cli.demo", "make a clip, encode it badly, score it"),
 }
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with our exit codes and our way to say what is wrong, and values that may be left out."""
+    """argparse with our exit codes and error sentences, and with values that may be omitted."""
 
     def joined(self, argv: Sequence[str]) -> list[str]:
-        """A command line in which no file's name can be taken for a value that was left out."""
+        """The command line in which no file name can be mistaken for an omitted value."""
         optional = [name for action in self._actions if action.nargs == "?" for name in action.option_strings]
         return join_optional(optional, argv)
 
@@ -61,7 +61,7 @@ def _run(argv: list[str]) -> int:
     width = max(map(len, COMMANDS))
     table = "\n".join(f"  {name:{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
     parser.epilog = (
-        f"commands:\n{table}\n\n'acuity COMMAND --help' teaches one of them.\n"
+        f"commands:\n{table}\n\n'acuity COMMAND --help' explains one of them.\n"
         "The vmaf command takes libvmaf's own options: 'vmaf --help'."
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")

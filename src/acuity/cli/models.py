@@ -1,8 +1,7 @@
-"""List the models that can be named with --model, and say which of them can be used here.
+"""List the models that --model takes by name, and which of them can be used here.
 
-Models come from the installed ffmpeg-quality-metrics package, and from the folders in the
-environment variable ACUITY_MODEL_PATH, which win. A model file anywhere else is named with
-path=FILE."""
+Models come from the folders in the environment variable ACUITY_MODEL_PATH, and from the installed
+package ffmpeg-quality-metrics. A model file anywhere else is named with path=FILE."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(model: ModelInfo) -> str:
-    """What a person wants to know of a model, in a few words."""
+    """A short description of a model, for people."""
     from acuity.models.describe import intended_use
 
     if model.problem is not None:

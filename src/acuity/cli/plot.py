@@ -1,4 +1,4 @@
-"""Scores over time as a few lines of text."""
+"""Plots scores over time as a few lines of text."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def plot(
     seconds: float | None = None,
     unicode: bool = True,
 ) -> list[str]:
-    """A bar chart whose columns are the lowest score of a stretch of frames.
+    """A bar chart; each column is the lowest score of a range of frames.
 
-    The lowest, not the mean: a stretch must not hide the frame a viewer stumbles over.
+    The lowest and not the mean, so that a single bad frame stays visible.
     """
     finite = scores[np.isfinite(scores)]
     if not len(finite) or width < 1:

@@ -1,4 +1,4 @@
-"""Progress while scoring: a bar for people, a line now and then for logs, libvmaf's meter."""
+"""Shows progress while scoring: a bar for people, lines for logs, or libvmaf's meter."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SPINNER: Final = "|/-\\"
 
 
 class ProgressDisplay(Protocol):
-    """Told after each frame how far the work is; `done` is told once, also when it failed."""
+    """Shows progress; `frame` is called after each frame, `done` once at the end, also after a failure."""
 
-    wants_mean: bool  # whether to work out the mean score of the frames so far
+    wants_mean: bool  # whether to compute the mean score of the frames so far
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None: ...
 
     def paused(self, reason: str | None) -> None:
-        """Told while nothing moves, some times a second, why that is so; None: it goes on."""
+        """Called some times a second with the reason of a pause, and with None when it is over."""
 
     def done(self) -> None: ...
 
@@ -39,7 +39,7 @@ class _Timed:
         self._drawn = self._start
         self._state: tuple[int, int | None, float | None] | None = None
         self._shown = False
-        self._reason: str | None = None  # for which nothing moves
+        self._reason: str | None = None  # of the present pause
         self._since = self._start  # when that began
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None:
@@ -52,7 +52,7 @@ class _Timed:
         now = self._now()
         begins = self._reason is None
         if reason is None:
-            self._start += 0.0 if begins else now - self._since  # not counted: speed is that of measuring
+            self._start += 0.0 if begins else now - self._since  # a pause doesn't count for the speed
         elif begins:
             self._since = now
         self._reason = reason
@@ -90,7 +90,7 @@ class ProgressBar(_Timed):
         if total and room > 3:
             line = f"{self._bar(min(frames / total, 1.0), room)} {line}"
         while len(line) >= self._style.columns and "  " in line:
-            line = line.rpartition("  ")[0]  # whole parts go: half a number misleads
+            line = line.rpartition("  ")[0]  # drop whole parts: half a number would mislead
         return f"\r{line}\033[K"
 
     def _bar(self, share: float, width: int) -> str:
@@ -120,7 +120,7 @@ class ProgressLines(_Timed):
 
 
 class LibvmafMeter(ProgressBar):
-    """libvmaf's: frames, a spinner, frames a second (of wall time)."""
+    """libvmaf's meter: frames, a spinner, frames a second (of wall time)."""
 
     wants_mean = False
 
@@ -133,9 +133,9 @@ class LibvmafMeter(ProgressBar):
 def describe(
     frames: int, total: int | None, mean: float | None, speed: float, reason: str | None = None
 ) -> str:
-    """`12/48 frames  25%  61.0 fps  0:01 left  mean 76.67`, less what is not known.
+    """`12/48 frames  25%  61.0 fps  0:01 left  mean 76.67`, without the unknown parts.
 
-    Where nothing moves, the reason stands in place of speed and time left.
+    During a pause its reason replaces speed and time left.
     """
     parts = [f"{frames}/{total} frames" if total else f"{frames} frames"]
     if total:

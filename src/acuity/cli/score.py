@@ -1,6 +1,6 @@
-"""Score a distorted video against its reference: how much of what encoding did would a viewer see?
+"""Score a distorted video against its reference: how good would it look to a viewer?
 
-100 looks like the reference, 0 is as bad as it gets. A few common ways to ask:
+100 looks like the reference, 0 is the worst score. Some common uses:
 
     acuity score original.mp4 encoded.mp4
     acuity score original.mp4 encoded.mp4 -o report.json
@@ -10,9 +10,9 @@
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
     acuity score original.mp4 encoded.mp4 --json
 
-What isn't said is found out where that is safe: the size and format of raw video from its file
-name, the model from the resolution. What could give a wrong number is refused with the option that
-settles it."""
+Missing options are filled in where that is safe: the size and format of raw video from its file
+name, the model from the resolution. A pair that could give a wrong number is refused, and the
+message names the option that settles it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def score_and_report(reference: str, distorted: str) -> int:
 
 
 def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) -> None:
-    """Before the first frame: what is going to be compared, with which models and why."""
+    """Print, before the first frame, what is compared, with which models and why."""
     style = Style(sys.stderr)
     rows = []
     for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
@@ -94,7 +94,7 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
 
 
 def _say_essentials(report: ScoreReport) -> None:
-    """A bare number can't say that it isn't what it looks like."""
+    """Print the notes that change what the printed numbers mean."""
     for note in report.notes:
         if note.code in (STEERED, NOT_A_NUMBER):
             print(f"acuity: {note.level}: {one_line(note.text)}", file=sys.stderr)

@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError
-from acuity.cli.vmaf_options import DAMAGED, PAIRING
 from acuity.models.choose import AUTO, VIEWINGS
+from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.run import Request
-from acuity.video.pairs.pair_options import PairOptions
+from acuity.scoring.request import DIFFERENT, FRAMES, MEASURED, RAW_VIDEO, SETTINGS, WORK, Request
 from acuity.video.picture import DEPTHS, LAYOUTS
-from acuity.video.readers.open import OpenOptions, RawGeometry
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
 
@@ -72,26 +70,51 @@ def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], di
     return names, {"help": help, **settings}
 
 
+def _option(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The option for a setting of the request, which says what it may be and what it means."""
+    setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
+    made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
+    if setting.kind == "integer":
+        made["type"] = positive if setting.minimum else whole
+    names = ([f"-{short}"] if short else []) + [f"--{ACUITY.name(name)}"]
+    return tuple(names), {**made, **changes}
+
+
+_KINDS: Final[dict[str, dict[str, Any]]] = {
+    "boolean": _SWITCH,
+    "array": {"action": "append", "metavar": "SPEC"},
+    "integer": {"metavar": "N"},
+    "string": {"metavar": "WORD"},
+}
+
 _MODEL = (
-    "a name from 'acuity models', a file, or libvmaf's notation version=NAME:name=LABEL:...; "
-    "may be repeated (default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
+    f"a name, a file, or {ACUITY.help('models')}; may be repeated "
+    "(default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
 )
-_VIEWING = "take the model of VMAF v1 for this way of watching, and for the frame rate: " + "; ".join(
+_VIEWING = f"{ACUITY.help('viewing')}: " + "; ".join(
     f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
 )
-_METRICS = f"what to measure, separated by commas: {', '.join(METRICS)} (default: vmaf)"
-_FEATURE = "one more extractor from 'acuity features', as NAME or NAME=OPTION=VALUE:...; may be repeated"
+_METRICS = f"{ACUITY.help('metrics')}, separated by commas: {', '.join(METRICS)} (default: vmaf)"
+# The letter of an option, and what argparse is told besides what the setting says.
+_CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "models": ("m", {"help": _MODEL}),
+    "viewing": ("", {"help": _VIEWING, "metavar": None, "choices": tuple(VIEWINGS)}),
+    "metrics": ("", {"help": _METRICS, "metavar": "NAMES"}),
+    "features": ("", {"help": f"{ACUITY.help('features')}; may be repeated"}),
+    "width": ("w", {}),
+    "pixel_format": ("p", {"metavar": None, "choices": tuple(LAYOUTS)}),
+    "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
+    "fps": ("", {"type": rate, "metavar": "RATE"}),
+    "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
+    "instruction_set": ("", {"metavar": "SET"}),
+    "backend": ("", {"metavar": "NAME"}),
+}
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
 _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
 
-GROUPS: Final = {
-    "what to measure": (
-        _entry("-m", "--model", help=_MODEL, action="append", metavar="SPEC", dest="models"),
-        _entry("--viewing", help=_VIEWING, choices=tuple(VIEWINGS)),
-        _entry("--metrics", help=_METRICS, action="append", default=[], metavar="NAMES"),
-        _entry("--feature", help=_FEATURE, action="append", default=[], metavar="SPEC", dest="features"),
-        _entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),
-    ),
+# Options that are no settings of a request.
+_OTHERS: Final = {
+    MEASURED: (_entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),),
     "output": (
         _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
@@ -103,40 +126,18 @@ GROUPS: Final = {
             "-q", "--quiet", help="no progress, only the score of each model or metric", action="store_true"
         ),
     ),
-    "which frames": (
-        _entry("--frames", help="stop after N frames", type=whole, default=0, metavar="N"),
-        _entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),
-        _entry("--skip-ref", help="of the reference", type=whole, metavar="N"),
-        _entry("--skip-dis", help="of the distorted", type=whole, metavar="N"),
-        _entry(
-            "--subsample",
-            help="score every N-th frame only: faster, and blind to what lies between",
-            type=positive,
-            default=1,
-            metavar="N",
-        ),
-        _entry("--allow-damaged", help=DAMAGED, action="store_true"),
-    ),
-    "where the two videos differ": tuple(
-        _entry(f"--{name}", help=text, metavar="WORD") for name, text in PAIRING.items()
-    ),
-    "raw video, where the file name doesn't say it": (
-        _entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),
-        _entry("-w", "--width", help="or each by itself", type=positive, metavar="N"),
-        _entry("--height", help="of the pictures", type=positive, metavar="N"),
-        _entry("-p", "--pixel-format", help="chroma", choices=tuple(LAYOUTS)),
-        _entry("-b", "--bitdepth", help="bits a sample", type=int, choices=DEPTHS),
-        _entry("--fps", help="frame rate, as in 25 or 30000/1001", type=rate, metavar="RATE"),
-    ),
-    "work (the scores are the same)": (
-        _entry("--threads", help="threads (default and 0: all cores)", type=whole, metavar="N"),
-        _entry("--cpu", help="instruction set, as 'acuity backends' lists them", metavar="SET"),
-        _entry("--backend", help="auto or cpu", default="auto", metavar="NAME"),
-    ),
+    FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
+    DIFFERENT: (),
+    RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
+    WORK: (),
     "for agents, while it runs": tuple(
         _entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
         for option in OPTIONS
     ),
+}
+GROUPS: Final = {
+    title: (*(_option(name) for name in ACUITY.settings if SETTINGS[name].group == title), *others)
+    for title, others in _OTHERS.items()
 }
 
 
@@ -156,29 +157,13 @@ def request(arguments: argparse.Namespace) -> Request:
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "
             f"--model {AUTO}"
         )
-    width, height = arguments.size or (arguments.width, arguments.height)
-    words = {name: getattr(arguments, name) for name in PAIRING if getattr(arguments, name) is not None}
-    skip = arguments.skip or 0
-    return Request(
-        arguments.reference,
-        arguments.distorted,
-        models=arguments.models or (AUTO,),
-        viewing=arguments.viewing,
-        features=arguments.features,
-        metrics=arguments.metrics,
-        geometry=RawGeometry(width, height, arguments.pixel_format, arguments.bitdepth),
-        opening=OpenOptions(rate=arguments.fps, guess=True, allow_damaged=arguments.allow_damaged),
-        pairing=PairOptions(
-            **words,
-            frame_skip_ref=skip if arguments.skip_ref is None else arguments.skip_ref,
-            frame_skip_dis=skip if arguments.skip_dis is None else arguments.skip_dis,
-            frame_count=arguments.frames,
-        ),
-        threads=arguments.threads or None,
-        subsample=arguments.subsample,
-        instruction_set=arguments.cpu,
-        backend=arguments.backend,
-    )
+    given = {name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None}
+    if arguments.size is not None:
+        given["width"], given["height"] = arguments.size
+    if arguments.skip is not None:
+        given = {"frame_skip_ref": arguments.skip, "frame_skip_dis": arguments.skip, **given}
+    given["threads"] = arguments.threads or None
+    return Request(arguments.reference, arguments.distorted, **given, guess=True)
 
 
 def embedding(arguments: argparse.Namespace) -> Wanted:

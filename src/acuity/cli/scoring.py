@@ -1,4 +1,4 @@
-"""What both commands do around a request: check the report's place, and show progress."""
+"""The part that both commands share: checks that the report can be written, and shows progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from acuity.cli.progress import ProgressDisplay
     from acuity.measure import Measurement
     from acuity.scoring.report import ScoreReport
-    from acuity.scoring.run import AttachCallback, Request, StartCallback
+    from acuity.scoring.request import Request
+    from acuity.scoring.run import AttachCallback, StartCallback
 
 
 def score_with(
@@ -21,7 +22,7 @@ def score_with(
     started: StartCallback | None = None,
     attach: AttachCallback | None = None,
 ) -> ScoreReport:
-    """Score, and show progress if there is any to be shown."""
+    """Score, and show progress if a display is given."""
     from acuity.scoring.run import run_request
 
     if progress is None:
@@ -46,7 +47,7 @@ def score_with(
 
 
 def check_target(output: str, inputs: Sequence[str]) -> None:
-    """Refuse now what would fail, or destroy an input, after minutes of scoring."""
+    """Refuse an output that can't be written or would overwrite an input, before scoring starts."""
     from acuity.report import check_output
 
     for path in inputs:

@@ -1,6 +1,6 @@
 """Let agents score videos: an MCP server over stdin and stdout, a Unix socket or HTTP.
 
-Without options it speaks over stdin and stdout, as clients that start their servers themselves expect:
+Without options it serves stdin and stdout, as clients that start their servers themselves expect:
 
     acuity serve
     acuity serve --allow ~/videos --workers 4
@@ -8,8 +8,8 @@ Without options it speaks over stdin and stdout, as clients that start their ser
     acuity serve --http 8080 --sse 8080 --uds /run/user/1000/acuity.sock
     acuity serve --http 0.0.0.0:8080 --token-file token.txt
 
-Streamable HTTP is at /mcp, HTTP+SSE at /sse. They listen on this machine only, unless HOST says otherwise;
-then every client has to send the token. Files are read from allowed folders only: see --allow.
+Streamable HTTP is at /mcp, HTTP+SSE at /sse. They listen on this machine only, unless HOST names another
+address; then every client has to send the token. Files are read from allowed folders only: see --allow.
 'vmaf-mcp' is the same command."""
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def _folder(text: str) -> str:
 
 _ADDRESS: Final = {"type": _address, "metavar": "[HOST:]PORT"}
 
-# Options of which `dest` is a setting replace that setting.
+# Options whose `dest` is a setting replace that setting.
 GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
-    "where to listen (several at once are fine; port 0 is any that is free)": {
+    "where to listen (several at once are fine; port 0 takes any free port)": {
         "--stdio": {
-            "help": "stdin and stdout (default if nothing else is asked for)",
+            "help": "stdin and stdout (the default)",
             "action": "store_true",
         },
         "--uds": {"help": "a Unix socket, for you alone", "metavar": "PATH", "type": Path},
@@ -88,11 +88,11 @@ GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "--sse": {"help": "HTTP+SSE at /sse, for older clients", **_ADDRESS},
         "--metrics": {"help": "figures for Prometheus at /metrics", **_ADDRESS},
         "--framing": {
-            "help": "how messages on stdin and stdout are told apart (default: auto, as the client does it)",
+            "help": "how messages on stdin and stdout are separated (default: auto, as from the client)",
             "choices": ("lines", "content-length", "auto"),
         },
     },
-    "who may come in": {
+    "access": {
         "--token-file": {
             "help": "a file with the token that HTTP clients have to send, or with a line NAME TOKEN for "
             "each of them (or set VMAF_MCP_TOKEN)",
@@ -117,7 +117,7 @@ GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "--workers": {"help": "scores at once", "metavar": "N", "type": _number},
         "--queue": {"help": "jobs that may wait", "metavar": "N", "type": _number},
         "--time-limit": {"help": "seconds that a job may run", "metavar": "S", "type": _some_seconds},
-        "--grace": {"help": "seconds that work may go on after SIGTERM", "metavar": "S", "type": _seconds},
+        "--grace": {"help": "seconds that work may continue after SIGTERM", "metavar": "S", "type": _seconds},
         "--data": {"help": "where jobs and reports are kept (or set ACUITY_DATA)", "metavar": "DIR"},
     },
     "logs, on stderr": {
@@ -171,7 +171,7 @@ def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 
 
 def options(arguments: argparse.Namespace) -> ServeOptions:
-    """What is asked for; refuses what can be refused before anything is started."""
+    """The options of the command line; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.wire.security import Access
     from acuity.mcp.wire.tokens import read_tokens
@@ -217,7 +217,7 @@ def _endpoints(arguments: argparse.Namespace) -> list[Endpoint]:
 
 
 def _ports(arguments: argparse.Namespace) -> list[tuple[Address, set[_Offer]]]:
-    """Addresses with what is offered there: both where they are the same."""
+    """The addresses with the transports at each; HTTP and SSE may share one."""
     asked: list[tuple[_Offer, Address | None]] = [("http", arguments.http), ("sse", arguments.sse)]
     found: list[tuple[Address, set[_Offer]]] = []
     for offer, address in asked:

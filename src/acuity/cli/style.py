@@ -1,4 +1,4 @@
-"""How text looks on a terminal: what the stream can show, bold and dim, times."""
+"""Formats text for a terminal: bold and dim, columns, times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": 
 
 
 class Style:
-    """Decorates text for one stream, or leaves it plain where decoration would be noise."""
+    """Formats text for one stream; plain unless the stream is a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self.terminal = stream.isatty()
@@ -18,7 +18,7 @@ class Style:
         self.unicode = "utf" in (getattr(stream, "encoding", None) or "").lower()
         self.columns = 80
         if self.terminal:
-            import shutil  # with every compressed format's module behind it
+            import shutil  # slow to import: it loads all compression modules
 
             self.columns = shutil.get_terminal_size((80, 24)).columns
 
@@ -27,7 +27,7 @@ class Style:
 
 
 def clock(seconds: float, decimals: int = 0) -> str:
-    """1:02:03 or 2:03, with fractions where a frame has to be found."""
+    """1:02:03 or 2:03, with decimals if asked for."""
     units = round(seconds * 10**decimals)
     whole, fraction = divmod(units, 10**decimals)
     minutes, second = divmod(whole, 60)
@@ -41,7 +41,7 @@ def count(number: int, noun: str) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
-    """Rows of cells as aligned lines; the last cell may be as long as it likes."""
+    """Rows of cells as aligned lines; the last cell may have any length."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     return [
         indent + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

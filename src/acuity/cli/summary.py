@@ -1,4 +1,4 @@
-"""What `acuity score` tells people at the end, as lines of text."""
+"""The summary that `acuity score` prints at the end, as lines of text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKS: Final = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
 
 
 def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
-    """All of it: score, spread, chart, worst frames, metrics, remarks, speed."""
+    """The lines of the summary: score, spread, chart, worst frames, metrics, notes, speed."""
     parts = []
     if report.results.models:
         parts = [
@@ -82,7 +82,7 @@ def _worst(report: ScoreReport, style: Style, number: int) -> list[str]:
 
 
 def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str]:
-    """One line for each metric that was asked for; figures that say nothing are left out."""
+    """One line for each requested metric; columns without figures are left out."""
     if not report.headlines:
         return []
     head = ("metric", "mean", "whole clip", "harmonic", "worst 5 %", "worst", *pools, "")

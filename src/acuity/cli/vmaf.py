@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from acuity.cli.progress import LibvmafMeter
     from acuity.cli.vmaf_specs import Specs
     from acuity.scoring.report import ScoreReport
-    from acuity.scoring.run import AttachCallback, Request
+    from acuity.scoring.request import Request
+    from acuity.scoring.run import AttachCallback
     from acuity.video.notes import Note
 
 
@@ -74,7 +75,7 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
         print(f"vmaf: warning: {one_line(specs.warning)}", file=sys.stderr)
     request = _request(settings, specs)
     if settings.output is not None:
-        check_target(settings.output, (settings.reference, settings.distorted))
+        check_target(settings.output, (settings.request["reference"], settings.request["distorted"]))
     report = score_with(_meter(settings), request, attach=attach)
     _say_notes([note for note in report.notes if not settings.quiet or note.code in _NEVER_QUIET])
     if not (settings.quiet and settings.output is not None):
@@ -98,35 +99,16 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 def _request(settings: Settings, specs: Specs) -> Request:
     from acuity.cli.vmaf_specs import allowed
     from acuity.devices import BACKENDS, usable_instruction_sets
-    from acuity.scoring.run import Request
-    from acuity.video.pairs.pair_options import PairOptions
-    from acuity.video.readers.open import OpenOptions, RawGeometry
+    from acuity.scoring.request import Request
 
     gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
-    chosen = dict(settings.pairing)
+    asked = {**settings.request, "models": specs.models, "features": specs.features}
+    asked["excluded_backends"] = (*settings.excluded, *gpus)
     if settings.common_bitdepth:
-        chosen.setdefault("convert", "depth")
-    return Request(
-        settings.reference,
-        settings.distorted,
-        models=specs.models,
-        features=specs.features,
-        predict=not settings.no_prediction,
-        geometry=RawGeometry(settings.width, settings.height, settings.pixel_format, settings.bitdepth),
-        opening=OpenOptions(allow_damaged=settings.allow_damaged),
-        pairing=PairOptions(
-            **chosen,  # type: ignore[arg-type]  # PairOptions checks the words
-            frame_skip_ref=settings.frame_skip_ref,
-            frame_skip_dis=settings.frame_skip_dist,
-            frame_count=settings.frame_cnt or 0,
-        ),
-        threads=settings.threads,
-        sequential_first=settings.sequential_first,
-        subsample=settings.subsample,
-        instruction_set=allowed(usable_instruction_sets(), settings.cpumask) if settings.cpumask else None,
-        backend=settings.backend,
-        excluded_backends=(*settings.excluded, *gpus),
-    )
+        asked.setdefault("convert", "depth")
+    if settings.cpumask:
+        asked["instruction_set"] = allowed(usable_instruction_sets(), settings.cpumask)
+    return Request(**asked)
 
 
 def _meter(settings: Settings) -> LibvmafMeter | None:

@@ -30,7 +30,7 @@ _WIDTH = 100
 
 
 def help_page() -> str:
-    """All of it, in the order of the table."""
+    """The whole page, in the order of the table."""
     parts = [_INTRO]
     for section in dict.fromkeys(flag.section for flag in FLAGS):
         lines = [line for flag in FLAGS if flag.section == section for line in _entry(flag)]

@@ -9,61 +9,34 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
+from acuity.errors import GEOMETRY
+from acuity.scoring.fronts import VMAF
+from acuity.video.pairs.pair_options import WORDS
 
 if TYPE_CHECKING:
     from acuity.scoring.presets import Preset
 
-# Acuity's own: what to do where the two videos differ.
-PAIRING: Final = {
-    "scale": "distorted of another size: auto (scale containers, refuse raw and Y4M), never or force",
-    "convert": "other bit depth, chroma or range: auto (convert containers), never, force or depth "
-    "(auto, and the depth of raw and Y4M)",
-    "rate": "other frame rate: refuse, match (leave out frames of the faster) or by-index",
-    "vfr": "variable frame rate: by-time or by-index",
-    "hdr": "HDR against SDR: refuse or ignore",
-}
-DAMAGED: Final = "score damaged frames as the decoder makes them, with a warning, instead of refusing them"
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
 class Settings:
     """What the command line asked for."""
 
-    reference: str = ""
-    distorted: str = ""
-    width: int | None = None
-    height: int | None = None
-    pixel_format: str | None = None
-    bitdepth: int | None = None
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
     output: str | None = None
     format: str = "xml"
     precision: str = "legacy"
-    threads: int | None = None  # None: all cores
-    sequential_first: bool = False  # the order of figures that libvmaf has with threads
-    subsample: int = 1
     cpumask: int = 0
     gpumask: int = 0
-    frame_cnt: int | None = None  # None: to the end
-    frame_skip_ref: int = 0
-    frame_skip_dist: int = 0
-    allow_damaged: bool = False
-    no_prediction: bool = False
     quiet: bool = False
-    backend: str = "auto"
     action: str = "score"  # or "help", "version", "list_backends"
 
     def __init__(self) -> None:
+        self.request: dict[str, Any] = {}  # the fields of a Request that were asked for, by their names there
         self.models: list[str] = []
         self.features: list[str] = []
-        self.pairing: dict[str, str] = {}  # words for PairOptions, which checks them
-        self.excluded: set[str] = set()
+        self.excluded: set[str] = set()  # backends that 'auto' may not choose
         self.embedded = embedded.Wanted()
-
-    @property
-    def raw(self) -> bool:
-        """Whether the inputs are raw samples, as libvmaf decides it: any geometry option says so."""
-        return any(v is not None for v in (self.width, self.height, self.pixel_format, self.bitdepth))
 
 
 def _bitdepth(text: str) -> int:
@@ -88,27 +61,29 @@ def _precision(text: str) -> str:
 
 _VIDEO, _MODEL, _OUT, _WORK, _MORE = "Videos", "Models and features", "Report", "Work", "Help"
 
+_help = VMAF.help
+
 FLAGS: Final[tuple[Flag, ...]] = (
     Flag("reference", "the original: raw YUV, Y4M or any container", "r", "PATH", section=_VIDEO),
     Flag("distorted", "the version to judge", "d", "PATH", section=_VIDEO),
-    Flag("width", "width of raw YUV", "w", "N", _positive, section=_VIDEO),
-    Flag("height", "height of raw YUV", "h", "N", _positive, section=_VIDEO),
+    Flag("width", _help("width"), "w", "N", _positive, section=_VIDEO),
+    Flag("height", _help("height"), "h", "N", _positive, section=_VIDEO),
     Flag("pixel_format", "400, 420, 422 or 444; for raw YUV", "p", "FORMAT",
          one_of("400", "420", "422", "444"), section=_VIDEO),
     Flag("bitdepth", "8, 10, 12, 14 or 16; for raw YUV", "b", "N", _bitdepth, section=_VIDEO),
     Flag("frame_cnt", "stop after N frames (0: all)", "", "N", wrapped, section=_VIDEO),
-    Flag("frame_skip_ref", "leave out the first N frames of the reference", "", "N", unsigned,
+    Flag("frame_skip_ref", _help("frame_skip_ref"), "", "N", unsigned,
          section=_VIDEO),
-    Flag("frame_skip_dist", "leave out the first N frames of the distorted", "", "N", unsigned,
+    Flag("frame_skip_dist", _help("frame_skip_dis"), "", "N", unsigned,
          section=_VIDEO),
-    *(Flag(name, text, "", "WORD", section=_VIDEO) for name, text in PAIRING.items()),
-    Flag("allow_damaged", DAMAGED, section=_VIDEO),
+    *(Flag(name, _help(name), "", "WORD", section=_VIDEO) for name in WORDS),
+    Flag("allow_damaged", _help("allow_damaged"), section=_VIDEO),
     Flag("model", "version=NAME or path=FILE, then :name=LABEL, :disable_clip, :enable_transform and "
          ":EXTRACTOR.OPTION=VALUE; may be repeated (default: version=vmaf_v0.6.1)", "m", "SPEC",
          section=_MODEL),
     Flag("feature", "one more extractor: NAME or NAME=OPTION=VALUE:OPTION=VALUE; may be repeated", "",
          "SPEC", section=_MODEL),
-    Flag("no_prediction", "extract features only, no model", "n", section=_MODEL),
+    Flag("no_prediction", _help("predict"), "n", section=_MODEL),
     Flag("aom_ctc", "AOM common test conditions, v1.0 to v7.0", "", "VERSION", section=_MODEL),
     Flag("nflx_ctc", "Netflix common test conditions, v1.0", "", "VERSION", section=_MODEL),
     Flag("output", "write the report to this file ('-': standard output)", "o", "PATH", section=_OUT),
@@ -120,7 +95,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "max or full for all 17", "", "P", _precision, section=_OUT),
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
          section=_WORK),
-    Flag("subsample", "score every N-th frame only", "", "N", unsigned, section=_WORK),
+    Flag("subsample", _help("subsample"), "", "N", unsigned, section=_WORK),
     Flag("backend", "auto, cpu, cuda, sycl, hip or metal; exit 100 if it can't start", "", "NAME",
          one_of("auto", *BACKENDS), section=_WORK),
     *(Flag(f"no_{name}", f"leave {name} out of 'auto'", section=_WORK) for name in BACKENDS[1:]),
@@ -165,17 +140,17 @@ def _find_preset(family: str, version: str) -> Preset:
     return versions[version]
 
 
-def _pair(option: str) -> _Setter:
-    return lambda s, v: s.pairing.__setitem__(option, v)
-
-
 def _embed(attribute: str) -> _Setter:
     return lambda s, v: setattr(s.embedded, attribute, v)
 
 
+def _ask(name: str, value: Callable[[Any], Any] = lambda v: v) -> _Setter:
+    """A setter that asks for a field of the request."""
+    return lambda s, v: s.request.__setitem__(name, value(v))
+
+
 def _threads(settings: Settings, count: int) -> None:
-    settings.threads = count or None
-    settings.sequential_first = count > 0
+    settings.request |= {"threads": count or None, "sequential_first": count > 0}
 
 
 def _exclude(name: str) -> _Setter:
@@ -184,15 +159,15 @@ def _exclude(name: str) -> _Setter:
 
 # What an option does, where it isn't "store the value under the option's own name".
 _SETTERS: Final[dict[str, _Setter]] = {
+    **{VMAF.name(name): _ask(name) for name in ("reference", "distorted", *VMAF.settings)},
     "model": lambda s, v: s.models.append(v),
     "feature": lambda s, v: s.features.append(v),
     "threads": _threads,
-    "subsample": lambda s, v: setattr(s, "subsample", v or 1),
-    "frame_cnt": lambda s, v: setattr(s, "frame_cnt", v or None),
+    "subsample": _ask("subsample", lambda step: step or 1),
+    "no_prediction": _ask("predict", lambda _: False),
     **{name: _set("format", name) for name in ("xml", "json", "csv", "sub")},
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
-    **{name: _pair(name) for name in PAIRING},
     **{option.name: _embed(option.field) for option in embedded.OPTIONS},
     "aom_ctc": _preset("aom_ctc"),
     "nflx_ctc": _preset("nflx_ctc"),
@@ -212,18 +187,13 @@ def parse(argv: Sequence[str]) -> Settings:
 
 def _complete(settings: Settings) -> None:
     """Check what no single option can check, and fill in the default model."""
-    if not settings.reference:
-        raise UsageError("the reference video is missing: name it with -r/--reference")
-    if not settings.distorted:
-        raise UsageError("the distorted video is missing: name it with -d/--distorted")
-    geometry = {
-        "-w/--width": settings.width,
-        "-h/--height": settings.height,
-        "-p/--pixel_format": settings.pixel_format,
-        "-b/--bitdepth": settings.bitdepth,
-    }
-    missing = [name for name, value in geometry.items() if value is None]
-    if settings.raw and missing:
+    asked = settings.request
+    for name, letter in (("reference", "r"), ("distorted", "d")):
+        if not asked.get(name):
+            raise UsageError(f"the {name} video is missing: name it with -{letter}/--{name}")
+    # As libvmaf decides it: any option of the geometry says that the inputs are raw samples.
+    missing = [flag.spelling for flag in FLAGS if flag.long in GEOMETRY and flag.long not in asked]
+    if missing and len(missing) < len(GEOMETRY):
         raise UsageError(f"raw YUV needs its geometry: add {', '.join(missing)}")
-    if not settings.models and not settings.no_prediction:
+    if not settings.models and asked.get("predict", True):
         settings.models.append(DEFAULT_MODEL)

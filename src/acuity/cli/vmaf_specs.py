@@ -1,8 +1,8 @@
-"""What `-m` and `--feature` of `vmaf` ask for, read as libvmaf reads it.
+"""Parses `-m` and `--feature` of `vmaf` as libvmaf does.
 
-libvmaf leaves out without a word what it can't use: options of extractors that the model doesn't use, and
-options that an extractor doesn't have. Scripts rely on it: Netflix's own runner gives every model the options
-of every extractor it might use. So they are left out here too, and named: a typing error looks the same.
+libvmaf silently ignores options of extractors that the model doesn't use, and options that an extractor
+doesn't have. Scripts rely on it: Netflix's own runner gives every model the options of every extractor it
+might use. They are ignored here too, but a warning names them, because one may be a typing error.
 
 `allowed` reads `--cpumask`: bits that forbid instruction sets.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Specs:
-    """Models that are loaded, features with options that exist, and what was left out on the way."""
+    """Loaded models, features with their known options, and the ignored options."""
 
     def __init__(self) -> None:
         self.models: list[Model | ModelCollection] = []
@@ -32,7 +32,7 @@ class Specs:
 
     @property
     def warning(self) -> str | None:
-        """One sentence about all that was left out; None if that is nothing."""
+        """One sentence about the ignored options; None if there are none."""
         if not self.ignored:
             return None
         names = ", ".join(map(shortened, dict.fromkeys(self.ignored)))
@@ -40,7 +40,7 @@ class Specs:
 
 
 def read_specs(models: Iterable[str], features: Iterable[str]) -> Specs:
-    """Load what was asked for; UsageError for a notation that can't be read, AcuityError for the rest."""
+    """Load the models and features; raises UsageError for bad notation, AcuityError for the rest."""
     from acuity.models import load_model, parse_spec
 
     specs = Specs()
@@ -58,8 +58,8 @@ def read_specs(models: Iterable[str], features: Iterable[str]) -> Specs:
     return specs
 
 
-# Which of libvmaf's bits each of our instruction sets stands on. A set is allowed when none of its
-# bits is forbidden, so forbidding SSE4.1 also forbids what builds on it.
+# The bits of libvmaf that each of our instruction sets needs. A set is allowed if none of its bits is
+# forbidden, so forbidding SSE4.1 also forbids the sets that need it.
 _X86: Final = {"sse4": 0x07, "avx2": 0x0F, "avx512": 0x1F, "avx512vnni": 0x3F}
 _ARM: Final = {"neon": 0x01}
 

@@ -1,4 +1,4 @@
-"""What this machine can compute with: the table of devices, and the choice among them.
+"""The table of devices that compute extractors, and the choice among them.
 
 Every device and instruction set gives the same digits; they differ in speed only. A new device is a module
 with an implementation of Device, and a line in DEVICES.
@@ -32,26 +32,26 @@ class _Entry(NamedTuple):
     """A device in the table."""
 
     describe: Callable[[], Backend]
-    open: Callable[[str | None], Device]  # with the instruction set of what runs on the CPU
+    open: Callable[[str | None], Device]  # called with the CPU's instruction set
 
 
 DEVICES: Final[dict[str, _Entry]] = {
     "cpu": _Entry(describe_cpu, CpuDevice),
 }
 
-# Every backend that may be asked for by name; other VMAF tools have those that this version lacks.
+# All backends by name, also those of other VMAF tools that this version lacks.
 BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
 
 
 def list_backends() -> list[Backend]:
-    """All backends that can be named, those that work first."""
+    """All backends by name, those of this version first."""
     there = [entry.describe() for entry in DEVICES.values()]
     missing = [Backend(n, False, False, "not in this version") for n in BACKENDS if n not in DEVICES]
     return [*there, *missing]
 
 
 def start_backend(wanted: str, excluded: Collection[str] = ()) -> str:
-    """The backend to use; BackendError if the one asked for can't start: never another in its place."""
+    """The backend to use; raises BackendError if the wanted one can't start, without falling back."""
     candidates = [b for b in list_backends() if b.name == wanted or wanted == "auto"]
     usable = [b.name for b in candidates if b.usable and b.name not in excluded]
     if usable:
@@ -67,7 +67,7 @@ def open_devices(
 ) -> list[Device]:
     """The devices of one measurement, the preferred one first.
 
-    The last is always the CPU: it computes what the others lack, and the report says which computed what.
+    The last is always the CPU: it computes what the others lack, and the report names the device of each.
     """
     chosen = start_backend(backend, excluded)
     names = [chosen] if chosen == "cpu" else [chosen, "cpu"]
@@ -75,7 +75,7 @@ def open_devices(
 
 
 def describe_engine() -> dict[str, Any]:
-    """What this engine is and runs on, for reports that others should be able to reproduce."""
+    """The engine's version, instruction set, threads and system, for reproducible reports."""
     from acuity import __version__, _native
 
     return {

@@ -1,4 +1,4 @@
-"""The CPU: native kernels, chosen for the processor when the program starts."""
+"""The CPU device: native kernels, chosen for the processor when the program starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CpuDevice:
     name = NAME
 
     def __init__(self, instruction_set: str | None = None) -> None:
-        """BackendError if this processor doesn't run the instruction set; None: the fastest it runs."""
+        """Raises BackendError if this processor doesn't run the instruction set; None: its fastest one."""
         from acuity import _native
 
         self.instruction_set = _native.select_instruction_set(instruction_set or "")
@@ -40,7 +40,7 @@ class CpuDevice:
 
 
 class CpuLane:
-    """One thread's kernels, with scratch memory that all of them use in turn."""
+    """One thread's kernels, which share scratch memory."""
 
     def __init__(self, geometry: Geometry, instruction_set: str) -> None:
         from acuity._native import Workspace
@@ -78,19 +78,19 @@ def check_samples(frame: Frame, planes: int | None) -> None:
 
 
 def available_threads() -> int:
-    """How many threads this process may run at once."""
+    """The number of threads that this process may run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def usable_instruction_sets() -> list[str]:
-    """What this processor runs, fastest first."""
+    """The instruction sets that this processor runs, fastest first."""
     from acuity import _native
 
     return [name for name, usable in _native.instruction_sets() if usable]
 
 
 def describe_cpu() -> Backend:
-    """The CPU as a backend: always there."""
+    """The CPU as a backend, which is always available."""
     from acuity import _native
 
     sets: list[dict[str, object]] = [{"name": n, "usable": ok} for n, ok in _native.instruction_sets()]

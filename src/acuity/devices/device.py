@@ -1,4 +1,4 @@
-"""Device: what computes extractors. The CPU is one; a GPU is another implementation of the same few methods.
+"""The interface of devices that compute extractors. The CPU is one implementation, a GPU another.
 
 A measurement has one device or several, in order of preference: each group of extractors is computed by the
 first device that has it. Every worker thread opens a Lane on each device that its frames need.
@@ -25,14 +25,14 @@ class Lane(Protocol):
     """One worker thread's own part of a device: scratch memory, a stream, runners."""
 
     def take(self, frame: Frame, planes: int | None) -> Any:
-        """The frame as this device's runners read it; refuses samples that are deeper than the video says.
+        """Prepare a frame for this device's runners; refuses samples that exceed the bit depth.
 
-        `planes` is how many planes of a picture are looked at; None: all. A GPU uploads here.
+        `planes` is the number of planes that are read; None: all. A GPU uploads here.
         """
         ...
 
     def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> DeviceRunner:
-        """What computes these extractors, which are of one kind and share their work."""
+        """The runner for these extractors, which are of one kind and share work."""
         ...
 
 
@@ -41,19 +41,19 @@ class Device(Protocol):
 
     @property
     def name(self) -> str:
-        """As reports and options spell it: 'cpu', 'cuda'."""
+        """The name in reports and options: 'cpu', 'cuda'."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What reports say about it, ready for JSON."""
+        """The description for reports, as plain values for JSON."""
         ...
 
     def workers(self, threads: int) -> int:
-        """How many worker threads it takes to keep it busy, where the caller allows so many."""
+        """The number of worker threads that keep it busy, at most `threads`."""
         ...
 
     def computes(self, kind: type[Extractor]) -> bool:
-        """Whether it has this extractor."""
+        """Whether the device computes this extractor."""
         ...
 
     def lane(self, geometry: Geometry) -> Lane:

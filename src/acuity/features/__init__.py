@@ -1,4 +1,4 @@
-"""Feature extractors: one file each, one line each in the table below."""
+"""Feature extractors: each has a file, and a line in the table below."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
 _PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
 
 
-# Names that reports have for figures where options add nothing, and for the columns beside them.
+# The names of all figures in reports with default options, and of the columns beside them.
 RESERVED_NAMES: Final = frozenset(
     ("Frame", "frameNum", *_PROVIDERS, *(feature.alias for _, feature in _PROVIDERS.values()))
 )
 
 
 def get_extractor(name: str) -> type[Extractor]:
-    """The extractor of that name; FeatureError if there is none."""
+    """The extractor of that name; raises FeatureError if there is none."""
     try:
         return EXTRACTORS[name]
     except KeyError:
@@ -78,13 +78,13 @@ def get_extractor(name: str) -> type[Extractor]:
 
 
 def make_extractor(text: str) -> Extractor:
-    """The extractor that 'NAME' or 'NAME=OPTION=VALUE:…' asks for; FeatureError if that makes no sense."""
+    """The extractor for 'NAME' or 'NAME=OPTION=VALUE:…'; raises FeatureError."""
     name, options = parse_feature(text)
     return get_extractor(name)(options)
 
 
 def extractor_for_feature(long_name: str) -> type[Extractor]:
-    """The extractor that provides a feature; FeatureError if none does."""
+    """The extractor that provides a feature; raises FeatureError if none does."""
     return _provider(long_name)[0]
 
 

@@ -86,7 +86,7 @@ class Adm(Extractor):
         ):
             from acuity import _native
 
-            # Raises FeatureError for screens that the arithmetic or its tables don't reach.
+            # Raises FeatureError for displays outside the range of the arithmetic or its tables.
             _native.csf_factors(
                 int(self.settings["adm_csf_mode"]),
                 self.number("adm_norm_view_dist"),
@@ -98,7 +98,7 @@ class Adm(Extractor):
     def merge(self, other: Extractor) -> Extractor:
         if self.flag("adm_skip_aim") == other.flag("adm_skip_aim"):
             return super().merge(other)
-        # Leaving the additive impairment out changes adm3, but not its name: who wants it whole is first.
+        # Skipping the additive impairment changes adm3 but not its name: the complete figure has precedence.
         whole = {"adm_skip_aim": False}
         return type(self)({**self.settings, **whole}).merge(type(self)({**other.settings, **whole}))
 
@@ -155,6 +155,6 @@ class AdmRunner:
         values = self._native.run(frame.ref.luma, frame.dis.luma)
         found: dict[str, float] = {}
         for member, keys, start in self._members:
-            # Keys end where the debug features start, unless those are asked for.
+            # There are no keys for debug features unless they are requested.
             found.update(zip(keys, member.figures(values[start : start + self._width]), strict=False))
         return found

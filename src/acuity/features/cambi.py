@@ -1,4 +1,4 @@
-"""Banding: steps in smooth places, where a gradient should be."""
+"""CAMBI, banding: visible steps in smooth areas where a gradient should be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acuity.features.visible_steps import EOTFS, visible_steps
 _SMALLEST: Final = 216
 _LARGEST_WINDOW: Final = 65
 _USUAL_EOTF: Final = "bt1886"
-_WORD: Final = re.compile(r"[\w.+-]+", re.ASCII)  # what may be part of a column's name
+_WORD: Final = re.compile(r"[\w.+-]+", re.ASCII)  # allowed in a column's name
 _ANTI_DITHER_BELOW: Final = 10  # bits
 _BANDING: Final = Feature("Cambi_feature_cambi_score", "cambi")
 # Their names are the same whatever the options are.
@@ -27,7 +27,7 @@ _SPEEDUPS: Final = {1080: 1920 * 1080, 1440: 2560 * 1440, 2160: 3840 * 2160}
 
 
 class Judged(NamedTuple):
-    """The size a picture is judged at, and the window that contrast is taken in."""
+    """The size at which a picture is judged, and the window for contrasts."""
 
     width: int
     height: int
@@ -123,7 +123,7 @@ class Cambi(Extractor):
     def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
         options = dict(given or {})
         passed_over = options.get("eotf")
-        # As in libvmaf: where the newer name says something the older isn't looked at; columns name both.
+        # As in libvmaf, the newer name of an option has precedence over the older; columns name both.
         unread = isinstance(passed_over, str) and _WORD.fullmatch(passed_over) is not None
         if unread and options.get("cambi_eotf", _USUAL_EOTF) != _USUAL_EOTF:
             del options["eotf"]
@@ -151,13 +151,13 @@ class Cambi(Extractor):
 
     @property
     def share(self) -> float:
-        """Of the samples, those that count. The older name of the option comes first."""
+        """The share of samples that count. The older name of the option has precedence."""
         topk = next(option for option in self.options if option.name == "topk")
         return self.number("topk" if self.settings["topk"] != topk.default else "cambi_topk")
 
     @property
     def eotf(self) -> str:
-        """Here the newer name comes first."""
+        """The transfer function. The newer name of the option has precedence."""
         return self.text("cambi_eotf" if self.settings["cambi_eotf"] != _USUAL_EOTF else "eotf")
 
     @property
@@ -200,7 +200,7 @@ class Cambi(Extractor):
         )
 
     def encoded_size(self, geometry: Geometry) -> tuple[int, int]:
-        """Pictures are never enlarged to it."""
+        """The size of the encode; pictures are never enlarged to it."""
         width, height = int(self.settings["enc_width"]), int(self.settings["enc_height"])
         if 0 < width <= geometry.width and 0 < height <= geometry.height:
             return width, height
@@ -217,7 +217,7 @@ class Cambi(Extractor):
         return least is not None and width * height >= least
 
     def window(self, size: tuple[int, int], geometry: Geometry, given: int | None = None) -> int:
-        """The window at a size; what is given is meant for 3840x2160."""
+        """The window at a size; `given` is the window at 3840x2160."""
         window = int(self.settings["window_size"]) if given is None else given
         window = window * sum(size) // 375 >> 4
         if self.halves(geometry):
@@ -280,6 +280,6 @@ class CambiRunner:
             folder.write(frame.index, self._heatmaps)
         found: dict[str, float] = {}
         for member, keys in self._members:
-            # Without the source only the first figure has a key.
+            # Only the first figure has a key unless the source is judged too.
             found.update(zip(keys, member.figures(score, *(source or (0.0,))), strict=False))
         return found

@@ -8,8 +8,8 @@ from typing import Final, Self
 
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
-# By how much a pixel's column and row are shifted down to find its chroma. These are libvmaf's: it takes
-# 4:2:2 for half the rows instead of half the columns, and figures compare only with the same mistake.
+# The right shifts of a pixel's column and row that give its chroma sample. They are libvmaf's, which treats
+# 4:2:2 as half the rows instead of half the columns; equal figures need the same mistake.
 _SHIFTS: Final = {"420": (1, 1), "422": (0, 1), "444": (0, 0)}
 
 

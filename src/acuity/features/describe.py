@@ -1,4 +1,4 @@
-"""Extractors for machines: the document that listings show of them."""
+"""Describes extractors for programs, as a document."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acuity.features.options import Option
 
 
 def describe_extractor(extractor: type[Extractor]) -> dict[str, object]:
-    """What an extractor gives, what it needs, and the options it takes."""
+    """An extractor's features, smallest size and options."""
     return {
         "name": extractor.name,
         "summary": extractor.summary,
@@ -43,5 +43,5 @@ def _describe_option(option: Option) -> dict[str, object]:
 
 
 def _limit(option: Option, value: float) -> float | None:
-    """None where there is no limit."""
+    """The limit, or None if there is none."""
     return value if option.kind in ("int", "float") and math.isfinite(value) else None

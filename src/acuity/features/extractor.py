@@ -1,7 +1,7 @@
-"""What every extractor is: a name, options, features it provides, and a way to compute them.
+"""The base class of extractors: a name, options, features, and a runner that computes them.
 
-An Extractor object is one extractor with its settings. Objects that can share work (they have the same
-`sharing`) are computed by one Runner, which belongs to one worker thread.
+An Extractor object is one extractor with its settings. Objects that can share work have the same `sharing`
+and are computed by one Runner, which belongs to one worker thread.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from acuity._native import Workspace
     from acuity.video.picture import Picture
 
-# No extractor looks further back or ahead than this many frames: earlier pictures kept at all times let any
-# of them start in the middle of a clip.
+# No extractor looks further back or ahead than this many frames. That many earlier pictures are always kept,
+# so that any extractor can start in the middle of a clip.
 REACH: Final = 2
 
 
 class Feature(NamedTuple):
-    """A figure an extractor gives for each frame."""
+    """A figure that an extractor gives for each frame."""
 
-    name: str  # the long name, as model files have it
-    alias: str  # the short name, as reports have it
-    only_with: str = ""  # the option that must be on for it; empty: it is always given
-    late: bool = False  # derived from the figures of several frames, so it can come after the frame's own
-    opens: bool = False  # late, but known at once of the first frame: listed beside the frame's own
-    hidden: bool = False  # in no report: kept for figures derived from it, or of the whole clip
+    name: str  # the long name, as in model files
+    alias: str  # the short name, as in reports
+    only_with: str = ""  # the option that must be on for it; empty: always given
+    late: bool = False  # derived from the figures of several frames, so it may come later than the others
+    opens: bool = False  # late, but known at once for the first frame: listed with the frame's own figures
+    hidden: bool = False  # not reported: kept for figures derived from it, or of the whole clip
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """What all pictures of a measurement have in common."""
+    """The size and depth of all pictures of a measurement."""
 
     width: int
     height: int
     depth: int
-    # Columns and rows of each chroma plane; None: luma alone. Who doesn't look at chroma may be fed either.
+    # Columns and rows of each chroma plane; None: luma alone, which extractors without chroma accept too.
     chroma: tuple[int, int] | None = field(default=None, compare=False)
 
 
@@ -66,7 +66,7 @@ class Frame:
 
 
 class CpuContext(NamedTuple):
-    """What the CPU kernels of one worker thread share: scratch memory and the instruction set."""
+    """The scratch memory and the instruction set that the CPU kernels of one worker thread share."""
 
     workspace: Workspace
     instruction_set: str
@@ -83,17 +83,17 @@ class Runner(Protocol):
 class Derivation(Protocol):
     """Derives late features from figures that arrive in frame order, without gaps from its first frame on.
 
-    It gives only figures that a derivation over the whole clip would give too.
+    It gives only figures that equal those of a derivation over the whole clip.
     """
 
     source: str  # the key of the figures it reads
 
     def push(self, value: float) -> list[tuple[str, int, float]]:
-        """Take the next frame's figure; give what is known now as (key, frame, value)."""
+        """Take the next frame's figure; returns the figures that are now known, as (key, frame, value)."""
         ...
 
     def finish(self) -> list[tuple[str, int, float]]:
-        """No more frames come: give the rest."""
+        """Return the last figures: no more frames come."""
         ...
 
 
@@ -106,7 +106,7 @@ class Extractor(ABC):
     features: ClassVar[tuple[Feature, ...]]
     min_size: ClassVar[int]  # smallest width and height
     min_size_reason: ClassVar[str]
-    needs_chroma: ClassVar[bool] = False  # has no answer for luma alone
+    needs_chroma: ClassVar[bool] = False  # can't be computed from luma alone
     sequential: ClassVar[bool] = (
         False  # computed on one thread in libvmaf, which matters to the order of reports
     )
@@ -116,7 +116,7 @@ class Extractor(ABC):
         self.suffix = name_suffix(self.options, self.settings)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both compute the same: what one of them needs may be used for the other."""
+        """Whether both compute the same figures."""
         return type(self) is type(other) and isinstance(other, Extractor) and self.settings == other.settings
 
     def __hash__(self) -> int:
@@ -128,7 +128,7 @@ class Extractor(ABC):
         return self.name + self.suffix
 
     def merge(self, other: Extractor) -> Extractor:
-        """One extractor that provides what both do; they have the same identity."""
+        """One extractor that provides the features of both, which have the same identity."""
         settings = dict(self.settings)
         for option in self.options:
             ours, theirs = settings[option.name], other.settings[option.name]
@@ -142,7 +142,7 @@ class Extractor(ABC):
         return type(self)(settings)
 
     def covers(self, other: Extractor) -> bool:
-        """Whether all figures of the other, digit for digit, are among this one's."""
+        """Whether this extractor gives all figures of the other, digit for digit."""
         if self.identity != other.identity:
             return False
         return all(
@@ -160,15 +160,15 @@ class Extractor(ABC):
         return str(self.settings[option])
 
     def key(self, feature: Feature) -> str:
-        """The name under which collectors, models and reports know the feature with these settings."""
+        """The name of the feature with these settings in collectors, models and reports."""
         return feature.alias + self.suffix
 
     def keys(self, *, late: bool) -> list[str]:
-        """Keys of the features these settings provide."""
+        """The keys of the features with these settings."""
         return [self.key(f) for f in self.features if f.late == late and not f.hidden and self.gives(f)]
 
     def listed(self, *, last: bool) -> list[str]:
-        """Keys in report order: those listed with the frames' own figures, or `last`, after everybody's."""
+        """The keys that reports list with the frames' own figures or, with `last`, at the end."""
         return [
             self.key(f)
             for f in self.features
@@ -176,29 +176,29 @@ class Extractor(ABC):
         ]
 
     def hidden_keys(self) -> list[str]:
-        """Keys of the figures that are kept only for others."""
+        """The keys of figures that are not reported."""
         return [self.key(f) for f in self.features if f.hidden and self.gives(f)]
 
     def gives(self, feature: Feature) -> bool:
-        """Whether these settings ask for the feature."""
+        """Whether these settings include the feature."""
         return not feature.only_with or self.flag(feature.only_with)
 
     @property
     def every_frame(self) -> bool:
-        """Whether it is computed also for frames that subsampling leaves out."""
+        """Whether it is also computed for frames that subsampling leaves out."""
         return False
 
     @property
     def uses_chroma(self) -> bool:
-        """Whether it looks at chroma where there is some."""
+        """Whether it reads chroma if there is any."""
         return self.needs_chroma
 
     def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
-        """Figures of the whole clip, from those of every frame that was computed, by key."""
+        """Figures of the whole clip by key, from the figures of all computed frames."""
         return {}
 
     def check_size(self, geometry: Geometry) -> None:
-        """Refuse pictures this extractor's arithmetic has no answer for."""
+        """Refuse pictures that this extractor can't compute."""
         if self.needs_chroma and geometry.chroma is None:
             raise UnfitPictureError(
                 f"{self.name} needs chroma, and these pictures are luma alone (4:0:0): leave it out or give "
@@ -217,22 +217,22 @@ class Extractor(ABC):
 
     @property
     def lookahead(self) -> int:
-        """How many later frames must be computed before a frame's figures are all known; at most REACH."""
+        """How many later frames are needed for all figures of a frame; at most REACH."""
         return 0
 
     def settled(self, start: int) -> int:
-        """The first frame whose figures are those of a whole clip when frames before `start` are left out."""
+        """The first frame with the figures of a whole clip, if computing begins at `start`."""
         return start
 
     @property
     def sharing(self) -> Hashable:
-        """Equal for extractors of a class that one Runner can compute together; here, for all of them."""
+        """Equal for extractors of a class that one Runner can compute together; by default for all."""
         return None
 
     @classmethod
     @abstractmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Runner:
-        """What computes all members, which have the same `sharing`, on the CPU."""
+        """The runner that computes all members, which have the same `sharing`, on the CPU."""
 
     def derivation(self, start: int = 0) -> Derivation | None:
         """A fresh derivation of the late features, where there are any, for frames from `start` on."""

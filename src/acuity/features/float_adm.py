@@ -107,7 +107,7 @@ class FloatAdm(Extractor):
         return FloatAdmRunner(members, geometry, cpu)
 
     def setting(self) -> FloatAdmSetting:
-        """What the native sums depend on."""
+        """The settings that the native sums depend on."""
         sensitivity: FloatAdmSensitivity = (
             int(self.settings["adm_csf_mode"]),
             self.number("adm_norm_view_dist"),

@@ -1,4 +1,4 @@
-"""Signal to noise ratios after a smoothing that removes what nobody sees."""
+"""ANSNR: the signal to noise ratio after a smoothing that removes invisible noise."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class FloatAnsnrRunner:
         ratio, noise = self._kernel.run(frame.ref.luma, frame.dis.luma)
         ansnr = limit(self._depth)
         if noise:
-            ansnr = 10.0 * math.log10(ratio) if ratio else -math.inf  # a reference of nothing but grey
+            ansnr = 10.0 * math.log10(ratio) if ratio else -math.inf  # the reference is all grey
         return {"float_ansnr": ansnr, "float_anpsnr": decibels(self._power, noise, self._depth)}

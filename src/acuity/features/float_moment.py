@@ -1,4 +1,4 @@
-"""Means of luma and of its square, of both pictures."""
+"""Moments: the means of luma and of its square, for both pictures."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.motion_figures import BLEND, FORCE_ZERO, FPS_WEIGHT, MAX_VALUE, MotionExtractor
 from acuity.features.options import Option
 
-_BLURS: Final = (1, 3)  # sizes that are taken at their word; every other one is 5
+_BLURS: Final = (1, 3)  # sizes that are used; every other size means 5
 
 
 class FloatMotion(MotionExtractor):
@@ -31,7 +31,7 @@ class FloatMotion(MotionExtractor):
         Feature("VMAF_feature_motion2_score", "motion2", late=True, opens=True),
         Feature("VMAF_feature_motion_score", "motion", only_with="debug"),
         Feature("VMAF_feature_motion3_score", "motion3", late=True),
-        # What the others are derived from: the change before motion_max_val limits it.
+        # The change before motion_max_val limits it, from which the others are derived.
         Feature("float_motion_change", "float_motion_change", hidden=True),
     )
 
@@ -45,7 +45,7 @@ class FloatMotion(MotionExtractor):
     def listed(self, *, last: bool) -> list[str]:
         if not self.flag("motion_force_zero"):
             return super().listed(last=last)
-        # Zeros need no later frame, so that libvmaf gives all of them at once.
+        # Zeros need no later frame, so libvmaf gives all of them at once.
         return [] if last else [*self.keys(late=True), *self.keys(late=False)]
 
     @property

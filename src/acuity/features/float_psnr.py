@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 
-_LEAST_NOISE: Final = 1e-10  # stands for none at all
+_LEAST_NOISE: Final = 1e-10  # used if there is no noise
 
 
 def peak(depth: int) -> float:
@@ -17,7 +17,7 @@ def peak(depth: int) -> float:
 
 
 def decibels(power: float, noise: float, depth: int) -> float:
-    """A peak's power over the noise's, up to what is said of no noise."""
+    """The ratio of peak power to noise in decibels, up to the limit for no noise."""
     return min(10.0 * math.log10(power / max(noise, _LEAST_NOISE)), limit(depth))
 
 

@@ -10,7 +10,7 @@ from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geo
 from acuity.features.options import Option, OptionValue, show
 from acuity.features.scales import DEBUG, SCALES, debug_features
 
-# What the arithmetic depends on besides the gain limit, of which one pass serves several.
+# The settings that one pass depends on; it serves several gain limits.
 _SHARED: Final = (
     "vif_kernelscale",
     "vif_prescale",
@@ -73,7 +73,7 @@ class FloatVif(Extractor):
             self._smallest()
 
     def _smallest(self) -> int:
-        """The smallest side its windows can reflect; FeatureError for windows that there aren't."""
+        """The smallest side that its windows can reflect; raises FeatureError for unknown windows."""
         from acuity import _native
 
         return _native.float_vif_min_size(self.number("vif_kernelscale"))
@@ -140,6 +140,6 @@ class FloatVifRunner:
         values = self._native.run(frame.ref.luma, frame.dis.luma)
         found: dict[str, float] = {}
         for member, keys, start in self._members:
-            # Keys end where the debug features start, unless those are asked for.
+            # There are no keys for debug features unless they are requested.
             found.update(zip(keys, member.figures(values[start : start + self._width]), strict=False))
         return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _GREY_16: Final = (16, 0, 0, 0, 0)  # bits, grey, and the only methods there are
-_QUICK: Final = 1  # most of a heatmap is black: little is gained by trying harder
+_QUICK: Final = 1  # a fast compression level is enough, because most of a heatmap is black
 
 
 def png(image: NDArray[np.uint16]) -> bytes:
@@ -36,7 +36,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 class HeatmapFolder:
-    """Where an extractor's heatmaps go; it is made if it isn't there. Several threads may write to it."""
+    """The folder for an extractor's heatmaps, created if missing. Several threads may write to it."""
 
     def __init__(self, folder: str, name: str) -> None:
         self._folder = Path(folder)
@@ -47,10 +47,10 @@ class HeatmapFolder:
             raise self._error(error) from error
 
     def write(self, frame: int, heatmaps: Sequence[NDArray[np.uint16]]) -> None:
-        """The images of a frame, each whole or not there at all."""
+        """Write the images of a frame, each completely or not at all."""
         for scale, image in enumerate(heatmaps):
             target = self._folder / f"{self._name}_heatmap_frame_{frame:06d}_scale_{scale}.png"
-            # Not another's: the same frame may be written by another process.
+            # A random name, because another process may write the same frame.
             temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
             try:
                 try:

@@ -1,4 +1,4 @@
-"""What both motion extractors have in common: options, and figures that need the next frame's change."""
+"""The common base of both motion extractors: options, and figures that need the next frame."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class MotionExtractor(Extractor):
 
     @property
     def distance(self) -> int:
-        """How many frames back it compares with; the first frames have nothing to compare with."""
+        """The distance to the earlier frame; the first frames have none to compare with."""
         return 1
 
     @property
     def averages(self) -> bool:
-        """Whether motion3 is averaged with the frame before."""
+        """Whether motion3 is averaged with that of the previous frame."""
         return False
 
     @property
@@ -78,9 +78,9 @@ class MotionExtractor(Extractor):
 class MotionDerivation:
     """motion2 is the smaller of two neighbouring changes; motion3 blends, limits and averages it.
 
-    A frame's figures are known once the next frame's change is. The first `distance` frames, which have no
-    change of their own, take motion3 from the first one that has. A derivation that starts late leaves out
-    what depends on changes before its start.
+    A frame's figures are known when the next frame's change is known. The first `distance` frames have no
+    change and take motion3 from the first frame that has one. A derivation that starts late leaves out
+    figures that depend on changes before its start.
     """
 
     def __init__(self, extractor: MotionExtractor, start: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Nothing: reads the video and gives no figure, to see what reading alone costs."""
+"""Null: reads the video and gives no figure, to time reading alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of extractors: tables, one place that parses and checks them, and their part in names."""
+"""Options of extractors: their tables, parsing and checking, and their part in feature names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from acuity.text import quoted, shortened
 OptionValue = str | float | bool | int
 Setting = float | bool | int | str
 
-# Options that have files written: only who sits at the machine may set them, no client and no model file.
+# Options that write files: only a local user may set them, no client and no model file.
 WRITING: Final = frozenset(("heatmaps_path",))
 
 _SWITCHES: Final = {"true": True, "false": False}
 
 
 class Option(NamedTuple):
-    """One option. A `named` one adds `_alias_value` to feature names where it differs from the default."""
+    """One option. A `named` one adds `_alias_value` to feature names if it differs from the default."""
 
     name: str
     alias: str
@@ -30,11 +30,11 @@ class Option(NamedTuple):
     maximum: float = 0.0
     named: bool = True
     help: str = ""
-    widens: bool = False  # a switch that adds figures and changes none: on wherever anybody wants it
+    widens: bool = False  # a switch that only adds figures: on if any user of the extractor needs it
     choices: tuple[str, ...] = ()  # of a text; empty: any
 
     def parse(self, value: OptionValue) -> Setting:
-        """The value in the option's own type; ValueError says what it must be."""
+        """The value in the option's own type; raises ValueError."""
         if self.kind == "bool":
             return _parse_switch(value)
         if self.kind == "text":
@@ -52,7 +52,7 @@ class Option(NamedTuple):
         return str(value)
 
     def words(self) -> tuple[str, ...]:
-        """All that it can be, where these are words."""
+        """All possible values, if they are words."""
         return tuple(_SWITCHES) if self.kind == "bool" else self.choices
 
     def _limits(self) -> str:
@@ -61,7 +61,7 @@ class Option(NamedTuple):
         return f"{self.minimum:g} or more"
 
     def values(self) -> str:
-        """What it can be, for people."""
+        """The possible values, for people."""
         if self.kind in ("text", "bool"):
             return ", ".join(self.words()) or "text"
         least = f"{self.minimum:g} " + (f"to {self.maximum:g}" if math.isfinite(self.maximum) else "or more")
@@ -69,7 +69,7 @@ class Option(NamedTuple):
         return least if usual else f"{self.default:g}, {least}"
 
     def suffix(self, setting: Setting) -> str:
-        """What the setting adds to the names of features."""
+        """The setting's part of feature names."""
         if not self.named or setting == self.default:
             return ""
         key = self.alias or self.name
@@ -77,7 +77,7 @@ class Option(NamedTuple):
 
 
 def show(setting: Setting) -> str:
-    """A setting as people write it."""
+    """A setting in the notation of options."""
     if isinstance(setting, bool):
         return str(setting).lower()
     return setting if isinstance(setting, str) else f"{setting:g}"
@@ -110,9 +110,9 @@ def parse_options(
     given: Mapping[str, OptionValue],
     owners: Callable[[str], list[str]] = lambda _: [],
 ) -> dict[str, Setting]:
-    """Every option's setting, the given ones checked; FeatureError names what is wrong.
+    """The settings of all options, with the given ones checked; raises FeatureError.
 
-    `owners` are the names of the extractors that have an option, for the sentence about one that doesn't.
+    `owners` returns the extractors that have an option, for the error about one that doesn't.
     """
     table = {option.name: option for option in options}
     settings = {option.name: option.default for option in table.values()}
@@ -127,7 +127,7 @@ def parse_options(
 
 
 def _unknown_option(extractor: str, name: str, known: list[str], owners: list[str]) -> str:
-    """The sentence for an option that the extractor hasn't: what it has, and who has it."""
+    """The sentence about an unknown option: the known ones, and the extractors that have it."""
     import difflib  # only for this message
 
     has = f"it has {', '.join(known)}" if known else "it takes none"
@@ -141,7 +141,7 @@ def _unknown_option(extractor: str, name: str, known: list[str], owners: list[st
 
 
 def name_suffix(options: Iterable[Option], settings: Mapping[str, Setting]) -> str:
-    """What the settings add to feature names, in the order of the options' names."""
+    """The settings' part of feature names, in the order of the options' names."""
     ordered = sorted(options, key=lambda option: option.name)
     return "".join(option.suffix(settings[option.name]) for option in ordered)
 

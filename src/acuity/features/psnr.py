@@ -13,7 +13,7 @@ from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geo
 from acuity.features.options import Option
 
 _PLANES: Final = ("y", "cb", "cr")
-_LEAST_MSE: Final = 1e-16  # stands for no error at all
+_LEAST_MSE: Final = 1e-16  # used if there is no error
 
 
 class Psnr(Extractor):
@@ -80,7 +80,7 @@ class Psnr(Extractor):
         return 255 << (depth - 8) if self.flag("reduced_hbd_peak") else (1 << depth) - 1
 
     def limit(self, depth: int, samples: int) -> float:
-        """The figure of planes that are equal, or as good as equal."""
+        """The figure of planes that are equal or nearly equal."""
         least = self.number("min_sse")
         if not least:
             return 6.0 * depth + 12.0
@@ -103,7 +103,7 @@ class Psnr(Extractor):
 
 
 def plane_samples(geometry: Geometry) -> list[int]:
-    """How many samples each plane has."""
+    """The number of samples of each plane."""
     columns, rows = geometry.chroma or (0, 0)
     return [geometry.width * geometry.height] + [columns * rows] * (2 if geometry.chroma else 0)
 
@@ -115,7 +115,7 @@ class PsnrRunner:
         self._squared_error = _native.squared_error
         self._depth = geometry.depth
         self._set = cpu.instruction_set
-        (self._member,) = members  # none of its options is in a name, so there is one
+        (self._member,) = members  # exactly one, because no option is part of a name
         self._samples = plane_samples(geometry)
         if not self._member.flag("enable_chroma"):
             del self._samples[1:]

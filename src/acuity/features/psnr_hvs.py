@@ -1,4 +1,4 @@
-"""Peak signal to visible noise: errors of 8x8 blocks by frequency, less what the picture hides."""
+"""PSNR-HVS: errors of 8x8 blocks, weighted by frequency and by what the picture masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What VIF and ADM have in common: four scales, and a look at the fractions behind their figures."""
+"""The common parts of VIF and ADM: four scales, and debug features with numerators and denominators."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ DEBUG: Final = Option(
 
 
 def debug_features(stem: str) -> tuple[Feature, ...]:
-    """What DEBUG adds: the whole, then its fraction, then that of each scale."""
+    """The features that DEBUG adds: the whole, its fraction, then that of each scale."""
     parts = [f"_{part}_scale{scale}" for scale in SCALES for part in ("num", "den")]
     return tuple(Feature(stem + end, stem + end, only_with="debug") for end in ("", "_num", "_den", *parts))

@@ -1,4 +1,4 @@
-"""What the extractors of structural similarity have in common: their options, and figures in decibels."""
+"""The common base of the structural similarity extractors: options, and figures in decibels."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Similarity(Extractor):
 
     @abstractmethod
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
-        """What computes it."""
+        """The native object that computes the figure."""
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> SimilarityRunner:
-        (member,) = members  # none of its options is in a name, so there is one
+        (member,) = members  # exactly one, because no option is part of a name
         return SimilarityRunner(member, geometry, member.kernel(geometry, cpu))
 
     def limit(self, geometry: Geometry) -> float:
-        """The most decibels: those of pictures of which one sample is off by less than a step."""
+        """The largest figure in decibels: that of pictures with one sample off by less than a step."""
         if not self.flag("clip_db"):
             return math.inf
         peak = (1 << geometry.depth) - 1
@@ -55,7 +55,7 @@ class Similarity(Extractor):
 
 
 def decibels(figure: float, limit: float) -> float:
-    """How far a figure is from 1. One that isn't below, and one that is no number, is at the limit."""
+    """The distance of a figure from 1 in decibels; the limit for 1 and more, and for NaN."""
     distance = 1.0 - figure
     return min(-10.0 * math.log10(distance), limit) if distance > 0.0 else limit
 
@@ -71,4 +71,4 @@ class SimilarityRunner:
         values = self._kernel.run(frame.ref.luma, frame.dis.luma)
         if self._decibels:
             values[0] = decibels(values[0], self._limit)
-        return dict(zip(self._keys, values, strict=False))  # the terms may not be wanted
+        return dict(zip(self._keys, values, strict=False))  # there may be no keys for the terms

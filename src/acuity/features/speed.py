@@ -1,4 +1,4 @@
-"""What both SpEED extractors have in common: options, the smallest picture, and the native object."""
+"""The common base of both SpEED extractors: options, the smallest picture, and the native object."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from acuity.features.options import Option, OptionValue
 if TYPE_CHECKING:
     from acuity._native import Speed
 
-# Samples of a plane, once rescaled, along the side of one block: 5 samples that are 16 apart.
+# Samples of a rescaled plane along the side of one block: 5 samples with a distance of 16.
 BLOCK: Final = 80
 
-# The Gaussians are defined for these scales alone, and for what is close to them.
+# The Gaussians are defined only for these scales and values close to them.
 KERNELSCALES: Final = (
     *(1 / 2.25, 0.5, 2 / 3, 0.711111, 0.74074, 1.0, 1.06667, 1.111111, 3.5 / 3, 1.25, 4 / 3, 4.25 / 3),
     *(1.4746, 1.5, 1.54, 1.6, 5 / 3, 2.0, 2.4, 3.0, 360 / 97),
@@ -47,7 +47,7 @@ OPTIONS: Final = (
 
 
 class SpeedExtractor(Extractor):
-    """Either of the two."""
+    """The base of both SpEED extractors."""
 
     min_size = BLOCK
     min_size_reason = "its blocks are 5 samples of a plane reduced 16 times"
@@ -83,18 +83,18 @@ class SpeedExtractor(Extractor):
 
     @property
     def reduction(self) -> Hashable:
-        """Equal for those that look at the same reduced planes."""
+        """Equal for extractors that use the same reduced planes."""
         method = self.text("speed_prescale_method") if self.rescales else ""
         return self.number("speed_kernelscale"), self.number("speed_prescale"), method
 
     @property
     def weighing(self) -> tuple[float, float, int]:
-        """What makes scores of the statistics of a plane: neural noise, its floor, and the mode."""
+        """The settings that turn a plane's statistics into scores: neural noise, its floor, and the mode."""
         return self.number("speed_sigma_nn"), self.number("speed_nn_floor"), 0
 
 
 def weighings(members: Sequence[SpeedExtractor]) -> list[tuple[float, float, int]]:
-    """The distinct ones, those of the same noise together."""
+    """The distinct weighings, those of the same noise together."""
     return sorted({member.weighing for member in members})
 
 
@@ -104,7 +104,7 @@ def native_speed(
     depth: int,
     cpu: CpuContext,
 ) -> Speed:
-    """What compares planes of that size; it gives a score, or scores, for each of the weighings."""
+    """The native object that compares planes of that size, with the scores of each weighing."""
     from acuity import _native
 
     first = members[0]

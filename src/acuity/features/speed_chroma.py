@@ -1,4 +1,4 @@
-"""SpEED of chroma: by how much the entropy of coarse blocks of both chroma planes differs."""
+"""SpEED of chroma: the difference in entropy of coarse blocks of the chroma planes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SpeedChroma(SpeedExtractor):
 
     def check_size(self, geometry: Geometry) -> None:
         if geometry.chroma is None:
-            super().check_size(geometry)  # which says so
+            super().check_size(geometry)  # raises the error
             return
         smallest = self.smallest_plane
         if min(geometry.chroma) >= smallest:
@@ -71,5 +71,5 @@ class SpeedChromaRunner:
         found: dict[str, float] = {}
         for weighing, most, keys in self._members:
             for key, score in zip(keys, scores[weighing], strict=True):
-                found[key] = score if score < most else most  # what is no number counts as large
+                found[key] = score if score < most else most  # NaN counts as large
         return found

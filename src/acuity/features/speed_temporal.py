@@ -1,4 +1,4 @@
-"""SpEED of changes: by how much the entropy of coarse blocks of what changed in luma differs."""
+"""SpEED of changes: the difference in entropy of coarse blocks of luma changes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class SpeedTemporal(SpeedExtractor):
     features = (Feature("Speed_temporal_feature_speed_temporal_score", "speed_temporal"),)
 
     def check_size(self, geometry: Geometry) -> None:
-        """Any size will do for a first frame, in which nothing has changed yet; see the runner."""
+        """Accept any size for a first frame, which has no change yet; see the runner."""
 
     @property
     def lookback(self) -> int:
-        return 1  # the frame before, also where subsampling leaves that one out
+        return 1  # the frame before, even if subsampling leaves it out
 
     @property
     def sharing(self) -> Hashable:

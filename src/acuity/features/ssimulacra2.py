@@ -1,10 +1,10 @@
 """SSIMULACRA 2: errors of structure and of edges, at six scales, in a space of perceived colour.
 
-It is made for pictures of red, green and blue, so video says by options what its samples mean. Unless told
-otherwise: limited range, BT.709 from 1280 columns or 577 rows on and BT.601 below, and a display of gamma 2.4
-(BT.1886). Colours of bt2020 have the primaries of that name, all others BT.709's. Chroma is upsampled
-bilinearly, as sited on the left column and between two rows; what no display can show is clipped. Pictures
-without chroma are grey. 100 is no difference; there is no lower end.
+It is made for RGB pictures, so options say what the samples of a video mean. The defaults are limited range,
+BT.709 from 1280 columns or 577 rows on and BT.601 below, and a display of gamma 2.4 (BT.1886). The matrix
+bt2020 implies the primaries of that name, all others BT.709's. Chroma is upsampled bilinearly, sited on the
+left column and between two rows; colours that no display can show are clipped. Pictures without chroma are
+grey. 100 is no difference; there is no lower end.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ class Ssimulacra2(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Ssimulacra2Runner:
-        (member,) = members  # none of its options is in a name, so there is one
+        (member,) = members  # exactly one, because no option is part of a name
         return Ssimulacra2Runner(member.colour(geometry), geometry, cpu)
 
     def colour(self, geometry: Geometry) -> Colour:
-        """What the samples of these pictures mean."""
+        """The meaning of the samples of these pictures."""
         matrix = self.text("matrix")
         if matrix == "auto":
             matrix = "bt709" if geometry.width >= 1280 or geometry.height > 576 else "bt601"
@@ -128,7 +128,7 @@ class Ssimulacra2(Extractor):
 
 
 class Colour(NamedTuple):
-    """What samples mean, as the kernel wants it."""
+    """The meaning of samples, in the form for the kernel."""
 
     black: int  # luma of black
     steps: list[float]  # what one step adds: luma; to red by v, to green by u and by v, to blue by u
@@ -137,7 +137,7 @@ class Colour(NamedTuple):
 
 
 def _levels(depth: int, limited: bool) -> tuple[int, int, int]:
-    """Luma of black, and how far luma and chroma go from end to end."""
+    """Luma of black, and the ranges of luma and chroma."""
     scale = 1 << (depth - 8)
     peak = (1 << depth) - 1
     return (16 * scale, 219 * scale, 224 * scale) if limited else (0, peak, peak)

@@ -1,4 +1,4 @@
-"""Which steps between luma values a viewer can see, and how much each step disturbs.
+"""The steps between luma values that a viewer can see, and the weight of each.
 
 Values are 10-bit luma of limited range. A step from one value to a larger one is visible up to a luma value
 above which it adds less than a given share to the luminance.
@@ -33,7 +33,7 @@ _WEIGHTS: Final = (
 
 
 class Step(NamedTuple):
-    """How much a step weighs, and the values from which, both included, it can be seen."""
+    """The weight of a step, and the lowest and highest values from which it can be seen."""
 
     weight: float
     lowest: int
@@ -58,7 +58,7 @@ EOTFS: Final[dict[str, Callable[[float], float]]] = {"bt1886": _bt1886, "pq": _p
 
 
 class _Display:
-    """Luminance of every value, brighter ones last."""
+    """The luminance of every value, in increasing order."""
 
     def __init__(self, eotf: str) -> None:
         transfer = EOTFS[eotf]
@@ -88,7 +88,7 @@ class _Display:
             return low
         if visible(high):
             return _PEAK if visible(high + 1) else high
-        while visible(low + 1):  # visible at low, and at high no more
+        while visible(low + 1):  # visible at low, not at high
             middle = low + (high - low) // 2
             if visible(middle):
                 low = middle
@@ -98,7 +98,7 @@ class _Display:
 
 
 def visible_steps(eotf: str, share: float, darkest: float, largest: int) -> list[Step]:
-    """Steps from 1 to the largest, seen if they add more than `share` and are not darker than `darkest`."""
+    """The steps from 1 to the largest; visible if they add more than `share` and are not below `darkest`."""
     display = _Display(eotf)
     limit = display.first_at_least(darkest)
     return [

@@ -1,7 +1,7 @@
-"""XPSNR: squared errors weighted by how well the picture hides them, as FFmpeg's xpsnr filter has it.
+"""XPSNR: squared errors weighted by how well the picture masks them, as in FFmpeg's xpsnr filter.
 
-Each frame's figures and those of the whole clip are the filter's own, infinity for equal planes included. The
-weighted figure is the usual one over the planes: four parts luma, one part of each chroma plane, as errors.
+The figures of each frame and of the whole clip equal the filter's, including infinity for equal planes. The
+weighted figure averages the errors of the planes: four parts luma, one part of each chroma plane.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acuity.features.psnr import plane_samples
 
 _PLANES: Final = ("y", "u", "v")
 _WEIGHTS: Final = (4.0, 1.0, 1.0)
-_FAST: Final = 32  # frames a second from which on three pictures tell what moves
+_FAST: Final = 32  # frames a second from which on motion is judged by three pictures
 
 
 class Xpsnr(Extractor):
@@ -62,7 +62,7 @@ class Xpsnr(Extractor):
         return XpsnrRunner(members, geometry, cpu)
 
     def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
-        """What the filter prints at the end, and the weighted figure of it."""
+        """The figures that the filter prints at the end, and their weighted average."""
         found = {}
         for plane, size in zip(_PLANES, signal_sizes(geometry), strict=False):
             roots = columns.get(f"xpsnr_root_{plane}")
@@ -76,18 +76,18 @@ class Xpsnr(Extractor):
 
 
 def signal_sizes(geometry: Geometry) -> list[int]:
-    """The square of the largest error everywhere, of each plane."""
+    """The sum of the largest possible squared errors of each plane."""
     peak = (1 << geometry.depth) - 1
     return [samples * peak * peak for samples in plane_samples(geometry)]
 
 
 def decibels(root: float, size: int) -> float:
-    """Of the root of a weighted squared error; infinite where that is less than one."""
+    """Decibels of the root of a weighted squared error; infinite if that is less than one."""
     return 10.0 * math.log10(size / (root * root)) if root >= 1.0 else math.inf
 
 
 def clip_figure(roots: NDArray[np.float64], size: int) -> float:
-    """The mean of roots as decibels; of frames that are nearly all equal, the mean of their decibels."""
+    """The mean of roots in decibels; if nearly all frames are equal, the mean of their decibels."""
     mean = float(roots.sum()) / len(roots)
     if mean >= 1.0:
         return decibels(mean, size)
@@ -95,7 +95,7 @@ def clip_figure(roots: NDArray[np.float64], size: int) -> float:
 
 
 def weighted(figures: Iterable[float]) -> float:
-    """Figures of the planes, averaged as the errors that they stand for; infinite if there are none."""
+    """The average of the planes' figures, taken over their errors; infinite if there are none."""
     terms = [(weight, 10.0 ** (-figure / 10.0)) for weight, figure in zip(_WEIGHTS, figures, strict=False)]
     error = sum(weight * term for weight, term in terms) / sum(weight for weight, _ in terms)
     return -10.0 * math.log10(error) if error > 0.0 else math.inf
@@ -105,7 +105,7 @@ class XpsnrRunner:
     def __init__(self, members: Sequence[Xpsnr], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        (member,) = members  # none of its options is in a name, so there is one
+        (member,) = members  # exactly one, because no option is part of a name
         self._lookback = member.lookback
         self._sizes = signal_sizes(geometry)
         self._native = _native.Xpsnr(

@@ -10,12 +10,13 @@ from typing import Final
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.entry import Entry, without_traceback
+from acuity.jobs.entry import Entry
 from acuity.jobs.job import Status
 from acuity.jobs.queue import FairQueue
 from acuity.jobs.worker import failures
 from acuity.jobs.worker.pool import Pool
 from acuity.jobs.worker.worker_process import NotTaken
+from acuity.scoring.fronts import sentence
 
 logger: Final = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ class Dispatcher:
             if entry.stop_reason is None:
                 entry.text = await self._result(entry)
         except JobError as error:
-            failure = without_traceback(error)
+            failure = type(error)(sentence(error, entry.spec.tool))
         except Exception:
             logger.exception("'%s' failed", entry.spec.title)
             failure = JobFailed(

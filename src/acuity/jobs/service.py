@@ -127,7 +127,7 @@ class Jobs:
         return None if text is None else await parse(text)
 
     async def result_text(self, id: str) -> str | None:
-        """The same as JSON text."""
+        """The document of a completed job as JSON text."""
         entry = self._entries.get(id)
         return entry.text if entry is not None else await self._store.document(id)
 

@@ -1,4 +1,4 @@
-"""One server for every transport: a catalog turned into the SDK's server object."""
+"""Builds the SDK's server object from a catalog. Every transport serves this object."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
 from acuity.mcp.results import failure
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
-_MOST_NAMES: Final = 20  # tools that the error for an unknown one names
-_LONGEST_NAME: Final = 128  # characters of an unknown one that are repeated
+_MOST_NAMES: Final = 20  # tool names in the error for an unknown tool
+_LONGEST_NAME: Final = 128  # characters of the unknown name in that error
 
 
 def build_server(
@@ -54,7 +54,7 @@ def build_server(
 
 
 class _Offer:
-    """The handlers of the spec's methods, over the tables of a catalog."""
+    """Handlers of the protocol's methods for a catalog's tools, prompts and resources."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -78,7 +78,7 @@ class _Offer:
         return await perform(tool, tool.run, context, params)
 
     def _unknown(self, name: str) -> str:
-        """The sentence for a tool that isn't there: what was asked for, and the names nearest to it."""
+        """The error for an unknown tool: its name, and the known names, the most similar first."""
         near = get_close_matches(name[:_LONGEST_NAME], self._tools, _MOST_NAMES)
         others = (other for other in self._tools if other not in near)
         names = [*near, *others]
@@ -136,7 +136,7 @@ def _add_extension(server: Server[Any], extension: Extension) -> None:
 
 
 def _gated(method: MethodBinding) -> RequestHandler:
-    """The handler, served only at the protocol versions the extension names."""
+    """The handler, limited to the protocol versions that the extension names."""
 
     async def handler(context: Context, params: Any) -> Any:
         if method.protocol_versions is not None and context.protocol_version not in method.protocol_versions:

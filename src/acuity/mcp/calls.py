@@ -1,6 +1,6 @@
-"""One call of a tool: parameters and arguments are checked, and an error becomes a failed result.
+"""Runs one call of a tool: checks parameters and arguments, and turns errors into failed results.
 
-A request that can't be taken gets one sentence, which says what is wrong with which parameter.
+A refused request gets one sentence, which says what is wrong with which parameter.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from acuity.errors import AcuityError
 from acuity.mcp.catalog import Call, Context, Tool
 from acuity.mcp.limits import client_of
 from acuity.mcp.results import answer, failure
+from acuity.scoring.fronts import sentence
 
-# What pydantic calls the problems that clients really have; others are invalid.
+# Sentences for pydantic's commonest error types; for all others "is invalid".
 _PROBLEMS: Final = {
     "missing": "is missing",
     "string_type": "should be a string",
@@ -38,9 +39,9 @@ _SHOWN_PARAMS: Final = 100  # characters of a parameter's place
 
 
 class NamesBadParams(ServerMiddleware[Any]):
-    """Middleware for SDK servers, whose own answer is "Invalid request parameters" and nothing else.
+    """Middleware that names the bad parameter, where the SDK only answers "Invalid request parameters".
 
-    Only the place and the kind of the problem are told: what pydantic says repeats the client's input.
+    It gives the place and the kind of the problem, but not pydantic's message, which repeats the input.
     """
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -64,11 +65,11 @@ _SHOWN: Final = 80  # characters of a bad value that are repeated
 
 
 class ArgumentError(ValueError):
-    """Arguments that a tool can't be called with."""
+    """The arguments of a call don't fit the tool's schema."""
 
 
 def check(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments with defaults filled in; ArgumentError says what is wrong with them."""
+    """The arguments with defaults filled in; raises ArgumentError."""
     arguments = dict(given or {})
     if deeper_than(arguments, MAX_DEPTH):
         raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
@@ -82,7 +83,7 @@ def check(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def deeper_than(value: Any, limit: int) -> bool:
-    """Whether lists and objects are nested deeper than that; never recurses deeper than that itself."""
+    """Whether lists and objects are nested deeper than the limit; recurses no deeper itself."""
     if isinstance(value, Mapping):
         return limit == 0 or any(deeper_than(item, limit - 1) for item in value.values())
     if isinstance(value, list):
@@ -91,12 +92,12 @@ def deeper_than(value: Any, limit: int) -> bool:
 
 
 def _validator(tool: Tool) -> Draft202012Validator:
-    """Made once for each tool: making one takes longer than most calls."""
-    return _made(_Identity(tool.input_schema))
+    """The tool's validator, cached because creating one takes longer than most calls."""
+    return _cached_validator(_Identity(tool.input_schema))
 
 
 class _Identity:
-    """A schema as a key: a dict has no hash."""
+    """A schema as a cache key, by identity, because a dict has no hash."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
@@ -109,11 +110,11 @@ class _Identity:
 
 
 @cache
-def _made(identity: _Identity) -> Draft202012Validator:
+def _cached_validator(identity: _Identity) -> Draft202012Validator:
     return Draft202012Validator(identity.schema)
 
 
-def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError; its stubs leave nothing certain
+def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError, whose stubs are incomplete
     path = ".".join(str(part) for part in error.absolute_path)
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
@@ -129,7 +130,7 @@ def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError; its stubs le
 
 
 def shown(value: Any) -> str:
-    """A value of the client's as JSON spells it, shortened; text is quoted as everywhere in our sentences."""
+    """A client's value in JSON's spelling, shortened; text is in single quotes, as in all our sentences."""
     if isinstance(value, str):
         text = f"'{value[: _SHOWN + 1]}'"
     elif isinstance(value, float) and math.isinf(value):
@@ -166,11 +167,13 @@ async def perform(
     context: Context,
     params: types.CallToolRequestParams,
 ) -> types.CallToolResult | _Other:
-    """What the work makes of the call; a document becomes a result, an error a failed one."""
+    """Check the arguments and do the work; a document becomes a result, an error a failed result."""
     try:
         call = Call(tool, check(tool, params.arguments), client_of(context), context, params)
         found = await work(call)
-    except (AcuityError, ArgumentError) as error:
+    except AcuityError as error:
+        return failure(sentence(error, tool.name))
+    except ArgumentError as error:
         return failure(str(error))
     except MCPError:
         raise  # the protocol's own errors, such as a capability that the client lacks

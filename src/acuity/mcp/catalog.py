@@ -1,4 +1,4 @@
-"""What a server offers: records of tools, prompts and resources. app.py turns them into a server."""
+"""Records of the tools, prompts and resources that a server offers. app.py turns them into a server."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class Call:
 
     tool: Tool
     arguments: dict[str, Any]  # checked against the schema, defaults filled in
-    client: str  # whose call it is: for queues that are fair
+    client: str  # for the fair queue
     context: Context
-    input: types.CallToolRequestParams  # as it came, for answers that take several rounds
+    input: types.CallToolRequestParams  # as received, for answers that take several rounds
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the client how far the work is; nothing is sent unless it gave a token."""
+        """Send progress to the client, if it gave a progress token."""
         await self.context.session.report_progress(done, total, message)
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
-# The job that does a tool's work; raises AcuityError for arguments that can't work.
+# Returns the job that does a tool's work; raises AcuityError for unusable arguments.
 Planner: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[JobSpec]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: what agents read about it, and what it does.
+    """A tool: its description for agents, and the function that runs it.
 
     Long work has a `plan`: it can be called, submitted as a job or run as a task, with the same result.
     """
@@ -84,7 +84,7 @@ Renderer: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt: its arguments, and the messages it makes of them."""
+    """A prompt: its arguments, and the function that turns them into messages."""
 
     name: str
     title: str
@@ -106,7 +106,7 @@ class Resources(Protocol):
     def templates(self) -> Sequence[types.ResourceTemplate]: ...
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        """The content, or None where the URI isn't one of this family's."""
+        """The content, or None if the URI belongs to another family."""
         ...
 
 
@@ -122,7 +122,7 @@ class Method:
     handler: Callable[[Context, Any], Awaitable[BaseModel | dict[str, Any] | None]]
 
 
-# Serves one stream of change notifications, until it ends or the client leaves.
+# Serves one stream of change notifications until it ends or the client disconnects.
 Listener: TypeAlias = Callable[
     [Context, types.SubscriptionsListenRequestParams], Awaitable[types.SubscriptionsListenResult]
 ]
@@ -138,6 +138,6 @@ class Catalog:
     complete: Completer | None = None
     extensions: Sequence[Extension] = ()
     methods: Sequence[Method] = ()
-    listen: Listener | None = None  # change notifications of the stateless era
-    cache: Mapping[CacheableMethod, CacheHint] = field(default_factory=dict)  # how long lists stay true
+    listen: Listener | None = None  # change notifications of the stateless protocol
+    cache: Mapping[CacheableMethod, CacheHint] = field(default_factory=dict)  # how long lists stay valid
     instructions: str | None = None

@@ -1,10 +1,10 @@
-"""Limits on requests in flight: of one client, from one origin, and of all; and who a client is.
+"""Limits on requests in flight, for each client, for each origin and for all; and the identity of clients.
 
-Over HTTP a client is its token where the server asks for one, else its session, else its address. A header
-that merely claims something, such as a session id that doesn't exist, never makes a name.
+Over HTTP a client is identified by its token if the server requires one, else by its session, else by its
+address. A header that only claims an identity, such as an unknown session id, is ignored.
 
-The SDK itself would start every request. Requests that end only when their client leaves are counted apart:
-they take no place from those that are answered.
+The SDK itself would start every request. Requests that end only when their client disconnects are counted
+separately, so that they take no place from those that are answered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Full: TypeAlias = Literal["each", "all"]
 
 
 class Quota:
-    """Counts the places that each holder has."""
+    """Counts the places that each holder takes, with a limit for one holder and one for all."""
 
     def __init__(self, places: int, each: int) -> None:
         self.places = places
@@ -37,7 +37,7 @@ class Quota:
         return self._total
 
     def full(self, holder: str) -> Full | None:
-        """Return which of the two limits leaves no place for this holder."""
+        """Which limit leaves no place for this holder, if any."""
         if self._taken[holder] >= self.each:
             return "each"
         return "all" if self._total >= self.places else None
@@ -50,12 +50,12 @@ class Quota:
         self._total -= 1
         self._taken[holder] -= 1
         if not self._taken[holder]:
-            del self._taken[holder]  # holders come and go
+            del self._taken[holder]  # or old holders would fill the memory
 
 
 # Set by transports with one connection per client before they serve it.
 CONNECTION: Final[ContextVar[str | None]] = ContextVar("acuity_connection", default=None)
-# Set for each HTTP request that was let in: the principal of its token, or else the address it comes from.
+# Set for each accepted HTTP request: the principal of its token, or else its address.
 ORIGIN: Final[ContextVar[str | None]] = ContextVar("acuity_origin", default=None)
 
 _TOKEN: Final = "token:"
@@ -72,23 +72,23 @@ def address_origin(scope: Scope) -> str:
 
 
 def note_session(scope: Scope, session_id: str) -> None:
-    """Note that a request is of a session which exists."""
+    """Note that a request belongs to an existing session."""
     scope[_SESSION] = session_id
 
 
 def owner() -> str | None:
-    """Return whose jobs the present request may see: its token's, or None for everybody's."""
+    """The token whose jobs the present request may see, or None for all jobs."""
     origin = ORIGIN.get()
     return origin if origin is not None and origin.startswith(_TOKEN) else None
 
 
 def may_see(client: str) -> bool:
-    """Whether the present request may see and stop what that client has asked for."""
+    """Whether the present request may see and cancel that client's jobs."""
     return owner() in (None, client)
 
 
 def client_of(context: ServerRequestContext[Any, Any]) -> str:
-    """Return the token, connection, session or address that a request came through."""
+    """The token, connection, session or address of a request."""
     if (token := owner()) is not None:
         return token
     if (connection := CONNECTION.get()) is not None:
@@ -101,7 +101,7 @@ def client_of(context: ServerRequestContext[Any, Any]) -> str:
 
 
 def origin_of(context: ServerRequestContext[Any, Any]) -> str:
-    """Return where a request came from, whichever session it belongs to: clients may have many of those."""
+    """The token, connection or address of a request, without its session: a client may have many sessions."""
     if (origin := ORIGIN.get()) is not None:
         return origin
     if (connection := CONNECTION.get()) is not None:
@@ -109,19 +109,19 @@ def origin_of(context: ServerRequestContext[Any, Any]) -> str:
     return "local" if context.request is None else address_origin(context.request.scope)
 
 
-# Of the band of error codes that a server may define itself.
+# Error codes in the range that servers may define.
 BUSY: Final = -32010
 STOPPING: Final = -32011
 
-_FREE: Final = frozenset({"ping"})  # a client that is at its limit may still ask whether we live
-_ENDLESS: Final = frozenset({"subscriptions/listen"})  # they end when their connection does
+_FREE: Final = frozenset({"ping"})  # a client at its limit may still ask whether the server is alive
+_ENDLESS: Final = frozenset({"subscriptions/listen"})  # they end with their connection
 
 
 class CallLimits(ServerMiddleware[Any]):
     """Counts requests while they run, and refuses those over the limits. Notifications always pass."""
 
     def __init__(self, settings: Settings) -> None:
-        # A client may open sessions at will, so an origin has a limit too: nobody takes every place.
+        # A client may open many sessions, so each origin has a limit too.
         self._clients = Quota(settings.calls, settings.calls_each)
         self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
         self._streams = Quota(settings.streams, settings.streams_each)
@@ -134,15 +134,15 @@ class CallLimits(ServerMiddleware[Any]):
 
     @property
     def answering(self) -> bool:
-        """Whether anything is in flight that ends by itself."""
+        """Whether a request is in flight that ends by itself."""
         return self._clients.taken > 0
 
     def stop(self) -> None:
-        """Take no more requests; those in flight go on."""
+        """Refuse new requests; those in flight continue."""
         self._stopping = True
 
     async def idle(self) -> None:
-        """Wait until nothing is in flight but what never ends by itself."""
+        """Wait until no request is in flight that ends by itself."""
         while self._clients.taken:
             if self._ended.is_set():
                 self._ended = anyio.Event()

@@ -1,7 +1,7 @@
 """Results of tools: a document as structured content and as JSON text; errors as text alone.
 
-Where the figures of every frame would make a message larger than clients take (the official client gives up
-at a mebibyte), they are left out and the result says where to read them.
+If the figures of every frame would make a message larger than clients accept (the official client stops at
+1 MiB), they are left out and the result says where to read them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pydantic_core
 from acuity.text import one_line
 
 READABLE: Final = 50_000  # characters
-_SHORT: Final = 40_000  # characters of an indented text, which is READABLE for sure
-# Marks of numbers that pydantic and json write differently, and of whatever looks like one.
+_SHORT: Final = 40_000  # characters of an indented text that is surely READABLE
+# Signs of numbers that pydantic and json may write differently.
 _EXPONENT: Final = re.compile(r"e(?<=[0-9]e)")
 _TINY: Final = "0.0000"
 _HOLDERS: Final = frozenset({dict, list, tuple})
-_LINE: Final = 100  # characters of an object or a list that is written on one line, whatever it holds
+_LINE: Final = 100  # characters of the longest object or list that is always written on one line
 
 
 def answer(document: dict[str, Any]) -> types.CallToolResult:
@@ -32,7 +32,7 @@ def answer(document: dict[str, Any]) -> types.CallToolResult:
 
 
 def ordered_answer(document: dict[str, Any]) -> types.CallToolResult:
-    """A document as a result, with its keys in the order they have: what matters most comes first."""
+    """A document as a result, with its keys in their own order, the most important first."""
     safe = finite(document)
     return types.CallToolResult(content=[_text(to_ordered_text(safe))], structured_content=safe)
 
@@ -40,15 +40,15 @@ def ordered_answer(document: dict[str, Any]) -> types.CallToolResult:
 def failure(message: str) -> types.CallToolResult:
     """A failed call: `{"error": …}` as text, marked as an error.
 
-    There is no structured content: it would have to conform to the tool's output schema, and clients that
-    check it against that schema would report the mismatch instead of the sentence.
+    There is no structured content, because clients check that against the tool's output schema and would
+    report the mismatch instead of the sentence.
     """
     return types.CallToolResult(content=[_text(to_text({"error": one_line(message)}))], is_error=True)
 
 
 def to_text(document: Any) -> str:
-    """JSON with sorted keys; indented unless it is so long that only programs read it."""
-    # A quarter of json's time, for the statuses that agents ask for all the time.
+    """JSON with sorted keys, indented unless it is too long for people to read."""
+    # Takes a quarter of json's time, for the statuses that agents poll.
     text = pydantic_core.to_json(_sorted(document), indent=2, inf_nan_mode="null").decode()
     if len(text) <= _SHORT and _TINY not in text and not _EXPONENT.search(text):
         return text
@@ -69,12 +69,12 @@ def _sorted(value: Any) -> Any:
 
 
 def to_ordered_text(document: Any) -> str:
-    """JSON with keys as they come; lists and objects that hold no others are on one line."""
+    """JSON with keys in their own order; lists and objects that hold no others are on one line."""
     return _written(document, "")
 
 
 def finite(value: Any) -> Any:
-    """The same with null for what JSON can't hold."""
+    """The value with null for numbers that JSON can't hold."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -107,8 +107,8 @@ def _written(value: Any, margin: str) -> str:
     return f"{opening}\n{inner}{between.join(entries)}\n{margin}{closing}"
 
 
-_MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured, and in a string
-_AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, by its quotes
+_MOST: Final = 900_000  # bytes of an answer, which has each figure twice: structured and in a string
+_AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, through its quotes
 _LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
 
 OMITTED_SCHEMA: Final[dict[str, Any]] = {
@@ -120,7 +120,7 @@ OMITTED_SCHEMA: Final[dict[str, Any]] = {
 
 
 def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
-    """The document as asked for; None: with its frames if they fit."""
+    """The document with or without its frames; None: with them if they fit."""
     frames = document.get("frames")
     if not frames or include_frames or (include_frames is None and fits(len(frames), frames[0])):
         return document
@@ -128,7 +128,7 @@ def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]
 
 
 def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
-    """The document where the figures of so many frames are left out, and how to read them."""
+    """The document without the figures of its frames, and a sentence on how to read them."""
     report = document.get("report")
     where = f"read {report}.csv or {report}?frames=0-499" if report else "ask with include_frames: true"
     remedy = f"the figures of {count} frames are left out: {where}"
@@ -136,5 +136,5 @@ def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def fits(count: int, first: Any) -> bool:
-    """Whether so many frames fit into a message; they are all about as long as the first."""
+    """Whether that many frames fit into a message, judged by the length of the first."""
     return count * (len(json.dumps(first)) * (1 + _AS_STRING) + _LAYOUT) <= _MOST

@@ -1,4 +1,4 @@
-"""JSON Schemas in few words."""
+"""Short functions for writing JSON Schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def record(
     optional: Sequence[str] = (),
     description: str | None = None,
 ) -> dict[str, Any]:
-    """An object with these properties and no others; all are required but the optional ones."""
+    """An object with these properties and no others; all except the optional ones are required."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {name: dict(schema) for name, schema in properties.items()},
@@ -27,7 +27,7 @@ def outline(
 ) -> dict[str, Any]:
     """An object with at least these entries, by their types.
 
-    Output schemas say no more: every client puts the whole list of tools before its model.
+    Output schemas are this short because clients put the whole list of tools into a model's context.
     """
     entries = {**required, **(optional or {})}
     return {
@@ -59,7 +59,7 @@ def flag(description: str | None = None) -> dict[str, Any]:
 
 
 def or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, or null where there is none."""
+    """The same schema, or null."""
     return {**schema, "type": [schema["type"], "null"]}
 
 

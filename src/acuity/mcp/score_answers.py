@@ -1,7 +1,7 @@
-"""Answers of the scoring tools: the score first, and every frame's figures only while the whole stays short.
+"""Answers of the scoring tools: the score first, and the figures of frames only if the answer stays short.
 
-An answer is read by a language model, whose memory is dear, and clients that cut a long one keep its
-beginning. The whole report stays where it can be read piece by piece.
+A language model with a limited context reads the answer, and clients that truncate a long one keep its
+beginning. The whole report is stored, where it can be read in parts.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Any, Final
 
 from acuity.mcp.results import fits, to_ordered_text
 
-_SHORT: Final = 19_000  # characters of an answer that has its frames unasked; a job's own entries come on top
+_SHORT: Final = 19_000  # characters of an answer that has its frames by default, without a job's entries
 _LAYOUT: Final = 80  # characters of line ends and margins around a frame
 
-# The entries of a score's answer; those that aren't named here come before the last two.
+# The entries of an answer in order; entries that aren't named here come before the last two.
 _FIRST: Final = (
     "score",
     "model",
     "models",
+    "metrics",
     "worst",
     "notes",
     "mismatched_model_warning",
@@ -36,7 +37,7 @@ _FIRST: Final = (
     "fps",
 )
 _LAST: Final = ("acuity", "frames")
-ASKED: Final = "include_frames"  # the entry of a stored document that keeps what its caller asked for
+ASKED: Final = "include_frames"  # the entry of a stored document with its caller's choice
 
 FRAMES_SCHEMA: Final[dict[str, Any]] = {
     "type": "boolean",
@@ -45,9 +46,9 @@ FRAMES_SCHEMA: Final[dict[str, Any]] = {
 
 
 def score_answer(document: Mapping[str, Any], include_frames: bool | None = None) -> dict[str, Any]:
-    """The document as asked for; None: as the call that made it asked, or with frames if that stays short.
+    """The document with or without frames; None: as its caller chose, or with frames if it stays short.
 
-    Documents that are no reports of a pair stay as they are.
+    Documents other than score reports are returned unchanged.
     """
     if not is_report(document):
         return dict(document)
@@ -86,7 +87,7 @@ def _summarized(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(document: dict[str, Any]) -> dict[str, Any]:
-    """The document without what isn't known about the two videos."""
+    """The document without unknown facts about the two videos."""
     about = document.get("acuity", {})
     if "input" not in about:
         return document
@@ -102,7 +103,7 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_frames(document: dict[str, Any], *, too_large: bool) -> dict[str, Any]:
-    """The document with the figures of its frames left out, and how to read them."""
+    """The document without the figures of its frames, and a sentence on how to read them."""
     count = len(document["frames"])
     why = "do not fit into one message" if too_large else "are left out"
     ways = ["pass include_frames=true"] if not too_large else []
@@ -113,5 +114,5 @@ def _without_frames(document: dict[str, Any], *, too_large: bool) -> dict[str, A
 
 
 def _length(frames: list[Any]) -> int:
-    """Characters of the frames in a text; they are all about as long as one from their middle."""
+    """Characters of the frames in a text, judged by the length of the middle one."""
     return len(frames) * (len(json.dumps(frames[len(frames) // 2])) + _LAYOUT)

@@ -1,4 +1,4 @@
-"""What tools work with: made once for a server, shared by every connection."""
+"""The services that tools use, created once for a server and shared by all connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator can set, by option or by environment variable, and the defaults."""
+"""Settings of the server with their defaults; operators set them by option or environment variable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acuity.errors import SettingsError
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where jobs and reports are kept: ACUITY_DATA, or a folder of the user's own."""
+    """The folder for jobs and reports: ACUITY_DATA, or one in the user's home."""
     if named := environ.get("ACUITY_DATA"):
         return Path(named).absolute()
     home = environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
@@ -36,7 +36,7 @@ class WireLimits:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits of the server. Each has a reason to be finite."""
+    """Limits and folders of the server."""
 
     data: Path = field(default_factory=data_folder)
     allow: tuple[str, ...] = ()  # further roots, from VMAF_MCP_ALLOW
@@ -45,17 +45,17 @@ class Settings:
     workers: int = 2  # scores at once
     queue: int = 64  # jobs that may wait
     time_limit: float = 600.0  # seconds a job may run
-    grace: float = 5.0  # seconds that work may go on after SIGTERM
+    grace: float = 5.0  # seconds that work may continue after SIGTERM
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
-    streams: int = 256  # subscriptions that are open, all clients together
+    streams: int = 256  # open subscriptions, all clients together
     streams_each: int = 64  # subscriptions of one address or token
     body: int = 4 << 20  # bytes of one message
     connections: int = 256  # clients of one endpoint: connections or sessions
     connections_each: int = 64  # sessions or event streams of one address or token
-    idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
+    idle_timeout: float = 1800.0  # seconds until an unused session ends
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
-    kept: int = 500  # finished jobs that are remembered
+    kept: int = 500  # finished jobs that are stored
 
     def wire_limits(self) -> WireLimits:
         """The part of the limits that the transports keep to."""
@@ -73,7 +73,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
-        """Settings as the environment gives them; raises SettingsError."""
+        """Settings from environment variables; raises SettingsError."""
         return cls(
             data=data_folder(environ),
             allow=tuple(part for part in environ.get("VMAF_MCP_ALLOW", "").split(":") if part),
@@ -85,7 +85,7 @@ class Settings:
 
 
 def default_workers() -> int:
-    """Scores at once: each uses every core by itself, so a few keep them busy while files are opened."""
+    """Scores at once: each uses all cores, so a few are enough to keep them busy while files are opened."""
     return max(2, min(8, (os.cpu_count() or 2) // 4))
 
 

@@ -1,4 +1,4 @@
-"""Measurements: the frame loop, its threads, and what comes out."""
+"""Measurements: the frame loop, its threads, and the results."""
 
 from acuity.devices import available_threads
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary

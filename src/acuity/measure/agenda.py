@@ -1,6 +1,6 @@
-"""What a measurement measures, and when: who asked for it, and the plan of every frame that follows.
+"""The agenda of a measurement: the requested models and features, and the plan of every frame.
 
-An agenda never changes: steering makes another from it, which takes its place between two frames.
+An agenda is immutable: steering makes a new one, which replaces it between two frames.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acuity.measure.segments import Slot
 
 
 class Need(NamedTuple):
-    """Frames that an extractor must be computed for."""
+    """The frames for which an extractor must be computed."""
 
     extractor: Extractor
     first: int
@@ -28,20 +28,20 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """The askers, and what follows from them."""
+    """The requested models and features, and the plans that follow from them."""
 
     steps: Sampling
-    asked: tuple[Slot | Extractor, ...] = ()  # in order: models by their slots, features by their extractors
-    measured: ExtractorSet = field(default_factory=ExtractorSet)  # whatever was or will be, in report order
+    requested: tuple[Slot | Extractor, ...] = ()  # in order: slots for models, extractors for features
+    measured: ExtractorSet = field(default_factory=ExtractorSet)  # past and future, in report order
     plans: Epochs[Plan] = field(default_factory=lambda: Epochs(NOTHING))
-    now: int = 0  # the frame from which plans were made last
+    now: int = 0  # the first frame of the latest plans
     past: ExtractorSet = field(default_factory=ExtractorSet)  # what was measured before it
-    since: Mapping[str, int] = field(default_factory=dict)  # when extractors with late features started
-    claims: int = 0  # how often frames that had a model were given to another
+    since: Mapping[str, int] = field(default_factory=dict)  # first frames of extractors with late features
+    claims: int = 0  # how often frames that had a model were assigned to another
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        return tuple(asker for asker in self.asked if isinstance(asker, Slot))
+        return tuple(item for item in self.requested if isinstance(item, Slot))
 
     def slot(self, name: str) -> Slot:
         for slot in self.slots:
@@ -54,32 +54,32 @@ class Agenda:
         """The slot behind each score column."""
         return {output: slot for slot in self.slots for output in slot.outputs(length)}
 
-    def ask(self, asker: Slot | Extractor) -> Agenda:
-        """With one more who asks; only before the first frame."""
-        asked = (*self.asked, asker)
-        return replace(self, asked=asked, measured=_needed(asked))
+    def request(self, item: Slot | Extractor) -> Agenda:
+        """The agenda with one more model or feature; only before the first frame."""
+        requested = (*self.requested, item)
+        return replace(self, requested=requested, measured=_needed(requested))
 
-    def put(self, slot: Slot) -> Agenda:
-        """With this slot in place of the one of its name."""
-        asked = tuple(
-            slot if isinstance(asker, Slot) and asker.name == slot.name else asker for asker in self.asked
+    def with_slot(self, slot: Slot) -> Agenda:
+        """The agenda with this slot in place of the one of the same name."""
+        requested = tuple(
+            slot if isinstance(item, Slot) and item.name == slot.name else item for item in self.requested
         )
-        return replace(self, asked=asked)
+        return replace(self, requested=requested)
 
-    def restarted(self) -> Agenda:
-        """The same where no frame was fed yet: only those who ask now count."""
-        fresh = Agenda(self.steps, self.asked, _needed(self.asked))
+    def from_first_frame(self) -> Agenda:
+        """The agenda for a measurement without frames, which measures only what is requested now."""
+        fresh = Agenda(self.steps, self.requested, _needed(self.requested))
         return fresh if self.plans.at(0) is NOTHING else fresh.planned(0)
 
     def ready(self, extractor: Extractor, now: int) -> int:
-        """The first frame from `now` on whose figures will be there, if it is computed from `now` on."""
+        """The first frame with exact figures, if the extractor is computed from `now` on."""
         if now and extractor.identity in self.plans.at(now - 1).extractors:
             return max(now, extractor.settled(self.since.get(extractor.identity, now)))
         return extractor.settled(now)
 
     def planned(self, now: int) -> Agenda:
-        """With plans for the frames from `now` on that compute what is asked for, and no more."""
-        needs = list(_needs(self.asked, now))
+        """The agenda with plans from `now` on that compute exactly what is requested."""
+        needs = list(_needs(self.requested, now))
         edges = {now, *(need.first for need in needs), *(need.stop for need in needs)} - {FOREVER}
         plans = self.plans
         for edge in sorted(edges):
@@ -96,7 +96,7 @@ class Agenda:
         return replace(self, plans=plans, since=since, measured=measured, now=now, past=past)
 
     def prepare(self, collector: Collector) -> None:
-        """Make the columns and derivations that the frames to come need."""
+        """Create the columns and derivations for the frames from `now` on."""
         runs = []
         for extractor in self.plans.at(self.now):
             identity = extractor.identity
@@ -107,13 +107,13 @@ class Agenda:
         collector.replan(self.now, [*self.measured.keys(), *self.measured.hidden_keys()], runs)
 
     def kept(self, extractors: Iterable[Extractor], stop: int) -> list[tuple[int, int]]:
-        """Frames before `stop` for which all figures of these are there or will be, as (first, stop)."""
+        """Frames before `stop` that have or will have all figures of these extractors, as (first, stop)."""
         ranges = [(0, stop)]
         for extractor in extractors:
             ranges = _intersect(ranges, _known(self.plans, extractor, stop))
         return ranges
 
-    def gives(self, key: str, index: int) -> bool:
+    def has_feature(self, key: str, index: int) -> bool:
         """Whether a frame has this feature or will have it."""
         for extractor in self.plans.at(index):
             if key in extractor.keys(late=False):
@@ -123,17 +123,17 @@ class Agenda:
         return False
 
 
-def _needed(asked: Iterable[Slot | Extractor]) -> ExtractorSet:
-    return ExtractorSet(need.extractor for need in _needs(asked, 0))
+def _needed(requested: Iterable[Slot | Extractor]) -> ExtractorSet:
+    return ExtractorSet(need.extractor for need in _needs(requested, 0))
 
 
-def _needs(asked: Iterable[Slot | Extractor], now: int) -> Iterator[Need]:
-    for asker in asked:
-        if isinstance(asker, Extractor):
-            yield Need(asker, now, FOREVER)
+def _needs(requested: Iterable[Slot | Extractor], now: int) -> Iterator[Need]:
+    for item in requested:
+        if isinstance(item, Extractor):
+            yield Need(item, now, FOREVER)
             continue
-        # Those who held the last frames may still wait for figures of the next ones.
-        for first, stop, holder in asker.holders.spans(max(now - REACH, 0)):
+        # The models of the last frames may still need figures of the next ones.
+        for first, stop, holder in item.holders.spans(max(now - REACH, 0)):
             for extractor in holder.extractors:
                 begin = now if _is_late(extractor) else max(first, now)
                 end = stop + extractor.lookahead if stop < FOREVER else FOREVER

@@ -1,12 +1,12 @@
-"""The frame boundary: the one place where others may look in or step in while a measurement runs.
+"""The frame boundary: the one place where other code can read or steer a running measurement.
 
-Between two frames, on the thread that feeds them, every listener is told where the measurement stands. No
-frame is fed while a listener runs, so it may ask for scores, steer, add listeners, or raise to stop the
-feeding. A slow listener slows the feeding, not the workers.
+Between two frames, on the feeding thread, every listener gets a snapshot of the measurement. No frame is fed
+while a listener runs, so it may read scores, steer, add listeners, or raise to stop the feeding. A slow
+listener slows the feeding, not the workers.
 
-While a measurement is paused the feeding thread waits at the boundary too. Whoever steers it can lend the way
-to wait: something that returns when there may be news, having dealt with them. While the feeding thread waits
-for its next pair, whoever steers is asked now and then whether there is something to do.
+While a measurement is paused, the feeding thread waits at the boundary too. A steering server can supply the
+function that it waits in, which carries out commands and then returns. While the feeding thread waits for its
+next pair, idle listeners are called now and then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BoundarySnapshot:
-    """Where a measurement stands."""
+    """The progress of a measurement at a frame boundary."""
 
     frames_fed: int
     frames_done: int  # by the workers; at most frames_fed
@@ -36,15 +36,15 @@ class FrameBoundary:
     def __init__(self) -> None:
         self._listeners: tuple[Listener, ...] = ()
         self._endings: tuple[Ended, ...] = ()
-        self.waiter: Waiter | None = None  # how to wait while paused
+        self.waiter: Waiter | None = None  # the function to wait in while paused
         self._idlers: tuple[Idler, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anybody listens; nobody needs to make a snapshot otherwise."""
+        """Whether there are listeners; otherwise no snapshot is needed."""
         return bool(self._listeners)
 
     def on_frame(self, callback: Listener) -> Callable[[], None]:
-        """Call back at every boundary from now on, in the order of registration; the result undoes it."""
+        """Call back at every boundary, in the order of registration; returns a function that undoes it."""
         self._listeners = (*self._listeners, callback)
 
         def remove() -> None:
@@ -53,9 +53,9 @@ class FrameBoundary:
         return remove
 
     def on_pause(self, waiter: Waiter) -> Callable[[], None]:
-        """Wait in this way while paused; the result undoes it.
+        """Wait in this function while paused; returns a function that undoes it.
 
-        The waiter is called on the feeding thread, again and again until the measurement goes on.
+        The waiter is called on the feeding thread, repeatedly until the measurement continues.
         """
         self.waiter = waiter
 
@@ -66,9 +66,9 @@ class FrameBoundary:
         return remove
 
     def on_idle(self, callback: Idler) -> Callable[[], None]:
-        """Call back on the feeding thread, some times a second, while the next pair isn't there yet.
+        """Call back on the feeding thread, some times a second, while it waits for the next pair.
 
-        The result undoes it.
+        Returns a function that undoes it.
         """
         self._idlers = (*self._idlers, callback)
 
@@ -78,7 +78,7 @@ class FrameBoundary:
         return remove
 
     def on_end(self, callback: Ended) -> Callable[[], None]:
-        """Call back once, on the thread that flushes or closes the measurement; the result undoes it."""
+        """Call back once, on the thread that ends the measurement; returns a function that undoes it."""
         self._endings = (*self._endings, callback)
 
         def remove() -> None:
@@ -91,11 +91,11 @@ class FrameBoundary:
             listener(snapshot)
 
     def idle(self) -> None:
-        """The next pair isn't there yet."""
+        """Call the idle listeners."""
         for idler in self._idlers:
             idler()
 
     def end(self, snapshot: BoundarySnapshot) -> None:
-        """No more frames come."""
+        """Call the end listeners: no more frames come."""
         for ending in self._endings:
             ending(snapshot)

@@ -1,4 +1,4 @@
-"""The figures of a measurement: one growing column for each key. Its memory is all that grows with a clip."""
+"""The figures of a measurement, one column for each key. Only these columns grow with the clip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST_ROOM: Final = 256
 
 
 class Column:
-    """Figures by frame number; NaN where none was written."""
+    """Figures by frame number; NaN if none was written."""
 
     def __init__(self) -> None:
         self.used = False
@@ -44,14 +44,14 @@ class Column:
         return None
 
     def snapshot(self, length: int, begin: int = 0) -> NDArray[np.float64]:
-        """A copy of the first figures, of those from `begin` on."""
+        """A copy of the figures from `begin` up to `length`."""
         out = np.full(length - begin, np.nan)
         known = self._values[begin:length]
         out[: len(known)] = known
         return out
 
     def written(self, length: int, begin: int = 0) -> NDArray[np.bool_]:
-        """Which of the same figures are there, as a copy."""
+        """Which of the figures from `begin` up to `length` exist, as a copy."""
         out = np.zeros(length - begin, bool)
         known = self._written[begin:length]
         out[: len(known)] = known
@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(slots=True)
 class _Run:
-    """A derivation over frames without a gap."""
+    """A derivation over consecutive frames."""
 
     derivation: Derivation
     start: int
@@ -68,14 +68,14 @@ class _Run:
     waiting: int  # the next frame it waits for
 
     def is_needed(self, now: int) -> bool:
-        """Whether it waits for figures, or may yet go on, since nothing was fed since it ended."""
+        """Whether it still waits for figures, or may continue because no frame was fed since it ended."""
         return self.waiting < self.stop or self.start < self.waiting == now
 
 
 class Collector:
-    """Columns that several threads write and read.
+    """The columns, which several threads write and read.
 
-    Late features are derived here as soon as the figures they need are there, in whatever order those come.
+    Late features are derived here as soon as their figures exist, in whatever order those arrive.
     """
 
     def __init__(self) -> None:
@@ -84,16 +84,16 @@ class Collector:
         self._runs: list[_Run] = []
 
     def declare(self, keys: Iterable[str]) -> None:
-        """Make columns that aren't there yet."""
+        """Create missing columns."""
         with self._lock:
             for key in keys:
                 self._columns.setdefault(key, Column())
 
     def replan(self, now: int, keys: Iterable[str], runs: Iterable[tuple[Extractor, int, int]]) -> None:
-        """From frame `now` on these columns are written, and derived what these extractors derive.
+        """Set the columns and the derivations for the frames from `now` on.
 
-        Each extractor comes with the start and stop of its run. A run that was there before goes on, also
-        beyond the stop it had; others end with the frame before. Columns that nobody wrote to are let go.
+        Each extractor comes with the start and stop of its run. A run that existed before continues, also
+        beyond its earlier stop; other runs end with the frame before `now`. Empty columns are dropped.
         """
         with self._lock:
             wanted = dict.fromkeys(keys)
@@ -117,20 +117,20 @@ class Collector:
             self._runs = [run for run in known.values() if run.is_needed(now)]
 
     def write(self, index: int, figures: Mapping[str, float]) -> None:
-        """Take a frame's figures and derive what they make known."""
+        """Store a frame's figures and derive what follows from them."""
         with self._lock:
             for key, value in figures.items():
                 self._columns[key].write(index, value)
             self._advance()
 
     def write_all(self, indices: NDArray[np.intp], figures: Mapping[str, NDArray[np.float64]]) -> None:
-        """Take figures of many frames that nothing is derived from."""
+        """Store figures of many frames, from which nothing is derived."""
         with self._lock:
             for key, values in figures.items():
                 self._columns[key].write_all(indices, values)
 
     def finish(self) -> None:
-        """No more frames come."""
+        """Derive the last figures: no more frames come."""
         with self._lock:
             for run in self._runs:
                 if run.waiting < run.stop:
@@ -138,7 +138,7 @@ class Collector:
             self._runs = []
 
     def get(self, key: str, index: int) -> float | None:
-        """The figure, or None if it isn't there."""
+        """The figure, or None if it doesn't exist."""
         with self._lock:
             column = self._columns.get(key)
             return None if column is None else column.get(index)
@@ -149,19 +149,19 @@ class Collector:
             return self._columns[key].used
 
     def row(self, keys: Iterable[str], index: int) -> list[float] | None:
-        """One frame's figures, or None unless all are there."""
+        """One frame's figures, or None unless all exist."""
         with self._lock:
             values = [self._columns[key].get(index) for key in keys]
         present = [value for value in values if value is not None]
         return present if len(present) == len(values) else None
 
     def column(self, key: str, length: int) -> NDArray[np.float64]:
-        """The first figures of a column; NaN where there is none."""
+        """The first figures of a column; NaN if missing."""
         with self._lock:
             return self._columns[key].snapshot(length)
 
     def undefined(self, key: str, length: int) -> NDArray[np.bool_]:
-        """Which of the first figures of a column are there and not a number."""
+        """Which of the first figures of a column exist and are not a number."""
         with self._lock:
             column = self._columns[key]
             found: NDArray[np.bool_] = column.written(length) & np.isnan(column.snapshot(length))
@@ -170,7 +170,7 @@ class Collector:
     def table(
         self, keys: Iterable[str], length: int, begin: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The first figures of several columns (frames x keys), and in which rows all are there.
+        """The first figures of several columns (frames x keys), and which rows are complete.
 
         Rows before `begin` are left out.
         """
@@ -178,7 +178,7 @@ class Collector:
         values = np.empty((length - begin, len(names)))
         complete = np.ones(length - begin, bool)
         for position, key in enumerate(names):
-            with self._lock:  # not for all of them at once: writers wait
+            with self._lock:  # for one column at a time, so that writers don't wait long
                 values[:, position] = self._columns[key].snapshot(length, begin)
                 complete &= self._columns[key].written(length, begin)
         return values, complete

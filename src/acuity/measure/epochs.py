@@ -1,7 +1,7 @@
-"""Epochs: a value for every frame, which changes at some of them.
+"""Epochs: a value for every frame that changes at some frames.
 
-Which model holds, what is computed and which frames are counted are all such values. Epochs never change
-themselves: steering makes new ones, so whoever reads the old ones on another thread isn't disturbed.
+The model of a slot, the plan and the sampling step are such values. Epochs are immutable: steering makes new
+ones, so other threads can keep reading the old ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FOREVER: Final = sys.maxsize
 
 
 class Epochs(Generic[ValueT]):
-    """Values of all frames from 0 on; equal neighbours are one epoch."""
+    """The values of all frames from 0 on; equal neighbours are one epoch."""
 
     __slots__ = ("_starts", "_values")
 
@@ -43,7 +43,7 @@ class Epochs(Generic[ValueT]):
         return self._values[bisect_right(self._starts, index) - 1]
 
     def spans(self, first: int = 0, stop: int = FOREVER) -> Iterator[tuple[int, int, ValueT]]:
-        """The epochs that have frames from `first` until `stop`, as (first, stop, value), not cut off."""
+        """The epochs with frames from `first` until `stop`, as (first, stop, value), at their full length."""
         position = max(bisect_right(self._starts, first) - 1, 0)
         while position < len(self._starts) and self._starts[position] < stop:
             following = position + 1
@@ -52,11 +52,11 @@ class Epochs(Generic[ValueT]):
             position = following
 
     def assign(self, value: ValueT, first: int, stop: int = FOREVER) -> Epochs[ValueT]:
-        """The same, but with this value for the frames from `first` until `stop`."""
+        """New epochs with this value for the frames from `first` until `stop`."""
         if first >= stop:
             return self
         head = bisect_left(self._starts, first)
-        tail = bisect_right(self._starts, stop) - 1  # the epoch that goes on at `stop`
+        tail = bisect_right(self._starts, stop) - 1  # the epoch that continues at `stop`
         starts, values = self._starts[:head], self._values[:head]
         _append(starts, values, first, value)
         if stop < FOREVER:

@@ -1,4 +1,4 @@
-"""Feeding a measurement from a stream of pairs, with progress on the way."""
+"""Feeds a measurement from a stream of pairs, and reports progress."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from acuity.measure.boundary import BoundarySnapshot
 from acuity.measure.measurement import Measurement
 from acuity.measure.pictures import PictureLike
 
-# Told after each frame and at the end: pairs done, how many there are in all if known, and the mean score of
-# the frames known so far if there is one.
+# Called after each frame and at the end with the pairs done, the number of all pairs if known, and the mean
+# score so far if there is one.
 ProgressCallback = Callable[[int, int | None, float | None], None]
-# Whether the next pair is there, or none will be; waits for it at most so many seconds.
+# Waits at most that many seconds; returns whether the next pair or the end has come.
 ReadyCallback = Callable[[float], bool]
 
-_LOOK: Final = 0.05  # seconds between looks at whether there are commands, while the next pair isn't there
+_LOOK: Final = 0.05  # seconds between two checks for commands while waiting for the next pair
 
 
 def feed(
@@ -29,36 +29,36 @@ def feed(
     running_mean: bool = True,
     every: float = 0.0,
 ) -> None:
-    """Feed every pair, or those until the frame to stop after or until stop(), then flush.
+    """Feed every pair until the end, the frame to stop after, or stop(); then flush.
 
-    While the measurement is paused nothing is fed. A source that can say whether it is `ready(seconds)`, as a
-    Pairing can, is waited for in short turns: meanwhile commands are carried out, and stop() ends the feeding
-    even if the source stalls. Any other one is asked for its next pair and waited for.
+    While the measurement is paused nothing is fed. If the source has a method `ready(seconds)`, as a Pairing
+    has, feed() waits for it in short intervals, carries out commands in between, and stop() ends the feeding
+    even if the source stalls. Otherwise feed() waits in the source's own next().
 
-    The running mean has each frame predicted by itself, on the feeding thread: about a tenth of a millisecond
-    for a model, twenty times that for a bootstrap collection. Without it all frames are predicted at once.
-    With `every`, progress is told at most once in so many seconds, and the frames since then are predicted
-    together, which takes a tenth of the time.
+    For the running mean each frame is predicted by itself on the feeding thread: about a tenth of a
+    millisecond for a model, twenty times that for a bootstrap collection. Without it all frames are predicted
+    at once. With `every`, progress is reported at most once in that many seconds, and the frames since the
+    last report are predicted together, which takes a tenth of the time.
     """
-    tell = None
+    reporter = None
     if progress is not None:
-        tell = _Teller(measurement, total, progress, running_mean=running_mean, every=every)
-        measurement.boundary.on_frame(tell)
+        reporter = _ProgressReporter(measurement, total, progress, running_mean=running_mean, every=every)
+        measurement.boundary.on_frame(reporter)
     measurement.wait_while_paused()
     ready: ReadyCallback | None = getattr(pairs, "ready", None)
     iterator = iter(pairs)
     while _arrived(measurement, ready) and (pair := next(iterator, None)) is not None:
         if measurement.add(*pair) is None:
             break
-        del pair  # large, and this may wait long for the next
+        del pair  # it is large, and the wait for the next may be long
         measurement.wait_while_paused()
     measurement.flush()
-    if tell is not None:
-        tell.now(measurement.snapshot())
+    if reporter is not None:
+        reporter.now(measurement.snapshot())
 
 
 def _arrived(measurement: Measurement, ready: ReadyCallback | None) -> bool:
-    """Whether to ask for the next pair: it is there, and it is wanted."""
+    """Whether to take the next pair: it is ready, and the measurement isn't finished."""
     while not measurement.finished:
         if ready is None or ready(_LOOK):
             return True
@@ -67,8 +67,8 @@ def _arrived(measurement: Measurement, ready: ReadyCallback | None) -> bool:
     return False
 
 
-class _Teller:
-    """Listens at the frame boundary, and tells a callback how far the work is."""
+class _ProgressReporter:
+    """Listens at the frame boundary, and reports progress to a callback."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class _Teller:
         self._callback = callback
         self._running_mean = running_mean and bool(measurement.models)
         self._every = every
-        self._when = 0.0  # to tell again
+        self._when = 0.0  # the time of the next report
         self._restart()
 
     def __call__(self, snapshot: BoundarySnapshot) -> None:
@@ -105,7 +105,7 @@ class _Teller:
         self._callback(snapshot.frames_done, self._end(), mean)
 
     def _end(self) -> int | None:
-        """How many pairs there will be."""
+        """The number of pairs that will be fed, if known."""
         last = self._measurement.last_frame
         if last is None:
             return self._total

@@ -1,8 +1,8 @@
-"""The gate: whether the next frame may be fed, may not yet, or will not be any more.
+"""The gate of a measurement: pauses and stops, which decide whether the next frame may be fed.
 
-A pause belongs to whoever asked for it: the host, or a client of a server. There may be several at once, and
-frames go on when none is left. A client's has a lease, so that a client which is never heard of again can't
-hold the measurement for ever.
+A pause belongs to the host or to a client of a server. There may be several at once, and frames continue when
+none is left. A client's pause has a lease, so that a client that disappears can't hold the measurement for
+ever.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from acuity.measure.boundary import FrameBoundary
 
 HOST: Final = "host"
 
-# Told what the feeding thread waits for, again and again while it does; None: it goes on.
+# Called repeatedly with the reason while the feeding thread waits, and with None when it continues.
 WaitCallback = Callable[[str | None], None]
 
 
 class Pause(NamedTuple):
-    """One pause: whose it is, and when it ends by itself."""
+    """One pause: its owner, and when it ends by itself."""
 
-    by: str  # what its owner is called
-    transport: str | None = None  # how a client is connected; None: the host's own
+    by: str  # the owner's name
+    transport: str | None = None  # of a client; None: the host's own pause
     until: float | None = None  # seconds of the gate's clock; None: until its owner ends it
     ends_at: datetime | None = None  # the same as a time of day
-    thread: int | None = None  # whose add() goes on: nobody else would end the pause that it waited for
+    thread: int | None = None  # whose add() doesn't wait, because no other thread might end the pause
     shared: bool = False  # the host's, but any client may end it
 
     @property
     def is_clients(self) -> bool:
-        """Whether clients may end it, and it ends when the server does."""
+        """Whether clients may end it, and it ends with the server."""
         return self.transport is not None or self.shared
 
 
 class Gate:
-    """The pauses of a measurement, which any thread may begin and end, and where it stops."""
+    """The pauses of a measurement, which any thread may begin and end, and the frame to stop after."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -53,20 +53,20 @@ class Gate:
 
     @property
     def pauses(self) -> tuple[Pause, ...]:
-        """Those that hold now."""
+        """The pauses in effect now."""
         if not self._pauses:
             return ()
         now = self.clock()
         return tuple(pause for pause in tuple(self._pauses.values()) if _holds(pause, now))
 
     def hold(self, owner: Hashable, pause: Pause) -> None:
-        """Begin a pause; it takes the place of the one that its owner has already."""
+        """Begin a pause, which replaces an earlier one of the same owner."""
         with self._changed:
             self._pauses[owner] = pause
             self._changed.notify_all()
 
     def release(self, *owners: Hashable) -> tuple[Pause, ...]:
-        """End the pauses of these owners; returns those that held."""
+        """End the pauses of these owners; returns those that were in effect."""
         with self._changed:
             now = self.clock()
             ended = [self._pauses.pop(owner) for owner in owners if owner in self._pauses]
@@ -74,7 +74,7 @@ class Gate:
         return tuple(pause for pause in ended if _holds(pause, now))
 
     def release_clients(self) -> tuple[Pause, ...]:
-        """End all pauses but the host's own; returns those that held."""
+        """End all pauses except the host's own; returns those that were in effect."""
         owners = [owner for owner, pause in tuple(self._pauses.items()) if pause.is_clients]
         return self.release(*owners) if owners else ()
 
@@ -83,11 +83,11 @@ class Gate:
         self.release(*tuple(self._pauses))
 
     def on_wait(self, callback: WaitCallback) -> None:
-        """Call back on the feeding thread while it waits for a pause to end, and when it goes on."""
+        """Call back on the feeding thread while it waits for a pause to end, and when it continues."""
         self._watchers = (*self._watchers, callback)
 
     def wait(self, boundary: FrameBoundary, fed: int, *, adding: bool = False) -> None:
-        """Return when no pause holds, or no more frames are to come after so many.
+        """Wait until no pause is in effect, or until the measurement is finished after `fed` frames.
 
         `adding`: in add(), which doesn't wait for a pause that its own thread began.
         """
@@ -97,13 +97,13 @@ class Gate:
         told = False
         while (holding := self._holding(thread)) and not self.is_last(fed):
             told = True
-            self._tell(describe_pauses(holding, self.clock()))
+            self._call_back(describe_pauses(holding, self.clock()))
             if boundary.waiter is not None:
                 boundary.waiter()
             else:
                 self._sleep(thread, fed)
         if told:
-            self._tell(None)
+            self._call_back(None)
         with self._changed:
             now = self.clock()
             self._pauses = {owner: pause for owner, pause in self._pauses.items() if _holds(pause, now)}
@@ -112,14 +112,14 @@ class Gate:
         return [pause for pause in self.pauses if thread is None or pause.thread != thread]
 
     def _sleep(self, thread: int | None, fed: int) -> None:
-        """Until a pause begins or ends, or the measurement is stopped."""
+        """Sleep until a pause begins or ends, or the measurement is stopped."""
         with self._changed:
             holding = self._holding(thread)
             if holding and not self.is_last(fed):
                 ends = [pause.until - self.clock() for pause in holding if pause.until is not None]
                 self._changed.wait(max(min(ends), 0.0) if ends else None)
 
-    def _tell(self, reason: str | None) -> None:
+    def _call_back(self, reason: str | None) -> None:
         for watcher in self._watchers:
             watcher(reason)
 
@@ -132,7 +132,7 @@ class Gate:
             self._changed.notify_all()
 
     def stop_after(self, frame: int | None, fed: int) -> None:
-        """Stop after this frame, where so many were fed; None: don't."""
+        """Stop after this frame, when `fed` frames were fed; None: don't stop."""
         if self.stopped:
             raise InputError("the measurement was stopped already, so it takes no more frames")
         earliest = max(fed - 1, 0)
@@ -143,7 +143,7 @@ class Gate:
         self.last = frame
 
     def is_last(self, fed: int) -> bool:
-        """Whether no more may be fed, after so many."""
+        """Whether no more frames may follow after `fed` frames."""
         return self.stopped or (self.last is not None and fed > self.last)
 
 
@@ -152,7 +152,7 @@ def _holds(pause: Pause, now: float) -> bool:
 
 
 def describe_pauses(pauses: Sequence[Pause], now: float) -> str:
-    """`paused by inspector (uds), 4:32 left`: who holds it, and for how long at most."""
+    """The owners and the longest time left, as in `paused by inspector (uds), 4:32 left`."""
     owners = (p.by if p.transport is None else f"{p.by} ({p.transport})" for p in pauses)
     text = f"paused by {', '.join(owners)}"
     ends = [pause.until for pause in pauses if pause.until is not None]

@@ -1,4 +1,4 @@
-"""Pictures on their way in: all alike, and the last pairs kept for those who look back."""
+"""Checks that all pictures are alike, and keeps the last pairs for extractors that look back."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from acuity.measure.pictures import PictureLike, as_picture, geometry_of
 
 
 class Intake:
-    """Makes frames of pairs of pictures."""
+    """Turns pairs of pictures into frames."""
 
     def __init__(self) -> None:
-        self.geometry: Geometry | None = None  # of the first pair, and so of all
-        self.planes = 0  # of the pair taken last
-        # The nearest first. As many as anybody looks back, whoever is measured now: those who start later
-        # then compute their first frame as if they had been there before.
+        self.geometry: Geometry | None = None  # of all pairs
+        self.planes = 0  # of the last pair
+        # The nearest first, as many as any extractor looks back: one that starts later then computes its
+        # first frame as if it had run before.
         self._before: deque[Pair] = deque(maxlen=REACH)
 
     def take(self, index: int, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> Pair:
-        """The next pair as pictures; refuses those that differ from each other or from the ones before."""
+        """The next pair as pictures; refuses pictures that differ from each other or from earlier ones."""
         pictures = Pair(as_picture(ref, bitdepth), as_picture(dis, bitdepth))
         ours, theirs = map(geometry_of, pictures)
         if ours != theirs:
@@ -38,11 +38,11 @@ class Intake:
         return pictures
 
     def frame(self, index: int, pictures: Pair, lookback: int) -> Frame:
-        """The pair as a frame, with so many of the pairs before it."""
+        """The pair as a frame, with `lookback` of the pairs before it."""
         return Frame(index, *pictures, tuple(islice(self._before, lookback)))
 
     def keep(self, pictures: Pair) -> None:
-        """The frame is on its way: its pair is the nearest one before the next."""
+        """Keep the pair of a frame that was scheduled, for the next frames."""
         self._before.appendleft(pictures)
 
     def clear(self) -> None:

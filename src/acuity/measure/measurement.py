@@ -1,4 +1,4 @@
-"""Measurement: feed pairs of pictures, get figures. The object a host embeds."""
+"""Measurement, the object that a program embeds: it takes pairs of pictures and gives figures."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 
 class Measurement:
-    """Models and features over pairs of pictures, computed on several threads.
+    """Measures models and features over pairs of pictures, on several threads.
 
-    Add models and features, then pictures; ask for figures of a frame as soon as they are known, flush, and
-    take the results. The output does not depend on the number of threads. Adding, feeding and steering are
-    for one thread, between two frames; whatever only reads, any thread may call at any time.
+    Add models and features, then pictures; read figures of a frame as soon as they are known, flush, and
+    take the results. The output does not depend on the number of threads. One thread adds, feeds and steers,
+    between two frames; any thread may call the methods that only read, at any time.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Measurement:
         instruction_set: str | None = None,
         backend: str | Sequence[Device] = "auto",
     ) -> None:
-        """BackendError if the backend can't start. Of several devices, the last computes every extractor."""
+        """Raises BackendError if the backend can't start. The last device computes every extractor."""
         steps = sampling(subsample)
         if isinstance(backend, str):
             backend = open_devices(backend, instruction_set=instruction_set)
@@ -88,7 +88,7 @@ class Measurement:
         self._check_unstarted("a model")
         prediction = self._candidates.get(model)
         check_names(self._agenda, prediction)
-        self._agenda = self._agenda.ask(Slot(prediction.model.name, Epochs(prediction)))
+        self._agenda = self._agenda.request(Slot(prediction.model.name, Epochs(prediction)))
         return prediction.model
 
     def add_feature(self, name: str, options: Mapping[str, OptionValue] | None = None) -> None:
@@ -97,7 +97,7 @@ class Measurement:
         extractor, written = parse_feature(name)
         asked = get_extractor(extractor)({**written, **(options or {})})
         check_feature_names(self._agenda, [asked])
-        self._agenda = self._agenda.ask(asked)
+        self._agenda = self._agenda.request(asked)
 
     def _check_unstarted(self, what: str) -> None:
         self._check_open()
@@ -107,12 +107,12 @@ class Measurement:
     # ---- feeding ----------------------------------------------------------------------------
 
     def add(self, ref: PictureLike, dis: PictureLike, *, bitdepth: int | None = None) -> int | None:
-        """Feed the next pair and get its frame number, or None if it was not taken, as no more are wanted.
+        """Feed the next pair and return its frame number, or None if the measurement is finished.
 
-        That is so when the frame to stop after was fed, or after stop(). Waits while too many frames are
+        It is finished after stop(), and when the frame to stop after was fed. Waits while too many frames are
         under way, and while the measurement is paused, but not for a pause that the calling thread began.
 
-        Pictures are borrowed until their figures and those of the next two frames are there; arrays (luma, or
+        Pictures are borrowed until their figures and those of the next two frames exist; arrays (luma, or
         a tuple of planes) are copied. Arrays of uint16 need a bitdepth.
         """
         self._check_open()
@@ -126,7 +126,7 @@ class Measurement:
     def _add(self, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> int | None:
         if self.gate.pauses:
             self.gate.wait(self.boundary, self._frames, adding=True)
-            self._check_open()  # another thread may have closed it meanwhile
+            self._check_open()  # another thread may have closed it in the meantime
         if self.finished:
             return None
         index = self._frames
@@ -145,7 +145,7 @@ class Measurement:
         return index
 
     def snapshot(self) -> BoundarySnapshot:
-        """Where the measurement stands."""
+        """The frames fed and done so far."""
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
@@ -160,12 +160,12 @@ class Measurement:
         self._scheduler = Scheduler(
             self.threads, worker_factory(self._intake.geometry, self._collector, self._devices)
         )
-        # Joins the threads also when the measurement is forgotten or the interpreter ends.
+        # Joins the threads also when the measurement is garbage or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
         return self._scheduler
 
     def flush(self) -> None:
-        """No more frames come: wait for those under way and write the last figures."""
+        """End the input: wait for the frames under way and write the last figures."""
         self._check_open()
         if self._scheduler is not None:
             self._scheduler.drain()
@@ -174,7 +174,7 @@ class Measurement:
 
     def close(self) -> None:
         """Stop and join the threads; figures that are known stay readable. May be called again."""
-        if self._forked:  # the threads are the other process's, and what they had locked stays locked here
+        if self._forked:  # the threads exist only in the other process, and their locks stay locked here
             self._state = "closed"
             return
         self._end("closed")
@@ -219,13 +219,13 @@ class Measurement:
     def swap_model(self, name: str, model: Model | ModelCollection | str, *, repredict: bool = False) -> Swap:
         """Report another model as `name`, from the next frame on or as soon as its features are exact.
 
-        With `repredict` also for the frames before that have all its features; others keep their score.
+        With `repredict` also for earlier frames that have all its features; others keep their score.
         """
         self._check_open()
         holder = self._agenda.slot(name).holders.at(self._frames)
         prediction = self._candidates.get(model, name)
         if is_same_model(prediction.model, holder.model):
-            prediction = holder  # nothing changes, so no segment begins
+            prediction = holder  # the same model: no new segment
         check_names(self._agenda, prediction, besides=name)
         if self._intake.geometry is not None:
             check_pictures(prediction.extractors, self._intake.geometry, self._intake.planes)
@@ -236,70 +236,70 @@ class Measurement:
         return found
 
     def set_subsample(self, subsample: int) -> None:
-        """From the next frame on, count those whose number can be divided by this."""
+        """From the next frame on, count only frames whose number is a multiple of this."""
         self._check_open()
         steps = self._agenda.steps.assign(check_step(subsample), self._frames)
         self._agenda = replace(self._agenda, steps=steps)
 
     def stop_after(self, frame: int | None) -> None:
-        """Take no more frames after this one, which may be the last one fed; None: take all that come."""
+        """Take no more frames after this one, which may be the last one fed; None: take all frames."""
         self._check_open()
         self.gate.stop_after(frame, self._frames)
 
     def stop(self) -> None:
-        """Take no more frames: those fed so far are the result. Any thread may call this.
+        """Take no more frames: the result covers those fed so far. Any thread may call this.
 
-        A frame that is being fed is still taken. Whoever feeds flushes as at the end of the videos.
+        A frame that is being fed is still taken. The feeding thread then flushes as at the end of the videos.
         """
         self._check_open()
         self.gate.stop()
 
     def pause(self, *, shared: bool = False) -> None:
-        """Ask whoever feeds to wait at the next frame boundary; any thread may call this.
+        """Make the feeding thread wait at the next frame boundary; any thread may call this.
 
-        It ends with resume(); clients of a server can end it only if it is `shared`. The thread that calls
-        this waits in wait_while_paused() and in feed(), but not in add(), unless the pause is shared.
+        The pause ends with resume(); clients of a server can end it only if it is `shared`. The calling
+        thread waits in wait_while_paused() and in feed(), but not in add(), unless the pause is shared.
         """
         self._check_open()
         thread = None if shared else threading.get_ident()
         self.gate.hold(HOST, Pause(HOST, thread=thread, shared=shared))
 
     def resume(self, *, everyone: bool = False) -> None:
-        """End the host's own pause, with `everyone` the clients' too; any thread may call this."""
+        """End the host's own pause, and with `everyone` the clients' too; any thread may call this."""
         if everyone:
             self.gate.release_all()
         else:
             self.gate.release(HOST)
 
     def wait_while_paused(self) -> None:
-        """For whoever feeds, between two frames: returns when it may go on, or need not any more."""
+        """Wait on the feeding thread, between two frames, until no pause is in effect or it is finished."""
         self.gate.wait(self.boundary, self._frames)
 
     @property
     def paused(self) -> bool:
-        """Whether anybody's pause holds; gate.pauses says whose."""
+        """Whether a pause is in effect; gate.pauses names the owners."""
         return bool(self.gate.pauses)
 
     @property
     def last_frame(self) -> int | None:
-        """The frame to stop after, where somebody named one; after stop() the one fed last."""
+        """The frame to stop after, if one was named; after stop() the last frame fed."""
         return self._frames - 1 if self.gate.stopped else self.gate.last
 
     @property
     def finished(self) -> bool:
-        """Whether the frame to stop after was fed, or stop() was called: no more are taken."""
+        """Whether no more frames are taken: after stop(), or when the frame to stop after was fed."""
         return self.gate.is_last(self._frames)
 
     # ---- figures, for any thread ------------------------------------------------------------
 
     @property
     def frames(self) -> int:
-        """How many pairs were fed."""
+        """The number of pairs fed."""
         return self._frames
 
     @property
     def subsample(self) -> int:
-        """One frame in so many is counted, from the next one on."""
+        """The sampling step from the next frame on: one frame in so many is counted."""
         return self._agenda.steps.at(self._frames)
 
     @property
@@ -314,7 +314,7 @@ class Measurement:
 
     @property
     def extractors(self) -> list[Extractor]:
-        """Those that are computed for the next frame; at the end, those that were for the last."""
+        """The extractors of the next frame; at the end, those of the last frame."""
         if self._scheduler is None:
             return list(self._agenda.measured)
         return list(self._agenda.plans.at(max(self._frames - self.over, 0)))
@@ -326,7 +326,7 @@ class Measurement:
 
     @property
     def instruction_set(self) -> str:
-        """The one that is used for what the CPU computes."""
+        """The instruction set of the CPU device."""
         return str(self._devices[-1].describe().get("instruction_set", ""))
 
     @property
@@ -337,28 +337,28 @@ class Measurement:
 
     @property
     def uses_chroma(self) -> bool:
-        """Whether what was added looks at chroma planes."""
+        """Whether a model or feature reads chroma planes."""
         return self._agenda.measured.uses_chroma
 
     @property
     def models(self) -> list[Model | ModelCollection]:
-        """Those that hold at the next frame; at the end, those that held at the last."""
+        """The models of the next frame; at the end, those of the last frame."""
         index = max(self._frames - self.over, 0)
         return [slot.holders.at(index).model for slot in self._agenda.slots]
 
     @property
     def segments(self) -> list[Segment]:
-        """Which model holds where, of the frames fed so far."""
+        """Which model scores which of the frames fed so far."""
         return self._snapshot().segments()
 
     @property
     def agenda(self) -> Agenda:
-        """What is measured when; a command that changes it puts another one in its place."""
+        """The models, features and plans of every frame; a steering command replaces it."""
         return self._agenda
 
     @property
     def repredictions(self) -> int:
-        """How often frames that may have been read already were given to another model."""
+        """How often frames that clients may have read were assigned to another model."""
         return self._agenda.claims
 
     def next_counted(self, index: int) -> int:
@@ -397,7 +397,7 @@ class Measurement:
         return self.results().pool(name, method, first, last)
 
     def results(self, *, partial: bool = False) -> Results:
-        """Everything known so far; all of it after flush(). `partial` pools what is there in any case."""
+        """All figures known so far; complete after flush(). With `partial`, incomplete columns pool too."""
         reading = self._snapshot()
         if self._scheduler is None or self._intake.geometry is None:
             if self.gate.stopped:

@@ -1,4 +1,4 @@
-"""Pictures as a measurement wants them, from what a host may hand in."""
+"""Converts the pictures that a program passes in to Picture objects, and checks them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS: Final = np.dtype(np.uint16)
 
 
 def as_picture(given: PictureLike, bitdepth: int | None) -> Picture:
-    """A Picture as it is; arrays as a copy, since their owner may reuse them for the next frame."""
+    """A Picture unchanged; arrays as a copy, because their owner may reuse them for the next frame."""
     if isinstance(given, Picture):
         _check_planes(given)
         return given
@@ -37,7 +37,7 @@ def geometry_of(picture: Picture) -> Geometry:
 
 
 def _check_planes(picture: Picture) -> None:
-    """Refuse planes that the kernels can't read as they are."""
+    """Refuse planes that the kernels can't read."""
     wanted = picture.format.dtype
     if not picture.planes:
         raise InputError("a Picture has no planes: give it one of luma samples at least")

@@ -1,4 +1,4 @@
-"""What is computed for a frame: extractors, grouped so that shared work is done once."""
+"""The plan of a frame: the extractors to compute, grouped so that shared work is done once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from acuity.features.extractor import Extractor, Geometry
 
 
 class ExtractorSet:
-    """Extractors in the order they were asked for, each once; never changes."""
+    """An immutable set of extractors, in the order in which they were requested."""
 
     def __init__(self, extractors: Iterable[Extractor] = ()) -> None:
         self._extractors: dict[str, Extractor] = {}
         for extractor in extractors:
             known = self._extractors.setdefault(extractor.identity, extractor)
-            if known != extractor:  # its features have the same names: it is widened
+            if known != extractor:  # the same features with other options: merge them
                 self._extractors[extractor.identity] = known.merge(extractor)
         self._check_names()
 
@@ -44,24 +44,24 @@ class ExtractorSet:
         return any(extractor.uses_chroma for extractor in self)
 
     def keys(self) -> list[str]:
-        """Figures of the frames themselves first, then those derived from them.
+        """The keys in report order: figures of single frames first, then those derived from several.
 
-        libvmaf derives those of sequential extractors on the way, the others when the last frame was seen.
+        libvmaf derives those of sequential extractors during the run, the others after the last frame.
         """
         late = sorted(self, key=lambda extractor: not extractor.sequential)
         own = [key for extractor in self for key in extractor.listed(last=False)]
         return own + [key for extractor in late for key in extractor.listed(last=True)]
 
     def sequential_keys(self) -> list[str]:
-        """Figures of those that libvmaf computes frame after frame: with threads, it reports them first."""
+        """The keys of extractors that libvmaf computes in frame order; with threads it reports them first."""
         return ExtractorSet(extractor for extractor in self if extractor.sequential).keys()
 
     def hidden_keys(self) -> list[str]:
-        """Figures that are collected, but in no report."""
+        """The keys of figures that are collected but not reported."""
         return [key for extractor in self for key in extractor.hidden_keys()]
 
     def check_size(self, geometry: Geometry) -> None:
-        """Refuse pictures that one of them has no answer for."""
+        """Refuse pictures that are too small for one of the extractors."""
         for extractor in self:
             extractor.check_size(geometry)
 
@@ -84,8 +84,8 @@ class Plan:
     groups: tuple[Group, ...]
     extractors: Mapping[str, Extractor] = field(compare=False)  # by identity
     every_frame: bool = field(compare=False)  # whether frames that subsampling leaves out need work too
-    lookback: int = field(compare=False)  # how many earlier pairs of pictures it takes
-    planes: int | None = field(compare=False)  # how many planes it looks at; None: all
+    lookback: int = field(compare=False)  # how many earlier pairs of pictures it needs
+    planes: int | None = field(compare=False)  # how many planes it reads; None: all
 
     def __iter__(self) -> Iterator[Extractor]:
         return iter(self.extractors.values())

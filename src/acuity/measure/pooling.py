@@ -1,4 +1,4 @@
-"""One figure for many frames, in libvmaf's order of arithmetic."""
+"""Pools the figures of many frames into one, in libvmaf's order of arithmetic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _mean(values: Array) -> float:
 
 
 def _harmonic_mean(values: Array) -> float:
-    """Of values + 1, so that a zero doesn't swallow the others."""
+    """The harmonic mean of values + 1, minus 1, so that a single zero doesn't make it zero."""
     with np.errstate(divide="ignore"):
         total = _sequential_sum(1.0 / (values + 1.0))
     return len(values) / total - 1.0 if total else math.inf  # all of them are infinite
@@ -35,7 +35,7 @@ def percentile(values: Array, percent: float) -> float:
 
 
 def percentiles(values: Array, percents: Sequence[float]) -> list[float]:
-    """Several of them, for one sorting."""
+    """Several percentiles, with one sort."""
     ordered = np.sort(values)
     return [_percentile(ordered, percent) for percent in percents]
 

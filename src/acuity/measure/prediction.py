@@ -1,4 +1,4 @@
-"""Scores of one model over a measurement: on demand for one frame, at once for many."""
+"""The scores of one model over a measurement: one frame on demand, or many at once."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class Prediction:
-    """A model and its scores, predicted when asked for and then kept.
+    """A model and its scores, which are predicted on first use and then kept.
 
-    The scores are the model's own whichever frames it is reported for, so a model that comes back, or is
-    given earlier frames, finds them here; and no thread can overwrite another model's.
+    Scores are kept for each model, whichever frames it is reported for. So a model that is swapped in again,
+    or assigned to earlier frames, finds its scores, and no thread can overwrite another model's.
     """
 
     def __init__(
         self, model: Model | ModelCollection, features: Collector, origin: object | None = None
     ) -> None:
         self.model = model
-        self.origin = model if origin is None else origin  # what was asked for
+        self.origin = model if origin is None else origin  # the requested model
         self.outputs = model.output_names()
         needed = model.extractors()
         try:
@@ -52,9 +52,9 @@ class Prediction:
         return float(scores[output][0])
 
     def fill(self, wanted: NDArray[np.bool_], begin: int = 0) -> None:
-        """Predict all of these frames that have their features and no score yet, in one go.
+        """Predict at once all wanted frames that have their features and no score yet.
 
-        The first of `wanted` is about frame `begin`.
+        `wanted` begins with frame `begin`.
         """
         length = begin + len(wanted)
         features, ready = self._features.table(self.inputs, length, begin)
@@ -64,7 +64,7 @@ class Prediction:
             self._scores.write_all(missing + begin, self.model.outputs(features[missing]))
 
     def check(self, index: int, output: str, score: float) -> None:
-        """Raise ScoreError where the score of a frame is not a finite number."""
+        """Raise ScoreError if the score of a frame is not a finite number."""
         if math.isfinite(score):
             return
         row = self._features.row(self.inputs, index) or []
@@ -79,7 +79,7 @@ class Prediction:
         )
 
     def check_all(self, first: int, stop: int, output: str) -> None:
-        """Raise ScoreError for the first of these frames whose score is there and not a finite number."""
+        """Raise ScoreError for the first of these frames whose score exists and is not a finite number."""
         scores, there = self._scores.table([output], stop)
         wrong = np.flatnonzero(there[first:] & ~np.isfinite(scores[first:, 0]))
         if len(wrong):
@@ -87,5 +87,5 @@ class Prediction:
             self.check(index, output, float(scores[index, 0]))
 
     def column(self, output: str, length: int) -> NDArray[np.float64]:
-        """The first scores; NaN where there is none."""
+        """The first scores; NaN if missing."""
         return self._scores.column(output, length)

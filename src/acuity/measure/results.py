@@ -1,4 +1,4 @@
-"""What a measurement found out."""
+"""The results of a measurement."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from acuity.measure.segments import Segment
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Figures of every frame, in report order; NaN where a frame has none."""
+    """The figures of every frame, in report order; NaN if a frame has none."""
 
     frames: list[int]  # frame numbers, one for each row of the columns
     columns: Mapping[str, NDArray[np.float64]]
-    models: list[str]  # which columns are scores; the first is the one that counts
+    models: list[str]  # the columns that are scores; the first is the main one
     model_labels: Mapping[str, str]  # version or path of the model behind each score column
     width: int
     height: int
     fps: float  # frames measured in a second of wall time
     aggregate: Mapping[str, float] = field(default_factory=dict)  # figures of the whole clip
-    partial: bool = False  # frames may lack figures because what is measured changed, or isn't done yet
-    segments: list[Segment] = field(default_factory=list)  # which model holds where
+    partial: bool = False  # frames may lack figures, after steering or before the end
+    segments: list[Segment] = field(default_factory=list)  # which model scores which frames
     steps: list[tuple[int, int]] = field(default_factory=list)  # first frame and N: one frame in N from there
-    stopped_after: int | None = None  # the frame after which somebody stopped the measurement
-    # Rows in which a column's figure was computed and is not a number; of columns that have such rows only.
+    stopped_after: int | None = None  # the frame after which the measurement was stopped
+    # Rows in which a column's figure was computed and is not a number, for columns that have such rows.
     undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def steered(self) -> bool:
-        """Whether somebody changed what was measured after the first frame."""
+        """Whether the measurement was steered after the first frame."""
         names = [segment.name for segment in self.segments]
         return len(names) > len(set(names)) or len(self.steps) > 1 or self.stopped_after is not None
 
@@ -49,7 +49,7 @@ class Results:
     ) -> float:
         """One figure for the frames from `first` to `last`; without a name, of the first model's score.
 
-        NaN where the figure of one of them is.
+        NaN if the figure of one of them is NaN.
         """
         values = self.values(name, first, last)
         if self._has_undefined(name, first, last):
@@ -61,7 +61,7 @@ class Results:
     def values(
         self, name: str | None = None, first: int | None = None, last: int | None = None
     ) -> NDArray[np.float64]:
-        """The figures that are there, for the frames from `first` to `last`."""
+        """The existing figures of the frames from `first` to `last`."""
         if name is None:
             if not self.models:
                 raise FeatureError("no model was measured: name the feature to pool")
@@ -85,9 +85,9 @@ class Results:
         return which is not None and bool(which[self._rows(first, last)].any())
 
     def pooled(self) -> dict[str, dict[str, float]]:
-        """For each column that every frame has: min, max, mean and harmonic mean; NaN where a frame's is NaN.
+        """Min, max, mean and harmonic mean of each column that every frame has; NaN if a frame's is NaN.
 
-        Where results are partial, for each column that some frame has, of the frames that have it.
+        If results are partial, of each column that some frame has, over the frames that have it.
         """
         columns = {
             name: values[~np.isnan(values)] if self.partial else values
@@ -95,19 +95,19 @@ class Results:
         }
         found = {}
         for name, values in columns.items():
-            if name in self.undefined:  # what is no number pools to none
+            if name in self.undefined:  # NaN pools to NaN
                 found[name] = dict.fromkeys(POOLS, math.nan)
             elif len(values) and not np.isnan(values).any():
                 found[name] = {method: function(values) for method, function in POOLS.items()}
         return found
 
     def in_order(self, first: Sequence[str]) -> Results:
-        """The same with these columns before the others."""
+        """The results with these columns before the others."""
         names = [*(name for name in first if name in self.columns), *self.columns]
         return replace(self, columns={name: self.columns[name] for name in dict.fromkeys(names)})
 
     def steering(self) -> str | None:
-        """What was changed while frames were measured, in one sentence; None if nobody steered."""
+        """A sentence about how the measurement was steered; None if it wasn't."""
         if not self.steered:
             return None
         names = [segment.name for segment in self.segments]
@@ -132,7 +132,7 @@ class Results:
         return [(self.frames[int(i)], float(values[i])) for i in order if not np.isnan(values[i])]
 
     def marks(self, *, figures: bool = False) -> dict[str, Any]:
-        """For reports: which model holds where, with its figures if wanted, and which frames count."""
+        """The steering entries of reports: segments, with figures if wanted, sampling and stop."""
         segments = []
         for segment in self.segments:
             mark = segment._asdict()

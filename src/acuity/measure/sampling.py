@@ -1,4 +1,4 @@
-"""Subsampling: which frames are counted, where the step may change from frame to frame."""
+"""Subsampling: which frames are counted. Steering may change the step at any frame."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from acuity.errors import InputError
 from acuity.measure.epochs import Epochs
 
-# The step of every frame: those whose number it divides are counted.
+# The step of every frame; frames whose number is a multiple of it are counted.
 Sampling = Epochs[int]
 
 
@@ -27,7 +27,7 @@ def is_counted(steps: Sampling, index: int) -> bool:
 
 
 def counted(steps: Sampling, length: int, begin: int = 0) -> NDArray[np.intp]:
-    """Which of the first frames are counted, of those from `begin` on."""
+    """The counted frames from `begin` up to `length`."""
     parts = [
         np.arange(next_multiple(max(first, begin), step), min(stop, length), step, dtype=np.intp)
         for first, stop, step in steps.spans(begin, length)

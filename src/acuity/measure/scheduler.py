@@ -1,4 +1,4 @@
-"""Worker threads with a bounded number of jobs between them and whoever submits.
+"""Worker threads with a bounded queue of jobs.
 
 Kernels release the interpreter lock, so threads are enough. A job that fails stops the others: the next
 submit() or drain() raises its error in the caller.
@@ -17,22 +17,22 @@ from acuity.errors import ClosedError, InputError
 
 JobT = TypeVar("JobT")
 
-# One job waits for every so many being worked on, and at least one: enough to hide the feeder's own work,
-# for little memory.
+# One job waits for every so many running ones, and at least one: enough to hide the feeder's own work, for
+# little memory.
 _THREADS_PER_WAITING: Final = 2
-# Each has pictures and scratch memory of its own; more than this is a typing error.
+# Each thread has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024
 
 
 def check_threads(threads: int | None) -> int:
-    """How many to run where so many were asked for; None and 0: all there are."""
+    """The number of threads to start; None and 0 stand for all cores."""
     if threads is not None and not 0 <= threads <= MAX_THREADS:
         raise InputError(f"threads {threads} must be 1 to {MAX_THREADS}, or 0 for all there are")
     return threads or available_threads()
 
 
 class Scheduler(Generic[JobT]):
-    """Runs jobs on `threads` workers; each thread makes its own worker function and keeps it."""
+    """Runs jobs on `threads` workers; each thread creates its own worker function."""
 
     def __init__(self, threads: int, make_worker: Callable[[], Callable[[JobT], None]]) -> None:
         self._make_worker = make_worker
@@ -40,7 +40,7 @@ class Scheduler(Generic[JobT]):
         self._limit = threads + max(1, threads // _THREADS_PER_WAITING)
         lock = threading.Lock()
         self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
-        self._room = threading.Condition(lock)  # a job is finished: wakes whoever submits or drains
+        self._room = threading.Condition(lock)  # a job is finished: wakes the submitting or draining thread
         self._jobs: deque[JobT] = deque()
         self._pending = 0  # submitted and not finished
         self._done = 0
@@ -61,11 +61,11 @@ class Scheduler(Generic[JobT]):
 
     @property
     def done(self) -> int:
-        """How many jobs are finished."""
+        """The number of finished jobs."""
         return self._done
 
     def submit(self, job: JobT) -> None:
-        """Hand over a job; waits while too many are under way."""
+        """Queue a job; waits while too many are under way."""
         with self._room:
             self._room.wait_for(lambda: self._pending < self._limit or self._stopped)
             self._check()
@@ -82,7 +82,7 @@ class Scheduler(Generic[JobT]):
     def close(self) -> None:
         """Drop waiting jobs, let running ones end, and join the threads; may be called again.
 
-        Nothing is done in a process that was forked from the one that started the threads: they aren't there.
+        Does nothing in a forked process, which doesn't have the threads.
         """
         if os.getpid() != self._process:
             return
@@ -115,7 +115,7 @@ class Scheduler(Generic[JobT]):
                 worker(job)
                 del job  # its pictures may be large
                 self._finish()
-        except BaseException as error:  # every failure belongs to the caller
+        except BaseException as error:  # raised again in the caller
             self._fail(error)
 
     def _take(self) -> JobT | None:

@@ -1,4 +1,4 @@
-"""Snapshot a measurement, also from other threads and while frames are fed."""
+"""A snapshot of a measurement, for reading it from any thread while frames are fed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from acuity.measure.segments import Segment, Slot
 
 
 class Snapshot(NamedTuple):
-    """A measurement as it stands at one moment; figures that come later may be there too.
+    """The frames and the agenda of a measurement at one moment; its figures may be newer.
 
-    The number of frames must be read before the agenda: it then holds whatever was decided for them.
+    The number of frames must be read before the agenda, which then covers all of these frames.
     """
 
     frames: int
@@ -63,7 +63,7 @@ class Snapshot(NamedTuple):
             value = self.collector.get(key, index)
             if value is not None:
                 return value
-            if is_counted(self.agenda.steps, index) and not self.agenda.gives(key, index):
+            if is_counted(self.agenda.steps, index) and not self.agenda.has_feature(key, index):
                 raise NotReady(f"frame {index} has no {key}, because it was not measured there")
         raise self._missing(index, key)
 
@@ -97,7 +97,7 @@ class Snapshot(NamedTuple):
                 holder.fill(own, begin)
 
     def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
-        """All figures known so far; ScoreError where a score isn't a number, unless they are partial."""
+        """All figures known so far; raises ScoreError if a score isn't a number, unless partial."""
         self.predict()
         rows = counted(self.agenda.steps, self.frames)
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
@@ -105,7 +105,7 @@ class Snapshot(NamedTuple):
         keys = extractors.keys()
         columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
         undefined = {key: self.collector.undefined(key, self.frames)[rows] for key in keys}
-        if self.over:  # what the pictures don't have: chroma figures of luma alone
+        if self.over:  # drop figures that the pictures don't have, such as chroma figures of luma alone
             columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
         for slot in self.agenda.slots:
@@ -116,7 +116,7 @@ class Snapshot(NamedTuple):
         segments = self.segments()
         if len(self.agenda.plans) > 1 or len(segments) > len(self.agenda.slots):
             partial = True
-            # What started, and was neither settled nor counted before the frames or its time ended.
+            # Drop columns of extractors that ended before they had an exact figure of a counted frame.
             columns = {key: c for key, c in columns.items() if key in labels or not np.isnan(c).all()}
         return Results(
             frames=rows.tolist(),
@@ -135,7 +135,7 @@ class Snapshot(NamedTuple):
         )
 
     def _aggregate(self, extractors: ExtractorSet, geometry: Geometry) -> dict[str, float]:
-        """Figures of the whole clip: of all frames computed, also those that subsampling leaves out."""
+        """Figures of the whole clip, from all computed frames, also those that subsampling leaves out."""
         found: dict[str, float] = {}
         for extractor in extractors:
             columns = {
@@ -153,7 +153,7 @@ class Snapshot(NamedTuple):
                 holder.check_all(first, min(stop, self.frames), output)
 
     def _scores(self, slot: Slot, output: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
-        """A score column over all who hold, and the label of the last of them."""
+        """A score column over all models of the slot, and the label of the last one."""
         values = np.full(self.frames, np.nan)
         label = ""
         known: dict[Prediction, NDArray[np.float64]] = {}

@@ -1,9 +1,9 @@
-"""Steering: another model in the middle of a clip, and no figure that it would not give from the start.
+"""Steering: changes the model in the middle of a clip, with the same figures as a run from the start.
 
-A model holds from the first frame whose features are all exact. Where it needs extractors that were not
-running they start with the next frame; those that look at neighbours may need a frame or two until what they
-say doesn't depend on when they started, and the model before holds until then. Extractors run on for as long
-as frames that were fed wait for them, and stop when nobody needs them.
+A new model scores from the first frame whose features are all exact. Extractors that were not running start
+with the next frame. Those that look at neighbouring frames may need a frame or two until their figures no
+longer depend on when they started; the previous model scores until then. An extractor stops when no fed frame
+needs it any more.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from acuity.measure.prediction import Prediction
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
 
-# Models that were swapped in lately; one of them that comes back isn't loaded again.
+# Recently used models, which need not be loaded again.
 _REMEMBERED: Final = 8
 
 
 class Swap(NamedTuple):
-    """What a change of model comes to."""
+    """The effect of a change of model."""
 
-    first: int  # the frame from which the new model holds
-    waits_for: list[str]  # its features that aren't exact before; empty if it holds from the next frame on
-    starts: list[str]  # its features that were not measured and are from the next frame on, or from `first`
+    first: int  # the first frame of the new model
+    waits_for: list[str]  # its features that aren't exact before `first`; empty if that is the next frame
+    starts: list[str]  # its features that were not measured so far
 
 
 class Candidates:
-    """Models as predictions under the name they are reported as."""
+    """Creates predictions for models, and keeps the latest ones."""
 
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
         self._made: OrderedDict[tuple[str, Hashable], Prediction] = OrderedDict()
 
     def get(self, model: Model | ModelCollection | str, name: str | None = None) -> Prediction:
-        """The prediction by this model, under a name of its own choice unless one is given."""
+        """The prediction of this model, under the given name or its own."""
         if name is not None and (name, model) in self._made:
             self._made.move_to_end((name, model))
             return self._made[name, model]
@@ -65,7 +65,7 @@ class Candidates:
 
 
 def is_same_model(one: Any, other: Any) -> bool:
-    """Whether two models, perhaps loaded one after the other, are alike in every part, names included."""
+    """Whether two models are equal in every part, names included, even if loaded separately."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -80,7 +80,7 @@ def is_same_model(one: Any, other: Any) -> bool:
 
 
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:
-    """Refuse a model whose scores would have the name of another's or of a feature; those of one slot may."""
+    """Refuse a model whose scores would have the name of a feature or of another slot's scores."""
     taken = {output for slot in agenda.slots if slot.name != besides for output in slot.outputs()}
     features = {*RESERVED_NAMES, *agenda.measured.keys(), *keys_of(prediction.extractors)}
     for name in prediction.outputs:
@@ -98,7 +98,7 @@ def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None =
 
 
 def check_feature_names(agenda: Agenda, extractors: Iterable[Extractor]) -> None:
-    """Refuse extractors whose figures would go by the name of a model's score."""
+    """Refuse extractors whose figures would have the name of a model's score."""
     clash = next((key for key in keys_of(extractors) if key in agenda.outputs()), None)
     if clash is not None:
         raise NameClashError(
@@ -108,12 +108,12 @@ def check_feature_names(agenda: Agenda, extractors: Iterable[Extractor]) -> None
 
 
 def keys_of(extractors: Iterable[Extractor]) -> list[str]:
-    """The keys of all figures that reports have of them."""
+    """The keys of all reported figures of these extractors."""
     return [key for extractor in extractors for late in (False, True) for key in extractor.keys(late=late)]
 
 
 def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: int) -> None:
-    """Refuse what cannot be computed from the pictures that are being fed."""
+    """Refuse extractors that can't be computed from the present pictures."""
     for extractor in extractors:
         if extractor.uses_chroma and planes == 1:
             raise FeatureError(
@@ -125,21 +125,21 @@ def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: 
 def swap_model(
     agenda: Agenda, name: str, prediction: Prediction, now: int, *, repredict: bool
 ) -> tuple[Agenda, Swap]:
-    """The agenda in which the model reported as `name` is another as soon as can be; `now` is the next frame.
+    """The agenda with another model as `name`, as early as possible from `now` on, the next frame.
 
-    With `repredict` it is also given the frames before that have all its features.
+    With `repredict` the model is also assigned to the earlier frames that have all its features.
     """
     if now == 0:
         slot = agenda.slot(name)._replace(holders=Epochs(prediction))
-        return agenda.put(slot).restarted(), Swap(0, [], [])
+        return agenda.with_slot(slot).from_first_frame(), Swap(0, [], [])
     ready = {extractor: agenda.ready(extractor, now) for extractor in prediction.extractors}
     first = max([now, *ready.values()])
     running = agenda.plans.at(now - 1).extractors
-    found = agenda.put(agenda.slot(name).hand_over(prediction, now, first)).planned(now)
+    found = agenda.with_slot(agenda.slot(name).hand_over(prediction, now, first)).planned(now)
     if repredict:
         earlier = found.kept(prediction.extractors, first)
-        given = found.slot(name).give(prediction, earlier)
-        found = replace(found.put(given), claims=found.claims + 1)
+        given = found.slot(name).assign(prediction, earlier)
+        found = replace(found.with_slot(given), claims=found.claims + 1)
     late = [extractor for extractor, settled in ready.items() if settled > now]
     missing = [extractor for extractor in ready if extractor.identity not in running]
     return found, Swap(first, _inputs_from(prediction, late), _inputs_from(prediction, missing))

@@ -1,7 +1,7 @@
-"""From a frame to figures in the collector: what every worker thread does.
+"""The work of each worker thread: computes a frame and stores its figures in the collector.
 
-A job brings its plan along, so a change of what is computed needs no word to the workers: each of them makes
-the runners it lacks when it meets the first frame of a new plan.
+A work item carries its plan, so workers need no notice of a change: each creates the missing runners when it
+gets the first frame of a new plan.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from acuity.measure.plan import NOTHING, Group, Plan
 
 
 class WorkItem(NamedTuple):
-    """One frame and what to compute for it."""
+    """One frame and its plan."""
 
     frame: Frame
     plan: Plan
@@ -26,12 +26,12 @@ class WorkItem(NamedTuple):
 def worker_factory(
     geometry: Geometry, collector: Collector, devices: Sequence[Device]
 ) -> Callable[[], Callable[[WorkItem], None]]:
-    """What each worker thread calls to get its function."""
+    """The function that each worker thread calls to create its work function."""
 
     def make_worker() -> Callable[[WorkItem], None]:
         current = NOTHING
         lanes: dict[str, Lane] = {}
-        # Of the current plan only: a worker meets plans in the order of frames, so old ones don't come back.
+        # Of the current plan only: frames come in order, so an old plan doesn't come back.
         runners: dict[Group, DeviceRunner] = {}
         by_lane: list[tuple[Lane, list[tuple[Group, DeviceRunner]]]] = []
 

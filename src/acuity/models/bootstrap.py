@@ -1,4 +1,4 @@
-"""Bootstrap collections: many models trained on resampled data, whose spread says how sure the score is."""
+"""Bootstrap collections: models trained on resampled data, whose spread gives a confidence interval."""
 
 import math
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _DELTA = 0.01
 
 
 def member_name(name: str, number: int) -> str:
-    """The column of a member's scores; the base model is number 0 and goes by the collection's name."""
+    """The column of a member's scores; the base model is number 0 and has the collection's name."""
     return f"{name}_{number:04d}" if number else name
 
 
@@ -32,7 +32,7 @@ class ModelCollection(ReadsFeatures):
     path: Path
     base: Model
     members: tuple[Model, ...]
-    options: str = ""  # what the caller changed in it, in the notation of --model
+    options: str = ""  # the changed options, in the notation of --model
 
     @property
     def kind(self) -> str:
@@ -44,7 +44,7 @@ class ModelCollection(ReadsFeatures):
 
     @property
     def features(self) -> tuple[ModelFeature, ...]:
-        """Every feature some model reads, each once, in the order of first appearance."""
+        """The features of all models, each once, in the order of first appearance."""
         found: list[ModelFeature] = []
         for model in self.models:
             found.extend(feature for feature in model.features if feature not in found)
@@ -72,14 +72,14 @@ class ModelCollection(ReadsFeatures):
         return [*(model.name for model in self.models), *statistics]
 
     def renamed(self, name: str) -> Self:
-        """The same under another name."""
+        """The collection under another name."""
         base, *members = (
             model.renamed(member_name(name, number)) for number, model in enumerate(self.models)
         )
         return replace(self, name=name, base=base, members=tuple(members))
 
     def _statistics(self, raw: Array) -> tuple[Array, Array, Array, Array]:
-        """Statistics of the members' raw scores, brought through the first member's transform and clip."""
+        """Statistics of the members' raw scores, after the first member's transform and clip."""
         count = raw.shape[1]
         finish = self.members[0].finish
         with np.errstate(all="ignore"):
@@ -96,7 +96,7 @@ def _select(values: Array, features: tuple[ModelFeature, ...], model: Model) -> 
 
 
 def _row_sums(values: Array) -> Array:
-    """Sums from left to right, which numpy's pairwise sum() would not give."""
+    """Sums from left to right, unlike numpy's pairwise sum()."""
     sums: Array = np.add.accumulate(values, axis=1)[:, -1]
     return sums
 

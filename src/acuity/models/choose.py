@@ -1,15 +1,14 @@
-"""Which model to score with where nobody names one: by the size of the pictures, or by how they are watched.
+"""Chooses the model if none is named: by the size of the pictures, or by the viewing condition.
 
-What the makers of VMAF v1 say of its models: 1080p is watched from 3 times the height of the display, phones
-from 5, 4K from 1.5 (or, by consumers, from 3). Each has a variant for high frame rates, which here means
-about twice the usual 24 to 30.
+The authors of VMAF v1 made its models for these viewing distances: 3 display heights for 1080p, 5 for
+phones, 1.5 for 4K (3 for consumers). Each has a variant for high frame rates, about twice the usual 24 to 30.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_set
 from acuity.text import quoted
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 AUTO: Final = "auto"
 
-# The first line whose size the reference reaches; a 4K display is watched from nearer than a 1080p one.
+# The first entry whose size the reference reaches; a 4K display is watched from nearer than a 1080p one.
 # These models read luma only: readers may leave chroma out before the choice is made.
 _MODEL_BY_SIZE: Final = ((3840, 2160, "vmaf_4k_v0.6.1"), (0, 0, "vmaf_v0.6.1"))
 
@@ -27,9 +26,9 @@ _HIGH_RATE: Final = 40
 
 
 class Viewing(NamedTuple):
-    """A way of watching that VMAF v1 has a model for."""
+    """A viewing condition that VMAF v1 has a model for."""
 
-    model: str  # how the names of its models end
+    model: str  # the end of its models' names
     display: str
 
 
@@ -41,7 +40,7 @@ VIEWINGS: Final = {
 
 
 class Choice(NamedTuple):
-    """The model that 'auto' stands for, and why."""
+    """The model that 'auto' stands for, and the reason."""
 
     model: str
     by: Literal["resolution", "viewing"]
@@ -54,20 +53,20 @@ def model_for_size(width: int, height: int) -> str:
 
 
 def find_viewing(word: str) -> Viewing:
-    """The way of watching that a word names; ModelError lists them."""
+    """The viewing condition of that name; raises ModelError with the known names."""
     if word not in VIEWINGS:
-        raise ModelError(f"viewing={quoted(word)} is unknown: use one of {', '.join(VIEWINGS)}")
+        raise ModelError(to_set("viewing", quoted(word)), f" is unknown: use one of {', '.join(VIEWINGS)}")
     return VIEWINGS[word]
 
 
 def models_for_viewing(word: str) -> tuple[str, str]:
-    """The models of a way of watching: for usual frame rates, and for high ones."""
+    """The models of a viewing condition: for usual frame rates and for high ones."""
     end = find_viewing(word).model
     return f"{_VERSION_1}_{end}", f"{_VERSION_1}_hfr_{end}"
 
 
 def choose(width: int, height: int, rate: Fraction | None, viewing: str | None = None) -> Choice:
-    """The model for pictures of that size, shown so many times a second, watched so."""
+    """The model for pictures of this size, frame rate and viewing condition."""
     if viewing is None:
         name = model_for_size(width, height)
         return Choice(name, "resolution", f"the default for pictures of {width}x{height}")

@@ -1,4 +1,4 @@
-"""What a model file is, for machines: its inputs, its range, what it is meant for, whether it works here."""
+"""Describes a model file for programs: inputs, score range, intended use, and whether it can be used."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from acuity.models.scaling import LinearRescale
 from acuity.models.sources import Overrides, model_files
 from acuity.models.spec import ModelSpec
 
-# What the makers of the models say of them, by name; the first that fits counts.
+# The intended use according to the models' authors; the first pattern that matches the name counts.
 _USES: Final = (
     (r"vmaf_4k_v0\.6\.1neg", "4K television seen from 1.5 times its height, without credit for sharpening"),
     (r"vmaf_4k_v0\.6\.1", "4K television seen from 1.5 times its height"),
@@ -27,7 +27,7 @@ _USES: Final = (
     (r"vmaf_v0\.6\.1", "1080p television seen from 3 times its height: the usual choice"),
     (r"vmaf_(float_)?r?b_v0\.6\.\d", "1080p television seen from 3 times its height, with an interval"),
 )
-# The names of version 1 say it themselves: how far away, in heights of the display, and how large it is.
+# The names of version 1 contain the viewing distance in display heights and the display size.
 _VERSION_1: Final = re.compile(r"vmaf_v1\.[\d.]+(?P<fast>_hfr)?_(?P<far>\d)d(?P<tenths>\d)h(?P<large>_2160)?")
 _NO_OPTIONS: Final[Overrides] = {}
 _FACTS: Final = (
@@ -42,9 +42,9 @@ _FACTS: Final = (
 
 
 def describe_model(path: str | Path, options: Overrides = _NO_OPTIONS) -> dict[str, object]:
-    """Facts about a JSON model; a file that can't be loaded has a problem, and what can be read of it.
+    """Facts about a JSON model; a file that can't be loaded has a problem and the facts that can be read.
 
-    `options` are what makes another model of the file: see sources.VARIANTS.
+    `options` make a variant of the file's model: see sources.VARIANTS.
     """
     try:
         model = load_model(ModelSpec(path=str(path), overrides=options))
@@ -67,12 +67,12 @@ def describe_model(path: str | Path, options: Overrides = _NO_OPTIONS) -> dict[s
 
 
 def undescribed(problem: str) -> dict[str, object]:
-    """The same for a file that nobody looked into, or that made no sense."""
+    """The description of a file that was not read or can't be read."""
     return {**dict.fromkeys(_FACTS), "usable": False, "problem": problem}
 
 
 def intended_use(name: str) -> str | None:
-    """What a well-known model is meant for."""
+    """The intended use of a well-known model."""
     use = next((use for pattern, use in _USES if re.fullmatch(pattern, name)), None)
     found = _VERSION_1.fullmatch(name)
     if use is not None or found is None:
@@ -84,7 +84,7 @@ def intended_use(name: str) -> str | None:
 
 
 def _readable(path: str | Path) -> dict[str, object]:
-    """Type and features of a file that is no model we can use, where it has them."""
+    """Type and features of a file that is no usable model, if it has them."""
     found: dict[str, object] = {}
     try:
         section = read_document(path).section("model_dict")
@@ -111,7 +111,7 @@ def _score_range(model: Model) -> list[float] | None:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """One line of a listing; a file that does not load has a problem instead of features."""
+    """One entry of a listing; a file that doesn't load has a problem instead of features."""
 
     name: str
     path: Path
@@ -119,7 +119,7 @@ class ModelInfo:
     kind: str = ""  # the file's model_type
     members: int = 0  # bootstrap models beside the base model
     features: tuple[str, ...] = ()  # long names
-    unknown: tuple[str, ...] = ()  # those that this version cannot measure
+    unknown: tuple[str, ...] = ()  # features that this version can't measure
     problem: str | None = None
 
     @property
@@ -128,7 +128,7 @@ class ModelInfo:
 
 
 def list_models() -> list[ModelInfo]:
-    """Every model that can be named, in order of name, loaded and described."""
+    """All models by name, loaded and described."""
     return [_info(name, path, source) for name, (path, source) in sorted(model_files().items())]
 
 

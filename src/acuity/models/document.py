@@ -1,4 +1,4 @@
-"""Model files as JSON documents: bounded reading, and access that names the file and the key it fails on."""
+"""Reads model files as JSON documents, with bounds, and errors that name the file and the key."""
 
 import json
 import math
@@ -16,7 +16,7 @@ _LONG_INTEGER = 18
 
 
 class Section(NamedTuple):
-    """One JSON object of a model file, with the way to it."""
+    """One JSON object of a model file, with its path in the document."""
 
     file: str
     where: str
@@ -27,7 +27,7 @@ class Section(NamedTuple):
         return ModelError(f"the model file {self.file!r} has a bad key {self._path(key)!r}: {problem}")
 
     def has(self, key: str) -> bool:
-        """Whether an optional key is there; null counts as absent."""
+        """Whether an optional key is present; null counts as absent."""
         return self.values.get(key) is not None
 
     def section(self, key: str) -> "Section":
@@ -109,7 +109,7 @@ class Section(NamedTuple):
 
 
 def read_document(path: str | Path) -> Section:
-    """Read a model file whole, refusing what is too large, not JSON, ambiguous or not finite."""
+    """Read a model file; refuses files that are too large, not JSON, ambiguous or not finite."""
     file = str(path)
     text = _read_text(file)
     try:
@@ -150,7 +150,7 @@ def _read_text(file: str) -> str:
 
 
 def _checked_object(file: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Build one JSON object; the only place where the key of a bad number is still at hand."""
+    """Build one JSON object; the only place that still has the key of a bad number."""
     values: dict[str, object] = {}
     for key, value in pairs:
         if key in values:

@@ -1,9 +1,9 @@
 """exp() of numbers up to 0, within 0.51 units of the last place and the same on every machine.
 
-numpy's own differs by up to a unit from the C library's, which libvmaf calls, and from machine to machine (it
-picks an implementation by instruction set); a score would show that in the twelfth decimal. Python's math.exp
-agrees with libvmaf but takes one number at a time. This one needs only additions and multiplications, which
-IEEE 754 defines to the bit:
+numpy's exp() differs by up to one unit from the C library's, which libvmaf calls, and between machines (it
+chooses an implementation by instruction set); a score would show that in the twelfth decimal. Python's
+math.exp agrees with libvmaf but takes one number at a time. This function needs only additions and
+multiplications, which IEEE 754 defines to the bit:
 
     exp(x) = 2^e * 2^(j/128) * exp(r)    with 128 e + j = k = x * 128/ln 2, rounded, and |r| < ln 2 / 256
 
@@ -26,7 +26,7 @@ _LOWEST = -746.0  # exp() of anything lower is 0
 
 
 def exp(values: Array) -> Array:
-    """e to the power of each value; values must not exceed 0, a NaN stays one."""
+    """e to the power of each value; values must not exceed 0, NaN stays NaN."""
     high, low = _table()
     coarse, fine = _split(_STEP, keep=33)
     r = np.maximum(values, _LOWEST)
@@ -64,7 +64,7 @@ def _table() -> tuple[Array, Array]:
 
 
 def _split(number: int, keep: int) -> tuple[float, float]:
-    """A fixed-point number as a double of so many bits and a double for the rest."""
+    """A fixed-point number as a double of `keep` bits and a double for the rest."""
     shift = number.bit_length() - keep
     head = (number + (1 << (shift - 1))) >> shift << shift
     return head / (1 << _BITS), (number - head) / (1 << _BITS)

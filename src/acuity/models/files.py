@@ -1,14 +1,14 @@
-"""The model files of this installation, as a listing shows them, without loading any.
+"""Lists the model files of this installation without loading them.
 
-Where several files have a name, the first of these kinds that has it counts:
+If several files have the same name, it stands for the first of these kinds:
 
-    the user's      JSON files right in a folder of ACUITY_MODEL_PATH
-    the package's   those that ffmpeg-quality-metrics carries, and models made from them by options
-    others          JSON files in folders inside those of ACUITY_MODEL_PATH, and in folders a server adds
-    other formats   which nothing here can score with
+    the user's      JSON files directly in a folder of ACUITY_MODEL_PATH
+    the package's   those of ffmpeg-quality-metrics, and variants of them by options
+    others          JSON files in subfolders of ACUITY_MODEL_PATH, and in folders that a server adds
+    other formats   which Acuity can't score with
 
-So a name never means another model because some folder holds an old copy of it. Two files of one kind and
-name are ambiguous, and can be had by path only.
+So an old copy in some folder never changes the meaning of a name. Two files of the same kind and name are
+ambiguous and can only be named by path.
 """
 
 import os
@@ -25,17 +25,17 @@ from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, VARIANTS, Ov
 
 FORMATS: Final = (".json", ".pkl", ".onnx")
 
-# A model folder that is somebody's whole home should neither take minutes nor fill a listing.
+# Bounds of the search, in case a model folder is a whole home folder.
 _DEPTH: Final = 3
 _MOST_FILES: Final = 1000
 _MOST_FOLDERS: Final = 500
 
-# Clocks of file systems tick slowly: what changed this short a time ago may change again at the same tick.
+# Seconds. Time stamps of file systems are coarse: a file may change twice within one tick.
 _TICK: Final = 0.1
 
 
 class ModelKind(IntEnum):
-    """Where a file is and what it is; of those that have a name the lowest counts."""
+    """The kind of a model file; a name stands for the file of the lowest kind."""
 
     USER = 0
     PACKAGE = 1
@@ -45,16 +45,16 @@ class ModelKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file that is a model by its name, or a model that is made from one by options."""
+    """A model file, recognised by its name, or a variant of one by options."""
 
     name: str  # the file's name without its format: 'vmaf_v0.6.1'
     path: Path
     folder: Path  # the model folder it was found in
     size: int
     kind: ModelKind
-    unique: bool = False  # whether its name means it and no other here
-    named: bool = False  # whether version=NAME means it to every reader, not only where these files are known
-    options: Overrides = field(default_factory=dict)  # in which it differs from what the file says
+    unique: bool = False  # whether its name stands for it alone in this list
+    named: bool = False  # whether version=NAME stands for it everywhere, not only in this list
+    options: Overrides = field(default_factory=dict)  # of a variant
 
     @property
     def format(self) -> str:
@@ -62,12 +62,12 @@ class ModelFile:
 
     @property
     def inside(self) -> str:
-        """Its path inside the model folder."""
+        """The path inside the model folder."""
         return str(self.path.relative_to(self.folder))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it may be called; a model that is made from a file is not that file."""
+        """The names that stand for it; a variant can't be named by its file."""
         return (self.name,) if self.options else (self.name, self.path.name, self.inside, str(self.path))
 
 
@@ -76,7 +76,7 @@ Stamp = tuple[int, int] | None  # of a file or folder: when it changed last, and
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Paths, and how they were when somebody looked."""
+    """Paths, and their time stamps and sizes at one moment."""
 
     paths: tuple[str, ...]
     stamps: tuple[Stamp, ...]
@@ -88,7 +88,7 @@ class Watched:
 
     @property
     def newest(self) -> int:
-        """When the latest change was, in nanoseconds."""
+        """The time of the latest change, in nanoseconds."""
         return max((stamp[0] for stamp in self.stamps if stamp is not None), default=0)
 
     def unchanged(self) -> bool:
@@ -97,26 +97,26 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """All model files, and what tells later that they are still the same."""
+    """All model files, with the time stamps that show whether the list is still current."""
 
     files: tuple[ModelFile, ...]  # in order of name
-    variable: str | None  # the user's folders, as the environment named them
+    variable: str | None  # the value of ACUITY_MODEL_PATH
     watched_folders: Watched
     watched_files: Watched
-    settled: bool  # False: looked at so soon after a change that another could go unnoticed
+    settled: bool  # False: read so soon after a change that another could go unnoticed
 
     def is_current(self, *, thorough: bool = True) -> bool:
-        """Whether a new look would find the same.
+        """Whether the list is still correct.
 
-        Folders change when files come, go or are replaced, and there are few of them. A file that was
-        written over in place is noticed by a thorough check only, which looks at every file.
+        The quick check looks at the few folders, which change when files are added, removed or replaced. Only
+        a thorough check, which looks at every file, notices a file that was overwritten in place.
         """
         same = self.settled and self.variable == os.environ.get(FOLDERS_VARIABLE)
         return same and self.watched_folders.unchanged() and (not thorough or self.watched_files.unchanged())
 
 
 def list_model_files(more: Sequence[Path] = ()) -> ModelFiles:
-    """Look at every model folder, and at more of them."""
+    """List the files of all model folders and of those in `more`."""
     found: dict[Path, ModelFile] = {}
     seen_folders: list[str] = []
     seen_files: list[str] = []
@@ -143,7 +143,7 @@ def list_model_files(more: Sequence[Path] = ()) -> ModelFiles:
 
 
 def find_model_file(files: Iterable[ModelFile], name: str) -> ModelFile | None:
-    """The model of that name, file name or path; ModelError where several have it."""
+    """The model of that name, file name or path; raises ModelError if it is ambiguous."""
     matching = [file for file in files if name in file.names]
     first = min((file.kind for file in matching), default=None)
     found = {os.path.realpath(file.path): file for file in reversed(matching) if file.kind == first}
@@ -164,13 +164,13 @@ def _kind(path: Path, source: str | None, *, right_in: bool) -> ModelKind:
 
 
 def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
-    """The files that can be had, marked where a name stands for them alone, and the models made from them."""
+    """The files and the variants made from them, each marked if a name stands for it alone."""
     best: dict[str, ModelKind] = {}
     for file in files:
         best[file.name] = min(file.kind, best.get(file.name, file.kind))
     targets = {(f.name, os.path.realpath(f.path)) for f in files if f.kind == best[f.name]}
     shared = Counter(name for name, _ in targets)
-    # A model that has no file in the first places is made from another one's there, if that one is certain.
+    # A model without a file among the first kinds is made from another model's file, if that is unambiguous.
     made = {
         name: base
         for name, (base, _) in VARIANTS.items()
@@ -180,7 +180,7 @@ def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
     }
     for file in files:
         if file.kind == ModelKind.PACKAGE and best[file.name] == ModelKind.USER:
-            continue  # the user's own stands for the name
+            continue  # the name stands for the user's own file
         unique = file.kind == best[file.name] and shared[file.name] == 1 and file.name not in made
         file = replace(file, unique=unique, named=unique and file.kind <= ModelKind.PACKAGE)
         yield file
@@ -189,7 +189,7 @@ def _settle(files: Collection[ModelFile]) -> Iterator[ModelFile]:
 
 
 def _walk(top: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Folders with the model files in them, the nearest first; links to folders are not followed."""
+    """Folders with their model files, the nearest first; links to folders are not followed."""
     waiting, folders, files = [(top, 0)], 0, 0
     while waiting and folders < _MOST_FOLDERS and files < _MOST_FILES:
         place, depth = waiting.pop(0)
@@ -208,7 +208,7 @@ def _entries(place: Path) -> list[os.DirEntry[str]]:
         with os.scandir(place) as listing:
             return sorted(listing, key=lambda entry: entry.name)
     except OSError:
-        return []  # not there, no folder, or not ours to read
+        return []  # missing, not a folder, or not readable
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -219,7 +219,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _stays_in(homes: list[Path], path: Path) -> bool:
-    """Whether it is a file of the model folders; what they only link to is not listed."""
+    """Whether the file is in a model folder; files elsewhere that a link leads to are not listed."""
     if not path.is_symlink():
         return True
     target = Path(os.path.realpath(path))

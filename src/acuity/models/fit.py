@@ -1,6 +1,6 @@
-"""Whether a model suits the pictures it is given: what display it was made for, against their size.
+"""Checks whether a model fits the size of the pictures.
 
-A 4K model saturates at 100 on small pictures, and one for 1080p is too strict with 2160p seen from as far.
+A 4K model saturates at 100 on small pictures; a 1080p model is too strict with 2160p at the same distance.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 
 from acuity.models.spec import ModelSpec, parse_spec
 
-# The first line whose edge the longer side reaches.
+# The first entry whose edge the longer side reaches.
 _CLASSES: Final = ((3840, "4k"), (1280, "hd"), (0, "sd"))
 
-# What names say about the display, the first match counts; names that match nothing are nobody's business.
+# The display that a name implies; the first match counts, and other names are not checked.
 _DISPLAYS: Final = (
     (re.compile(r"vmaf_(?:float_)?4k"), "4k"),
     (re.compile(r"vmaf_v1\.\d.*_2160"), "4k"),
@@ -23,7 +23,7 @@ _DISPLAYS: Final = (
     (re.compile(r"vmaf_(?:float_)?(?:rb_|b_)?v0\.6\.[123]"), "hd"),
 )
 
-# Of the same generation: the first line whose pattern the name matches.
+# The fitting models of the same generation: the first entry whose pattern matches the name.
 _BETTER: Final = (
     (re.compile(r"vmaf_v1\.\d"), {"4k": "vmaf_v1.0.16_1d5h_2160", "hd": "vmaf_v1.0.16_3d0h"}),
     (re.compile(""), {"4k": "vmaf_4k_v0.6.1", "hd": "vmaf_v0.6.1"}),
@@ -36,12 +36,12 @@ def size_class(width: int, height: int) -> str:
 
 
 def model_class(spec: ModelSpec) -> str | None:
-    """The class of pictures a model was made for; None where its name doesn't say."""
+    """The class of pictures that a model was made for; None if its name doesn't tell."""
     return next((found for pattern, found in _DISPLAYS if pattern.search(_name(spec))), None)
 
 
 def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
-    """A sentence where model and pictures don't go together; None where they do, or nobody knows."""
+    """A sentence if the model doesn't fit the pictures; None if it does, or if that is unknown."""
     made_for, given = model_class(spec), size_class(width, height)
     if made_for is None or made_for == given:
         return None
@@ -52,7 +52,7 @@ def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
 
 
 def first_mismatch(models: Iterable[str], width: int, height: int) -> str | None:
-    """The sentence about the first of several models, as `vmaf --model` takes them, that doesn't fit."""
+    """The sentence about the first model that doesn't fit; models are in the notation of `vmaf --model`."""
     sentences = (mismatch(parse_spec(model), width, height) for model in models)
     return next((sentence for sentence in sentences if sentence is not None), None)
 

@@ -1,27 +1,27 @@
 """The features a model reads: their options, overrides of them, and the extractors that provide them.
 
-The registry of extractors is asked only when a question needs it, so that a model whose features this version
-cannot measure still loads and can be described.
+The registry of extractors is used only when needed, so that a model with unknown features still loads and can
+be described.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from acuity.errors import FeatureError, ModelError
+from acuity.errors import TO_LIST_FEATURES, TO_LIST_MODELS, FeatureError, ModelError
 from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int
 
 
 class ModelFeature(NamedTuple):
-    """A feature by its long name, with the options of its extractor as written; the extractor parses them."""
+    """A feature by its long name, with the unparsed options of its extractor."""
 
     name: str
     options: Mapping[str, OptionValue]
 
     @property
     def key(self) -> str:
-        """The name under which collectors and reports know it; FeatureError if no extractor provides it."""
+        """The feature's key in collectors and reports; raises FeatureError if no extractor provides it."""
         from acuity.features import feature_key
 
         return feature_key(self.name, self.options)
@@ -36,10 +36,10 @@ class _HasFeatures(Protocol):
 
 
 class ReadsFeatures:
-    """What a model and a collection of models say alike about their features."""
+    """Methods about features that models and collections share."""
 
     def feature_keys(self: _HasFeatures) -> list[str]:
-        """The keys of the columns predict() takes, in its order; FeatureError if one cannot be measured."""
+        """The keys of the columns that predict() takes, in order; raises FeatureError if one is unknown."""
         _check_known(self.features, self.label)
         return [feature.key for feature in self.features]
 
@@ -54,7 +54,7 @@ class ReadsFeatures:
         return found
 
     def unknown_features(self: _HasFeatures) -> list[str]:
-        """Long names of the features this version cannot measure; empty for a model that can be used."""
+        """Long names of the features that this version can't measure; empty for a usable model."""
         return _unknown(self.features)
 
 
@@ -64,10 +64,10 @@ def apply_overrides(
     label: str,
     ignored: list[str] | None = None,
 ) -> tuple[ModelFeature, ...]:
-    """Merge extractor.option=value into every feature that this extractor provides.
+    """Merge extractor.option=value into every feature of that extractor.
 
-    An extractor that the model doesn't use is refused. With a list of what to ignore, it and options that its
-    extractor doesn't have are left out instead, and named there.
+    An extractor that the model doesn't use is refused, and so is an unknown option. With a list `ignored`
+    they are left out instead, and added to the list.
     """
     if not overrides:
         return features
@@ -107,8 +107,11 @@ def _check_known(features: Iterable[ModelFeature], label: str) -> None:
     if unknown:
         raise FeatureError(
             f"the model {label!r} needs {', '.join(map(shortened, unknown[:8]))}{', …' * (len(unknown) > 8)}"
-            ", which this version cannot measure; "
-            "run 'acuity features' to see what it can, and 'acuity models' to choose another model"
+            ", which this version cannot measure; ",
+            TO_LIST_FEATURES,
+            " to see what it can, and ",
+            TO_LIST_MODELS,
+            " to choose another model",
         )
 
 

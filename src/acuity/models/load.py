@@ -1,4 +1,4 @@
-"""From a model file to a Model or a ModelCollection, checking everything that prediction relies on."""
+"""Loads a model file as a Model or a ModelCollection, and checks everything that prediction relies on."""
 
 import itertools
 from dataclasses import replace
@@ -21,7 +21,7 @@ from acuity.models.transform import ScoreClip, ScoreTransform
 from acuity.text import quoted, shortened
 
 MAX_FEATURES = 64  # as in libvmaf
-MAX_KNOTS = 1000  # libvmaf takes 10; each costs time with every score
+MAX_KNOTS = 1000  # libvmaf allows 10; each costs time with every score
 MAX_MEMBERS = 1000  # of a collection; libvmaf's have 20
 _BOOTSTRAP_KINDS = ("BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR")
 _KINDS = ("LIBSVMNUSVR", *_BOOTSTRAP_KINDS)
@@ -29,7 +29,7 @@ _CHROMA_FEATURE, _LUMA_FEATURE = "speed_chroma", "adm3"
 
 
 class _Request(NamedTuple):
-    """What every model of a file has in common."""
+    """The settings that all models of a file share."""
 
     spec: ModelSpec
     path: Path
@@ -37,9 +37,9 @@ class _Request(NamedTuple):
 
 
 def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model | ModelCollection:
-    """Load the model that a spec, a name or a path asks for; ModelError says what is wrong with it.
+    """Load the model of a spec, a name or a path; raises ModelError.
 
-    Options that the model can't use are refused, or named in `ignored` where that is a list.
+    Options that the model can't use are refused, or added to `ignored` if that is a list.
     """
     if isinstance(spec, str):
         spec = parse_spec(spec)

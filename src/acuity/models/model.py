@@ -1,4 +1,4 @@
-"""One model: from feature values to scores, in libvmaf's order of arithmetic."""
+"""One model: predicts scores from feature values, in libvmaf's order of arithmetic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Columns = Mapping[int, Array] | Array
 
 @dataclass(frozen=True, eq=False)
 class Model(ReadsFeatures):
-    """A loaded model; transform and clip are None where the file or the caller leaves them out."""
+    """A loaded model; transform and clip are None if the file or the caller leaves them out."""
 
     name: str  # the column of its scores in reports
     label: str  # the version or path, for people
@@ -31,7 +31,7 @@ class Model(ReadsFeatures):
     transform: ScoreTransform | None = None
     clip: ScoreClip | None = None
     chroma: ChromaCorrection | None = None
-    options: str = ""  # what the caller changed in it, in the notation of --model
+    options: str = ""  # the changed options, in the notation of --model
 
     def predict(self, columns: Columns) -> Array:
         """Scores from feature values: an array (frames x features), or one column per feature index."""
@@ -47,7 +47,7 @@ class Model(ReadsFeatures):
             return self.scaling.restore_score(self.svm.predict(nodes))
 
     def finish(self, scores: Array) -> Array:
-        """Transform and clip, as this model does."""
+        """Apply this model's transform and clip."""
         with np.errstate(all="ignore"):
             if self.transform is not None:
                 scores = self.transform.apply(scores)
@@ -61,7 +61,7 @@ class Model(ReadsFeatures):
         return [self.name]
 
     def renamed(self, name: str) -> Self:
-        """The same under another name."""
+        """The model under another name."""
         return replace(self, name=name)
 
 

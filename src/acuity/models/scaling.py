@@ -1,4 +1,4 @@
-"""From feature values to the SVM's range and back to a score, and the chroma correction in between."""
+"""Scales feature values to the SVM's range and its output to a score; and the chroma correction."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -62,10 +62,10 @@ class Unscaled:
 
 
 class ChromaCorrection(NamedTuple):
-    """VMAF v1: where the chroma feature is exactly 0, it is guessed from a luma feature.
+    """VMAF v1: replaces a chroma feature of exactly 0 by an estimate from a luma feature.
 
-    Both values are restored from the normalised inputs rather than taken from the features, as libvmaf does:
-    the round trip costs digits that the score shows.
+    Both values are restored from the normalised inputs, as in libvmaf, and not taken from the features: the
+    rounding of the round trip is visible in the score.
     """
 
     parameter: float

@@ -1,7 +1,7 @@
-"""Where models come from: the user's folders first, then what the ffmpeg-quality-metrics package carries.
+"""Finds models by name: in the user's folders first, then in the ffmpeg-quality-metrics package.
 
-A name stands for NAME.json. Folders are searched in the order given, and the first that has the name wins.
-A model that differs from another one in options alone and has no file of its own here is made from that one.
+A name stands for NAME.json. Folders are searched in order, and the first that has the name counts. A model
+without a file that differs from another only in options is made from that one.
 """
 
 import importlib.util
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import ModelError
+from acuity.errors import TO_LIST_MODELS, ModelError
 from acuity.text import quoted, shortened
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
@@ -41,15 +41,15 @@ _ELSEWHERE_FOLDER: Final = "https://github.com/Netflix/vmaf/tree/master/model"
 
 
 def find_model(name: str) -> Path:
-    """The file of a model known by name; ModelError with near names if there is none."""
+    """The file of a model by name; raises ModelError with similar names if there is none."""
     paths = model_files()
     if name in paths:
         return paths[name][0]
-    raise ModelError(_unknown_model(name, list(paths)))
+    raise _unknown_model(name, list(paths))
 
 
 def variant_options(name: str, path: Path) -> Overrides:
-    """The options that make the model of that name from the file it was found in; empty for its own file."""
+    """The options that make the named model from that file; empty if it is the model's own file."""
     base, options = VARIANTS.get(name, (name, {}))
     return options if path.stem == base else {}
 
@@ -66,7 +66,7 @@ def model_files() -> dict[str, tuple[Path, str]]:
 
 
 def model_folders() -> Iterator[tuple[Path, str]]:
-    """Where models are looked for, in order, and what people call the place."""
+    """The folders with models, in the order of the search, and a name of each for people."""
     for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep):
         if entry:
             yield Path(entry), entry
@@ -76,11 +76,11 @@ def model_folders() -> Iterator[tuple[Path, str]]:
         yield Path(location) / _PACKAGE_FOLDER, PACKAGE_SOURCE
 
 
-def _unknown_model(name: str, known: list[str]) -> str:
-    import difflib  # only for this message; not worth its import otherwise
+def _unknown_model(name: str, known: list[str]) -> ModelError:
+    import difflib  # only needed for this message
 
     if name in _ELSEWHERE:
-        return (
+        return ModelError(
             f"the model {name!r} is built into libvmaf, and no package carries it: take {name}.json from "
             f"{_ELSEWHERE_FOLDER}, then give path=FILE, or put it into a folder that {FOLDERS_VARIABLE} names"
         )
@@ -94,7 +94,8 @@ def _unknown_model(name: str, known: list[str]) -> str:
         if source != PACKAGE_SOURCE and not folder.is_dir()
     ]
     remark = f" ({'; '.join(notes)})" if notes else ""
-    return (
-        f"there is no model named {quoted(name)}{remark}; run 'acuity models' "
-        f"for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}"
+    return ModelError(
+        f"there is no model named {quoted(name)}{remark}; ",
+        TO_LIST_MODELS,
+        f" for a list, give path=FILE, or add its folder to {FOLDERS_VARIABLE}",
     )

@@ -1,11 +1,11 @@
-"""How a model is asked for: libvmaf's colon-separated notation, parsed into a ModelSpec.
+"""Parses libvmaf's colon-separated notation for models into a ModelSpec.
 
     version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0:name=neg:disable_clip
     path=folder/model.json:enable_transform
     vmaf_v0.6.1                      a bare name stands for version=
     folder/model.json                a bare path stands for path=
 
-Of a key given twice the last one counts, as in libvmaf.
+If a key is given twice, the last one counts, as in libvmaf.
 """
 
 import re
@@ -27,7 +27,7 @@ _EXAMPLE = "for example version=vmaf_v0.6.1:name=vmaf:vif.vif_enhn_gain_limit=1.
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """Which model to load, under which name to report it, and what to change in it."""
+    """The model to load, its name in reports, and changes of its options."""
 
     version: str | None = None
     path: str | None = None
@@ -52,12 +52,12 @@ class ModelSpec:
 
     @property
     def changes(self) -> list[str]:
-        """What to change in the model, a part of the notation each."""
+        """The changes of the model's options, each in the notation."""
         flags = [flag for flag in _FLAGS if getattr(self, flag)]
         return flags + [f"{e}.{o}={v}" for e, values in self.overrides.items() for o, v in values.items()]
 
     def to_text(self) -> str:
-        """The notation that parse_spec reads; ModelError where a ':' in a path or value leaves none."""
+        """The notation that parse_spec reads; raises ModelError if a path or value contains ':'."""
         options = [] if self.name == DEFAULT_NAME else [f"name={self.name}"]
         options += self.changes
         source = f"version={self.version}" if self.path is None else f"path={self.path}"
@@ -72,9 +72,9 @@ class ModelSpec:
 
 
 def parse_spec(text: str) -> ModelSpec:
-    """Read libvmaf's notation; ModelError says what is wrong with it."""
+    """Parse libvmaf's notation; raises ModelError."""
     if "=" not in text and text.endswith(".json") and local_size(text) is not None:
-        return ModelSpec(path=text)  # before splitting: the path itself may hold colons
+        return ModelSpec(path=text)  # before splitting, because the path may contain colons
     first, *rest = text.split(":")
     values: dict[str, str] = {}
     overrides: dict[str, dict[str, str]] = {}

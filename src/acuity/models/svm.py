@@ -15,13 +15,13 @@ from acuity.errors import ModelError
 from acuity.models.exponential import exp
 
 MAX_SUPPORT_VECTORS = 100_000
-# Kernel values worked on at once, few enough to stay in a core's cache.
+# Kernel values computed at once, few enough to stay in a core's cache.
 _CHUNK_VALUES = 1 << 13
 
 _IGNORED = frozenset(("degree", "coef0", "label", "probA", "probB", "nr_sv"))
 _READ = frozenset(("svm_type", "kernel_type", "nr_class", "gamma", "rho", "total_sv"))
 _EXPECTED = {"svm_type": "nu_svr", "kernel_type": "rbf", "nr_class": "2"}
-# Keeps out what float() would take and libsvm would not: nan, inf, underscores, digits of other scripts.
+# Refuses what float() accepts and libsvm doesn't: nan, inf, underscores, digits of other scripts.
 _NUMERIC_TEXT = re.compile(r"[-+.0-9eE:\s]*", re.ASCII)
 
 Fail = Callable[[str], ModelError]

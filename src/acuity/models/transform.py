@@ -1,4 +1,4 @@
-"""What happens to a score after the SVM: polynomial, piecewise-linear map, rectification, then the clip."""
+"""Transforms a score after the SVM: polynomial, piecewise-linear map, rectification, then the clip."""
 
 import itertools
 from typing import NamedTuple
@@ -10,7 +10,7 @@ Scores = NDArray[np.float64]
 
 
 class ScoreTransform(NamedTuple):
-    """Coefficients that are None, and an empty list of knots, leave their stage out."""
+    """The stages before the clip; None as coefficient, or no knots, leaves a stage out."""
 
     p0: float | None = None
     p1: float | None = None
@@ -43,7 +43,7 @@ class ScoreTransform(NamedTuple):
         """Straight lines through the knots, the outer ones extended; on a knot the right-hand line counts."""
         if not self.knots:
             return x
-        result = x.copy()  # every finite x falls on some line; a NaN falls on none and stays
+        result = x.copy()  # every finite x is on some line; NaN is on none and stays
         last = len(self.knots) - 2
         for index, (left, right) in enumerate(itertools.pairwise(self.knots)):
             slope, offset = _line(left, right)

@@ -1,7 +1,7 @@
-"""libvmaf's CSV report: every field, the last one too, is followed by a comma.
+"""Writes libvmaf's CSV report, in which a comma follows every field, also the last.
 
-A figure that a frame does not have is an empty field. libvmaf leaves the field out, which moves the rest of
-the row under the wrong headings.
+A missing figure is an empty field. libvmaf leaves the field out, which moves the rest of the row under the
+wrong headings.
 """
 
 from collections.abc import Iterator, Mapping

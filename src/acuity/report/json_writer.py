@@ -1,4 +1,4 @@
-"""libvmaf's JSON report, laid out as libvmaf lays it out, but valid also where libvmaf's is not."""
+"""Writes libvmaf's JSON report in libvmaf's layout, but valid also where libvmaf's is not."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Values as JSON can hold them."""
+"""Converts values to what JSON can hold."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def plain(value: object) -> Any:
-    """The same in Python's own types: null for numbers that aren't finite, text without stray bytes."""
+    """The value in Python's own types: None for numbers that aren't finite, text without invalid bytes."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

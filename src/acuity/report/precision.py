@@ -1,12 +1,13 @@
-"""How numbers are printed: libvmaf's six decimals, or a number of significant digits.
+"""The formats of numbers in reports: libvmaf's six decimals, or a number of significant digits.
 
-    legacy      six decimals; sixteen where six would show a fraction as nothing but zeros
-    max, full   17 significant digits, which bring the exact number back
-    1 .. 17     so many significant digits
+    legacy      six decimals; sixteen if six would show a fraction as zeros
+    max, full   17 significant digits, from which the exact number can be read
+    1 .. 17     that many significant digits
 
 legacy is libvmaf's own rule.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from acuity.errors import OutputError
 _DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 18)}}
 # libvmaf takes the integer part as a 32-bit int; beyond it the rule for small fractions never applies.
 _INT_LIMIT = 2.0**31
+_EXACT = "%.17g"
+_LEAST_POWER = 1e17  # what %.17g writes with an exponent; whole numbers below have no point
 
 
 class Precision(NamedTuple):
@@ -33,6 +36,19 @@ class Precision(NamedTuple):
         small = not self.uniform and bool(is_small_fraction(np.array([value], np.float64))[0])
         return (self.small if small else self.usual) % value
 
+    def numbers(self, values: NDArray[np.float64]) -> list[float | int | None]:
+        """The numbers that a JSON parser makes of the formatted values; None for what isn't finite."""
+        if self.usual == _EXACT:  # which brings the same double back
+            found = [int(v) if v.is_integer() and abs(v) < _LEAST_POWER else v for v in values.tolist()]
+        else:
+            texts = (f"{self.usual} " * len(values) % tuple(values.tolist())).split()
+            found = [int(text) if text.lstrip("-").isdigit() else float(text) for text in texts]
+        odd = ~np.isfinite(values) if self.uniform else ~np.isfinite(values) | is_small_fraction(values)
+        for index in np.flatnonzero(odd).tolist():
+            value = float(values[index])
+            found[index] = float(self.small % value) if math.isfinite(value) else None
+        return found
+
 
 LEGACY = Precision("%.6f", "%.16f")
 
@@ -48,9 +64,9 @@ def parse_precision(text: str | int) -> Precision:
 
 
 def is_small_fraction(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Where the fraction is not 0 but stays below 1 when multiplied by ten six times.
+    """Which fractions are not 0 but stay below 1 when multiplied by ten six times.
 
-    Repeated multiplication, not one by a million: at the edge the roundings decide, as they do in libvmaf.
+    Multiplied repeatedly and not once by a million, so that the rounding at the limit equals libvmaf's.
     """
     magnitude = np.abs(values)
     with np.errstate(invalid="ignore", over="ignore"):

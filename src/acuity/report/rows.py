@@ -1,7 +1,7 @@
-"""Frames as text, the part every format shares: which figures a frame has, and each of them formatted.
+"""Formats the figures of frames, for all report formats.
 
-A row whose figures are all there and of the usual kind is formatted by one % operation, the others figure by
-figure: over a hundred thousand frames that is most of the time.
+A complete row of ordinary figures is formatted by one % operation, other rows figure by figure. Formatting is
+most of the time for reports of a hundred thousand frames.
 """
 
 import math
@@ -17,21 +17,21 @@ _CHUNK_ROWS = 4096
 
 
 class RowStyle(NamedTuple):
-    """How a format lays out one frame's figures."""
+    """The layout of one frame's figures in a format."""
 
     cell: str  # with {name} and {value}
     separator: str = ""
-    absent: str | None = None  # what stands for a figure the frame does not have; None leaves it out
-    not_finite: str | None = None  # what stands for a figure that isn't finite; None prints it as C does
+    absent: str | None = None  # printed for a missing figure; None leaves it out
+    not_finite: str | None = None  # printed for a figure that isn't finite; None: as C prints it
 
     def pieces(self, name: str) -> tuple[str, str]:
-        """What comes before and after the value, for one column."""
+        """The text before and after the value of a column."""
         before, after = self.cell.replace("{name}", name).split("{value}")
         return before, after
 
 
 def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> Iterator[tuple[int, str]]:
-    """Frame number and formatted figures of every frame that has any, in order."""
+    """The number and the formatted figures of every frame that has any, in order."""
     names = list(source.columns)
     if not names:
         return

@@ -1,4 +1,4 @@
-"""What a report is written from, whoever measured it."""
+"""The interface of the data from which reports are written."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class ReportSource(Protocol):
-    """The figures of a measurement; a NaN in a column means that this frame has no such figure."""
+    """The figures of a measurement; NaN in a column means that the frame has no such figure."""
 
     @property
     def frames(self) -> Sequence[int]:
@@ -26,7 +26,7 @@ class ReportSource(Protocol):
 
     @property
     def aggregate(self) -> Mapping[str, float]:
-        """Figures of the whole clip that are no pool of a column."""
+        """Figures of the whole clip that are not pooled from a column."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class ReportSource(Protocol):
 
 @runtime_checkable
 class KnowsUndefined(Protocol):
-    """A source that tells figures which are not a number from those that a frame doesn't have."""
+    """A source that distinguishes figures that are not a number from missing ones."""
 
     @property
     def undefined(self) -> Mapping[str, NDArray[np.bool_]]:

@@ -1,4 +1,4 @@
-"""libvmaf's SUB report: MicroDVD subtitles that show each frame's figures over the video."""
+"""Writes libvmaf's SUB report: MicroDVD subtitles that show each frame's figures over the video."""
 
 from collections.abc import Iterator, Mapping
 

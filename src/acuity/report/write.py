@@ -1,4 +1,4 @@
-"""Writing a report so that its file is either complete or as it was before."""
+"""Writes a report completely or not at all: on failure the old file stays."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ def render_report(
     extra: Mapping[str, object] | None = None,
     version: str | None = None,
 ) -> Iterator[str]:
-    """A report in pieces of text; extra entries are written where the format has a place for them."""
+    """A report in pieces of text; extra entries are written if the format has a place for them."""
     if format not in WRITERS:
         raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
     return WRITERS[format](results, parse_precision(precision), version or __version__, extra or {})
@@ -47,7 +47,7 @@ def write_report(
     extra: Mapping[str, object] | None = None,
     version: str | None = None,
 ) -> None:
-    """Write a report to a file, or to standard output for '-'; OutputError says why it could not be."""
+    """Write a report to a file, or to standard output for '-'; raises OutputError."""
     pieces = render_report(results, format, precision, extra=extra, version=version)
     target = os.fspath(path)
     try:
@@ -63,7 +63,7 @@ def write_report(
 
 
 def write_document(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text as a file, whole or not at all; OutputError says why it could not be."""
+    """Write a text as a file, completely or not at all; raises OutputError."""
     target = os.fspath(path)
     try:
         _write_beside(target, [text])
@@ -83,7 +83,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def _write_beside(target: str, pieces: Iterable[str]) -> None:
-    target = os.path.realpath(target)  # a link keeps pointing to the file, which is replaced
+    target = os.path.realpath(target)  # replace the file that a link leads to, not the link
     with _temporary_beside(target) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
             _write_pieces(stream, pieces)
@@ -94,11 +94,11 @@ def _write_beside(target: str, pieces: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def _temporary_beside(target: str) -> Iterator[str]:
-    """An empty file in the target's folder (os.replace needs the same file system), gone at the end."""
+    """A temporary file in the target's folder, because os.replace needs the same file system."""
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError("it is write-protected")
     folder, name = os.path.split(target)
-    # Not tempfile: its files are private to the user, and a report should follow the umask as any file does.
+    # Not tempfile, whose files are private to the user: a report should follow the umask.
     temporary = os.path.join(folder, f".{name[:100]}.{os.urandom(4).hex()}.tmp")
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
@@ -115,7 +115,7 @@ def _write_pieces(stream: TextIO, pieces: Iterable[str]) -> None:
 
 
 def _is_special(target: str) -> bool:
-    """Whether the path names a device, pipe or socket, which is written to rather than replaced."""
+    """Whether the path names a device, pipe or socket, which is written to and not replaced."""
     if not target:
         raise FileNotFoundError("its name is empty, so give one")
     try:

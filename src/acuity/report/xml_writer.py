@@ -1,4 +1,4 @@
-"""libvmaf's XML report."""
+"""Writes libvmaf's XML report."""
 
 from collections.abc import Iterator, Mapping
 
@@ -33,7 +33,7 @@ def write_xml(
 
 
 def _about(about: Mapping[str, object]) -> Iterator[str]:
-    """Who made the report, and what somebody changed while it was measured."""
+    """The element `acuity`: the version, and how the measurement was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
     steering = about.get("steering")
     if not isinstance(steering, Mapping):
@@ -47,7 +47,7 @@ def _about(about: Mapping[str, object]) -> Iterator[str]:
 
 
 def _plain_attributes(values: Mapping[str, object]) -> str:
-    """Texts and numbers as attributes; what is not said, and what is inside, is left out."""
+    """Texts and numbers as attributes; None and nested values are left out."""
     plain = ((name, value) for name, value in values.items() if isinstance(value, str | int | float))
     return "".join(f' {name}="{_escape(str(value))}"' for name, value in plain)
 

@@ -93,7 +93,7 @@ class ScoreReport:
             "score": summary["score"],
             **self.about(),
             "models": summary["models"],
-            "metrics": [self._headline(headline, pools) for headline in self.headlines],
+            "metrics": summary.get("metrics", []),
             "worst": summary["worst"],
             "features": self.results.pooled(),
         }
@@ -106,7 +106,8 @@ class ScoreReport:
         return found
 
     def summary(self, *, pools: Sequence[str] = (), worst: int = 5) -> dict[str, Any]:
-        """The part of the document that sums the models' scores up."""
+        """The part of the document that sums the scores up; `metrics` only if some were asked for."""
+        metrics = [self._headline(headline, pools) for headline in self.headlines]
         found: dict[str, Any] = plain(
             {
                 "score": self.score,
@@ -119,6 +120,7 @@ class ScoreReport:
                     {"frame": frame, "time": self.time_of(frame), "score": score}
                     for frame, score in (self.worst(worst) if self.models else ())
                 ],
+                **({"metrics": metrics} if metrics else {}),
             }
         )
         return found

@@ -5,26 +5,25 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.devices import open_devices
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO, Choice, choose, models_for_viewing
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.request import Request
 from acuity.video import notes
-from acuity.video.pairs.open_pair import Video, open_pair
+from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
-from acuity.video.readers.open import OpenOptions, RawGeometry
 
 if TYPE_CHECKING:
     from acuity.measure.results import Results
     from acuity.video.notes import Note
-    from acuity.video.pairs.pair_options import PairOptions
 
 # Codes of notes that nobody should miss who sees the figures.
 STEERED: Final = "steered"
@@ -34,28 +33,6 @@ NOT_A_NUMBER: Final = "not-a-number"
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
 # Given the measurement before its first frame, and how many frames there are if known.
 AttachCallback = Callable[[Measurement, int | None], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What to score, and how."""
-
-    reference: Video
-    distorted: Video
-    models: Sequence[str | AnyModel] = (AUTO,)
-    viewing: str | None = None  # how it is watched, which says what 'auto' stands for; None: it goes by size
-    features: Sequence[str] = ()
-    metrics: Sequence[str] = ()  # by their friendly names; without 'vmaf' among them, 'auto' is not meant
-    predict: bool = True  # False: only extract the models' features
-    geometry: RawGeometry = field(default_factory=RawGeometry)
-    opening: OpenOptions = field(default_factory=OpenOptions)
-    pairing: PairOptions | None = None
-    threads: int | None = None
-    subsample: int = 1
-    instruction_set: str | None = None
-    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
-    backend: str = "auto"
-    excluded_backends: Sequence[str] = ()  # which 'auto' doesn't stand for
 
 
 def run_request(
@@ -117,8 +94,9 @@ class _Wanted(NamedTuple):
                 models.append(metric.model)
         if request.viewing is not None and AUTO not in models:
             raise ModelError(
-                f"viewing={request.viewing!r} chooses the model, and one is named already: leave one of them "
-                f"out, or add '{AUTO}' to the models"
+                to_set("viewing", repr(request.viewing)),
+                " chooses the model, and one is named already: leave one of them out, or add "
+                f"'{AUTO}' to the models",
             )
         known = (metric.feature for metric in metrics if metric.feature and not metric.rate_option)
         return cls(models, [*request.features, *known], metrics)

@@ -1,1 +1,1 @@
-"""Video in: pictures, readers, pairing."""
+"""Video input: pictures, readers, pairing."""

@@ -1,4 +1,4 @@
-"""Frame buffers that are used again once nobody looks at them any more."""
+"""Frame buffers that are reused when no picture refers to them any more."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def _first_idle(buffers: list[Bytes], idle_count: int) -> Bytes | None:
 
 
 def _idle_count() -> int | None:
-    """What sys.getrefcount says inside _first_idle of a buffer that only the list holds.
+    """The result of sys.getrefcount inside _first_idle for a buffer that only the list holds.
 
-    It differs between interpreters, so it is measured. Without the GIL the count is no proof: None.
+    It differs between interpreters, so it is measured. None without the GIL, where it proves nothing.
     """
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None

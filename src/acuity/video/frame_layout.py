@@ -1,4 +1,4 @@
-"""Where the planes lie within the bytes of one frame, in raw files and in Y4M."""
+"""The positions of the planes within the bytes of one frame, in raw files and in Y4M."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_SAMPLES: Final = 1 << 28
 
 
 def check_size(name: str, width: int, height: int) -> None:
-    """Refuse sizes that no video has, before anything is allocated for them."""
+    """Refuse impossible sizes before memory is allocated for them."""
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_SAMPLES):
         raise FormatError(
             f"'{name}': a frame of {width}x{height} is not supported, each side must be 1 to {MAX_SIDE}"
@@ -23,11 +23,11 @@ def check_size(name: str, width: int, height: int) -> None:
 
 
 class FrameLayout(NamedTuple):
-    """Shapes of the planes that follow one another in `frame_bytes` bytes."""
+    """The shapes of consecutive planes in `frame_bytes` bytes."""
 
     format: PixelFormat
     shapes: tuple[tuple[int, int], ...]
-    frame_bytes: int  # what one frame takes in the file
+    frame_bytes: int  # of one frame in the file
 
     @classmethod
     def of(cls, format: PixelFormat, width: int, height: int, *, round_up: bool = True) -> FrameLayout:

@@ -1,9 +1,8 @@
-"""Opening files for reading: the one place where the engine does it, so that one check covers them all.
+"""Opens files for reading. The engine opens files only here, so that one check covers them all.
 
-A process that reads for others installs a guard with restrict(). From then on every descriptor is shown
-to the guard right after it was opened and before a byte of it is read, so nothing that happens to a path
-between a check and the opening matters. Pipes, devices and standard input are refused meanwhile: what
-comes out of them isn't what any path leads to.
+A process that reads files for clients installs a guard with restrict(). The guard then checks every
+descriptor after it is opened and before a byte is read, so a path that changes between check and opening
+does no harm. Pipes, devices and standard input are refused then, because no path describes their content.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Final, TypeAlias
 
 from acuity.errors import PathError
 
-# Gets a descriptor and the path that was asked for; raises PathError where it must not be read.
+# Gets a descriptor and its requested path; raises PathError if it must not be read.
 Guard: TypeAlias = Callable[[int, str], None]
 
 _PLAIN: Final = os.O_RDONLY | os.O_CLOEXEC
-# A path that nobody vouches for: opening it must neither wait for a writer nor take over a terminal.
+# For untrusted paths: opening must neither wait for a pipe's writer nor take over a terminal.
 _WARY: Final = _PLAIN | os.O_NONBLOCK | os.O_NOCTTY
 
 _KINDS: Final = {
@@ -35,7 +34,7 @@ _guard: Guard | None = None
 
 
 def restrict(guard: Guard | None) -> None:
-    """Let the whole process read only what the guard lets pass; None takes the guard away."""
+    """Let this process read only files that the guard accepts; None removes the guard."""
     global _guard
     _guard = guard
 
@@ -66,7 +65,7 @@ def local_opener(path: str, flags: int) -> int:
 
 
 def local_size(path: str | os.PathLike[str]) -> int | None:
-    """Bytes of a plain file; None for whatever else a path may lead to, or for nothing at all."""
+    """The size of a plain file in bytes; None if the path leads to anything else or to nothing."""
     try:
         status = _status(path)
     except PathError:
@@ -77,7 +76,7 @@ def local_size(path: str | os.PathLike[str]) -> int | None:
 
 
 def refuse_special(mode: int, what: str) -> None:
-    """Raise PathError for what is no plain file; `what` names it."""
+    """Raise PathError unless the mode is a plain file's; `what` names the file."""
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something special")
         raise PathError(f"{what} is {kind}, and only plain files are read here: name a file")
@@ -85,7 +84,7 @@ def refuse_special(mode: int, what: str) -> None:
 
 def _status(path: str | os.PathLike[str]) -> os.stat_result:
     if _guard is None:
-        return os.stat(path)  # opening would make a pipe's writer believe that somebody reads
+        return os.stat(path)  # opening a pipe would wake its writer
     fd = open_local(path)
     try:
         return os.fstat(fd)

@@ -1,4 +1,4 @@
-"""What the reader of a score should know about the two videos."""
+"""Notes about the two videos, for the reader of a score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One picture: planes of samples and what they mean."""
+"""One picture: planes of samples and their format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAYOUTS: Final[dict[str, tuple[int, int] | None]] = {
 
 DEPTHS: Final = (8, 10, 12, 14, 16)
 
-# What people write: libvmaf's "420", Y4M's "420p10", FFmpeg's "yuv420p10le", "gray10le".
+# Common spellings: libvmaf's "420", Y4M's "420p10", FFmpeg's "yuv420p10le", "gray10le".
 _NAME: Final = re.compile(
     r"(?:(?:yuvj?)?(?P<layout>400|420|422|444)|gray)(?:p?(?P<depth>8|9|1[0-6])(?:le)?|p)?"
 )
@@ -80,7 +80,7 @@ class PixelFormat:
 
 
 def split_format(name: str) -> tuple[str, int | None]:
-    """Layout and, where the name carries it, depth: '420' leaves it open, 'yuv420p10le' does not."""
+    """The layout, and the depth if the name has it: 'yuv420p10le' has, '420' has not."""
     match = _NAME.fullmatch(name.strip().lower())
     if match is None:
         raise InputError(f"unknown pixel format '{name}': use one of {', '.join(LAYOUTS)}")
@@ -89,15 +89,15 @@ def split_format(name: str) -> tuple[str, int | None]:
 
 @dataclass(slots=True)
 class Picture:
-    """Planes of one frame. Rows may be padded (any row stride), columns are contiguous.
+    """The planes of one frame. Rows may be padded (any row stride), columns are contiguous.
 
-    The arrays are borrowed: whoever makes a Picture keeps its samples unchanged until the
-    measurement is done with it, and nobody writes into a Picture that was handed on.
+    The arrays are borrowed: the code that makes a Picture keeps its samples unchanged until the
+    measurement is done with it, and no code writes into a Picture that it received.
     """
 
     planes: tuple[Samples, ...]
     format: PixelFormat
-    pts: float | None = None  # presentation time in seconds, where the container has one
+    pts: float | None = None  # presentation time in seconds, if the container has one
 
     @property
     def luma(self) -> Samples:

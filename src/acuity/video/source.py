@@ -1,4 +1,4 @@
-"""Bytes of a video: from a regular file, or from a pipe that can only be read once."""
+"""The bytes of a video, from a regular file or from a pipe that can only be read once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class Source:
-    """One open input. `size` is None for pipes, which cannot seek either.
+    """One open input. `size` is None for pipes, which can't seek either.
 
-    close() may come from another thread: it makes a read in progress fail, and waits for it.
+    Another thread may call close(), which makes a read in progress fail and waits for it.
     """
 
     def __init__(self, path: str, fd: int, size: int | None) -> None:
@@ -33,7 +33,7 @@ class Source:
         self.size = size
         self._fd = fd
         self._closed = False
-        self._held = b""  # put back by unread(), still to be handed out
+        self._held = b""  # bytes put back by unread()
         self._lock = threading.Lock()  # held while the descriptor is in use
         self._poll = _poller(fd) if size is None else None
 
@@ -77,7 +77,7 @@ class Source:
             os.lseek(self._fd, position, os.SEEK_SET)
 
     def detach(self) -> int:
-        """The descriptor, at the start of the file; from now on it is the caller's to close."""
+        """The descriptor, at the start of the file; the caller has to close it."""
         if self.seekable:
             self.seek(0)
         with self._lock:
@@ -105,7 +105,7 @@ class Source:
 
     def _read_some(self, view: memoryview) -> int:
         with self._lock:
-            # Polling keeps a reader that waits for a slow writer from blocking its own shutdown.
+            # Poll, so that a reader that waits for a slow writer can still be closed.
             while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
                 pass
             self._check_open()

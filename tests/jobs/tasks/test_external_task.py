@@ -13,6 +13,7 @@ import pytest
 from acuity.errors import BackendError, InputError, JobFailed, PathError
 from acuity.jobs.job import Progress
 from acuity.jobs.tasks.external import ExternalPayload, run
+from acuity.scoring.request import Request
 from acuity.video.local_file import restrict
 from scoring_clips import fake_vmaf, runs_of
 
@@ -30,16 +31,14 @@ class Room:
     def score(self, scoring: str | None = None, **more: Any) -> dict[str, Any]:
         if scoring is not None:
             fake_vmaf(self.binary, scoring=scoring)
+        asked = {"models": ["version=vmaf_v0.6.1"], **more.pop("request", {})}
         payload = ExternalPayload(
             binary=str(self.binary),
-            reference=str(self.ref),
-            distorted=str(self.dis),
-            width=1920,
-            height=1080,
-            model="version=vmaf_v0.6.1",
+            request=Request(str(self.ref), str(self.dis), width=1920, height=1080, **asked),
             options=["--width", "1920"],
-        ).to_dict()
-        return run(json.loads(json.dumps({**payload, **more})), self.told.append)
+            **more,
+        ).to_document()
+        return run(json.loads(json.dumps(payload)), self.told.append)
 
 
 @pytest.fixture
@@ -78,7 +77,8 @@ def test_a_model_file_is_handed_over_too(room: Room, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text("a model")
     spec = f"path={tmp_path / 'mine.json'}:name=mine:disable_clip:vif.vif_enhn_gain_limit=1.0"
     found = room.score(
-        'report(spec=after("-m"), model=read(after("-m").split(":")[0][5:]).decode())', model=spec
+        'report(spec=after("-m"), model=read(after("-m").split(":")[0][5:]).decode())',
+        request={"models": [spec]},
     )
     assert found["model"] == "a model"
     path, *rest = found["spec"].split(":")
@@ -159,7 +159,7 @@ def test_what_computed(room: Room, certain: str | None, said: dict[str, Any], ex
 
 def test_a_model_for_another_size_is_noticed(room: Room) -> None:
     assert "mismatched_model_warning" not in room.score()
-    assert "4k" in room.score(model="version=vmaf_4k_v0.6.1")["mismatched_model_warning"]
+    assert "4k" in room.score(request={"models": ["version=vmaf_4k_v0.6.1"]})["mismatched_model_warning"]
 
 
 def test_a_binary_that_is_gone(room: Room) -> None:

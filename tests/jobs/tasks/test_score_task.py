@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.errors import JobFailed
+from acuity.errors import AcuityError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks.score import ScorePayload, run
-from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
+from acuity.jobs.tasks.score import run, score_payload
+from acuity.scoring.request import Request
+from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw, y4m
 
 MODEL = "version=vmaf_v0.6.1"
+GEOMETRY: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +30,10 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def score(ref: Path, dis: Path, **more: Any) -> dict[str, Any]:
-    payload = ScorePayload(str(ref), str(dis), MODEL).to_dict()
-    return run(json.loads(json.dumps({**payload, **more})), lambda _: None)
+    precision, echo = more.pop("precision", "legacy"), more.pop("echo", {})
+    request = Request(str(ref), str(dis), **{"models": [MODEL], "guess": "width" not in more, **more})
+    payload = score_payload(request, precision=precision, **echo)
+    return run(json.loads(json.dumps(payload)), lambda _: None)
 
 
 def test_the_document_is_the_commands_report(clips: Path, tmp_path: Path) -> None:
@@ -88,8 +92,8 @@ def test_all_digits_are_those_of_the_library(clips: Path) -> None:
 
 def test_progress_has_frames_speed_and_the_mean(clips: Path) -> None:
     told: list[Progress] = []
-    payload = ScorePayload(str(clips / "ref.yuv"), str(clips / "dis.yuv"), MODEL, precision="max", **GEOMETRY)
-    found = run(payload.to_dict(), told.append)
+    request = Request(str(clips / "ref.yuv"), str(clips / "dis.yuv"), models=[MODEL], **GEOMETRY)
+    found = run(score_payload(request, precision="max"), told.append)
     assert (told[0].done, told[0].total, told[0].message) == (0, FRAMES, f"0 of {FRAMES} frames")
     assert (told[-1].done, told[-1].total) == (FRAMES, FRAMES)
     assert told[-1].details["mean"] == pytest.approx(found["pooled_metrics"]["vmaf"]["mean"])
@@ -119,11 +123,12 @@ def test_files_that_say_their_size_by_name(tmp_path: Path) -> None:
 
 def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
     files = (clips / "ref.yuv", clips / "dis.yuv")
-    pairing = {"frame_skip_ref": 1, "frame_skip_dis": 1, "frame_count": 4}
     found = score(
         *files,
         **GEOMETRY,
-        pairing=pairing,
+        frame_skip_ref=1,
+        frame_skip_dis=1,
+        frame_count=4,
         subsample=3,
         predict=False,
         features=["vif=debug=true"],
@@ -145,28 +150,28 @@ def test_threads_are_capped_to_the_machine(clips: Path) -> None:
 
 
 def test_the_model_may_be_chosen_by_size(clips: Path) -> None:
-    found = score(clips / "ref.mkv", clips / "dis.mkv", model="auto")
+    found = score(clips / "ref.mkv", clips / "dis.mkv", models=["auto"])
     assert found["acuity"]["model"] == "vmaf_v0.6.1"
-    named = score(clips / "ref.mkv", clips / "dis.mkv", model="version=vmaf_v0.6.1")
+    named = score(clips / "ref.mkv", clips / "dis.mkv", models=["version=vmaf_v0.6.1"])
     assert found["mismatched_model_warning"] == named["mismatched_model_warning"]  # however it was chosen
 
 
 @pytest.mark.parametrize(
     ("payload", "sentence"),
     [
-        ({"width": 70, "height": 53, "pixfmt": "420", "bitdepth": 8}, "not a whole number of frames"),
-        ({"model": "version=nothing"}, "call list_models for a list"),
+        ({"width": 70, "height": 53, "pixel_format": "420", "bitdepth": 8}, "not a whole number of frames"),
+        ({"models": ["version=nothing"]}, "run 'acuity models' for a list"),
         ({"features": ["psychic"]}, "unknown feature extractor 'psychic'"),
-        ({"pairing": {"frame_skip_ref": 99}}, "no frame in common"),
+        ({"frame_skip_ref": 99}, "no frame in common"),
     ],
 )
 def test_the_engines_sentences_come_through(clips: Path, payload: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(JobFailed, match=sentence):
+    with pytest.raises(AcuityError, match=sentence):
         score(clips / "ref.yuv", clips / "dis.yuv", **{**GEOMETRY, **payload})
 
 
-def test_the_other_tool_is_named_where_it_helps(tmp_path: Path, clips: Path) -> None:
-    with pytest.raises(JobFailed, match="score the pair with vmaf_score_encoded"):
-        score(clips / "ref.mkv", clips / "dis.mkv", **GEOMETRY)
-    with pytest.raises(JobFailed, match="score the pair with vmaf_score, which takes width"):
-        score(clips / "ref.yuv", clips / "dis.yuv")
+def test_metrics_without_a_model(clips: Path) -> None:
+    found = score(clips / "ref.mkv", clips / "dis.mkv", models=[], metrics=["psnr"])
+    assert (found["score"], found["model"], found["models"]) == (None, None, [])
+    assert [metric["name"] for metric in found["metrics"]] == ["psnr"]
+    assert found["metrics"][0]["mean"] == found["pooled_metrics"]["psnr_y"]["mean"]

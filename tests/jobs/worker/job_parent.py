@@ -1,4 +1,4 @@
-"""A small server to be killed: it runs a few jobs, says which processes do them, and waits for its end.
+"""A small server for tests that kill it: it runs a few jobs, prints their process ids, and waits.
 
     python job_parent.py DATA [fork]
 

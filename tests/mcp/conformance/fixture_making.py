@@ -1,4 +1,4 @@
-"""Short ways to write the records of fixtures."""
+"""Helpers for writing the records of fixtures."""
 
 from __future__ import annotations
 

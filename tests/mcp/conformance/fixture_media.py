@@ -1,4 +1,4 @@
-"""The smallest picture and the shortest sound, made on the spot."""
+"""A tiny generated picture and sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools of the handshake era that ask the client while they run: forms and models."""
+"""Tools of the handshake protocol that send requests to the client: elicitation and sampling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools and a prompt of the stateless era that need input: each call is a round, until all is known."""
+"""Tools and a prompt of the stateless protocol that need input: the client calls again until all is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official inspector's command line against the product: tools listed and called over every transport."""
+"""Runs the official inspector against the product: lists and calls tools over every transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers under test, as processes that are gone when the test is over."""
+"""Servers under test, as processes that end with the test."""
 
 from __future__ import annotations
 

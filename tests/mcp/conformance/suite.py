@@ -1,4 +1,4 @@
-"""The official conformance suite against one server, and what came of each scenario."""
+"""Runs the official conformance suite against one server, and collects the result of each scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official TypeScript clients against the product: every tool called wrongly, and its sentence read."""
+"""Runs the official TypeScript clients against the product: calls every tool wrongly and reads its error."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_one_that_can_not_run_or_says_nothing(tmp_path: Path) -> None:
 
 
 def test_one_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "_PATIENCE", 1.0)
+    monkeypatch.setattr(external, "_TIMEOUT", 1.0)
     binary = tmp_path / "vmaf"
     binary.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec tail -f /dev/null\n")
     binary.chmod(0o755)

@@ -100,7 +100,7 @@ def test_a_default_folder_does_not_change_what_a_built_in_name_means(folder: Pat
     assert describe("vmaf_v0.6.1")["path"] == str(find_model("vmaf_v0.6.1"))
     jobs = ThreadJobs()
     assert "error" not in score(folder, "version=vmaf_v0.6.1", jobs=jobs)
-    assert jobs.specs[0].payload["model"] == "version=vmaf_v0.6.1"
+    assert jobs.specs[0].payload["request"]["models"] == ["version=vmaf_v0.6.1"]
     assert str(copy) in listed()["vmaf_v0.6.1"]  # it can be had by its path
     by_path = Asked(models.tools, roots=[copy.parent]).ask("describe_model", name="model/vmaf_v0.6.1.json")
     assert by_path["path"] == str(copy)

@@ -105,7 +105,7 @@ def test_clipping_is_switched_off_in_all_models(folder: Path) -> None:
 
     play(scenario, folder, jobs=jobs)
     payload = jobs.specs[0].payload
-    assert all("disable_clip" in model for model in (payload["model"], *payload["more_models"]))
+    assert all("disable_clip" in model for model in payload["request"]["models"])
 
 
 def test_the_depth_of_the_later_presets(folder: Path) -> None:
@@ -117,7 +117,11 @@ def test_the_depth_of_the_later_presets(folder: Path) -> None:
         await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v5.0", frame_cnt=1))
 
     play(scenario, folder, jobs=jobs)
-    assert [spec.payload["pairing"]["convert"] for spec in jobs.specs] == ["depth", "never", "auto"]
+    assert [spec.payload["request"].get("convert", "auto") for spec in jobs.specs] == [
+        "depth",
+        "never",
+        "auto",
+    ]
 
 
 @pytest.mark.parametrize("value", ["v8.0", "proposed", 7])

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import jsonschema
+import numpy as np
 import pytest
 from mcp import Client
 
@@ -156,7 +157,8 @@ def test_options_become_the_engines(folder: Path) -> None:
 
     jobs = ThreadJobs()
     play(scenario, folder, jobs=jobs)
-    assert jobs.specs[0].payload["model"] == "version=vmaf_v0.6.1:name=mine:disable_clip:enable_transform"
+    model = "version=vmaf_v0.6.1:name=mine:disable_clip:enable_transform"
+    assert jobs.specs[0].payload["request"]["models"] == [model]
     assert jobs.specs[0].title == "dis.yuv against ref.yuv"
     assert (jobs.specs[0].task, jobs.specs[0].tool) == ("score", "vmaf_score")
 
@@ -383,3 +385,67 @@ def test_options_that_do_nothing_are_refused(folder: Path) -> None:
         assert "does not use the extractor 'cambi'" in found["error"]
 
     play(scenario, folder)
+
+
+def wide(path: Path, *, worse: bool = False) -> Path:
+    """Two frames of 256x176: VMAF v1 takes nothing much smaller."""
+    rng = np.random.default_rng(7)
+    frames = rng.integers(16, 236, 2 * 256 * 176 * 3 // 2, np.uint8)
+    path.write_bytes((frames & (0xF0 if worse else 0xFF)).tobytes())
+    return path
+
+
+def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
+    ref, dis = wide(tmp_path / "ref_256x176_420p8.yuv"), wide(tmp_path / "dis_256x176_420p8.yuv", worse=True)
+    raw_pair = {"ref": str(ref), "dis": str(dis), "width": 256, "height": 176, "pixfmt": "420", "bitdepth": 8}
+    encoded_pair = {"reference_encoded": str(ref), "distorted_encoded": str(dis)}
+    metrics = ["psnr", "cambi"]
+    expected = acuity.score(ref, dis, viewing="tv", metrics=metrics).to_dict()
+
+    async def scenario(ask: Ask) -> None:
+        for tool, given in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
+            found = await ask(tool, **given, viewing="tv", metrics=metrics, precision="max")
+            assert (found["score"], found["model"]) == (expected["score"], "vmaf_v1.0.16_3d0h")
+            assert found["metrics"] == expected["metrics"]
+            assert list(found).index("metrics") < list(found).index("notes")
+            assert found["acuity"]["model_chosen_by"] == "viewing"
+            plain = await ask(tool, **given)
+            assert plain["model"] == "vmaf_v0.6.1"
+            assert "metrics" not in plain
+            alone = await ask(tool, **given, metrics=["psnr"])
+            assert (alone["score"], alone["models"], next(iter(alone["pooled_metrics"]))) == (
+                None,
+                [],
+                "psnr_y",
+            )
+            both = await ask(tool, **given, metrics=["vmaf", "psnr"])
+            assert both["score"] == plain["score"]
+            assert [(metric["name"], metric["label"]) for metric in both["metrics"]] == [
+                ("vmaf", "vmaf_v0.6.1"),
+                ("psnr", "psnr"),
+            ]
+            refused = (await ask(tool, **given, viewing="tv", model="version=vmaf_v0.6.1neg"))["error"]
+            assert "viewing='tv' chooses the model, and 'model' names one" in refused
+            assert (
+                "use one of 'tv', 'phone', '4k-tv'" in (await ask(tool, **given, viewing="cinema"))["error"]
+            )
+            assert "use one of 'vmaf', " in (await ask(tool, **given, metrics=["beauty"]))["error"]
+
+    play(scenario, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pixfmt_test.yuv", "--width.yuv"])
+def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
+    clip = str(raw(tmp_path / name))
+    (tmp_path / "m.json").write_text("{}")
+
+    async def scenario(ask: Ask) -> None:
+        refused = await ask("vmaf_score_encoded", reference_encoded=clip, distorted_encoded=clip)
+        assert refused["error"] == (
+            f"'{clip}' is raw video and its name gives no size: "
+            "score the pair with vmaf_score, which takes width, height, pixfmt and bitdepth"
+        )
+        refused = await ask("vmaf_score", ref=clip, dis=clip, **{**GEOMETRY, "height": 53})
+        assert f"'{clip}'" in refused["error"]
+
+    play(scenario, tmp_path)

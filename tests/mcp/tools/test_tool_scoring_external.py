@@ -65,7 +65,7 @@ def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
     given = argv[4 : argv.index("-m")]
     assert given == [
         *("--width", "70", "--height", "52", "-p", "420", "-b", "8"),
-        *("--precision", "legacy", "--subsample", "2", "--threads", "2", "--no_prediction"),
+        *("--precision", "legacy", "--no_prediction", "--subsample", "2", "--threads", "2"),
         *("--frame_cnt", "3", "--frame_skip_ref", "1", "--no_sycl"),
         *("--feature", "psnr", "--feature", "cambi=window_size=3"),
     ]

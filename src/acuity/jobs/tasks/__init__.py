@@ -23,7 +23,7 @@ WARM: Final = (
     "acuity._native",
     "acuity.jobs.tasks.score",
     "acuity.models",
-    "acuity.report",
+    "acuity.report.document",
     "acuity.scoring.run",
     "acuity.video.readers.container",
 )

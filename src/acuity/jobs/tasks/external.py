@@ -23,12 +23,12 @@ from acuity.errors import AcuityError, BackendError, InputError, JobFailed
 from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
 from acuity.jobs.tasks.backend_label import label_backend
-from acuity.jobs.tasks.remedies import as_arguments
 from acuity.jobs.tasks.report_summary import summarize
 from acuity.models.choose import AUTO, choose
 from acuity.models.fit import first_mismatch
 from acuity.models.spec import parse_spec
 from acuity.scoring.presets import PRESETS
+from acuity.scoring.request import Request
 from acuity.video.local_file import open_local
 
 Report = Callable[[Progress], None]
@@ -45,50 +45,40 @@ class ExternalPayload:
     """What to run, as plain values; `options` are the binary's, besides what has a field of its own."""
 
     binary: str
-    reference: str
-    distorted: str
-    model: str | None  # as `vmaf --model` takes it, or 'auto'; None: only those of the presets
+    request: Request  # without the presets' models and features, and one model at most; raw if it has a width
     options: list[str]
-    width: int | None = None  # geometry of raw video; None where the videos say it themselves
-    height: int | None = None
-    pixfmt: str | None = None
-    bitdepth: int | None = None
-    features: list[str] = field(default_factory=list)
     presets: dict[str, str] = field(default_factory=dict)  # family and version of test conditions
-    predict: bool = True
-    pairing: dict[str, Any] = field(default_factory=dict)  # arguments of PairOptions, for videos decoded here
-    allow_damaged: bool = False
-    backend: str = "auto"
     backend_used: str | None = None  # where it is certain beforehand
     echo: dict[str, Any] = field(default_factory=dict)  # entries of the document that are known before
 
     @classmethod
-    def from_dict(cls, payload: dict[str, Any]) -> Self:
-        return cls(**payload)
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        return cls(**{**document, "request": Request.from_document(document["request"])})
 
-    def to_dict(self) -> dict[str, Any]:
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+    def to_document(self) -> dict[str, Any]:
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {**values, "request": self.request.to_document()}
+
+    @property
+    def models(self) -> list[str]:
+        """What is asked for besides the presets' models, as `vmaf --model` takes it, or 'auto'."""
+        return [str(model) for model in self.request.models]
 
 
 def run(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Score, and answer with the binary's JSON report and what a caller should know besides."""
-    wanted = ExternalPayload.from_dict(payload)
-    if (width := wanted.width) is not None and (height := wanted.height) is not None:
+    wanted = ExternalPayload.from_document(payload)
+    if (width := wanted.request.width) is not None and (height := wanted.request.height) is not None:
         wanted = _with_model(wanted, width, height)
         return _document(wanted, width, height, _score_files(wanted, report))
-    try:
-        return _score_decoded(wanted, report)
-    except JobFailed:
-        raise
-    except AcuityError as error:
-        raise JobFailed(as_arguments(str(error), geometry=False)) from error
+    return _score_decoded(wanted, report)
 
 
 def _with_model(wanted: ExternalPayload, width: int, height: int) -> ExternalPayload:
     """'auto' replaced by the model that it stands for."""
-    if wanted.model != AUTO:
-        return wanted
-    return replace(wanted, model=f"version={choose(width, height, None).model}")
+    chosen = f"version={choose(width, height, None).model}"
+    models = [chosen if model == AUTO else model for model in wanted.models]
+    return replace(wanted, request=replace(wanted.request, models=models))
 
 
 def _document(
@@ -96,19 +86,20 @@ def _document(
 ) -> dict[str, Any]:
     """The binary's report, and what a caller should know besides."""
     presets = [PRESETS[family][version] for family, version in wanted.presets.items()]
-    models = [*([wanted.model] if wanted.model else []), *(m for preset in presets for m in preset.models)]
-    features = [*wanted.features, *(f for preset in presets for f in preset.features)]
-    used = wanted.backend_used or label_backend(scored, models, features, predict=wanted.predict)
-    specs = [parse_spec(model) for model in models] if wanted.predict else []
+    models = [*wanted.models, *(model for preset in presets for model in preset.models)]
+    features = [*wanted.request.features, *(feature for preset in presets for feature in preset.features)]
+    predict = wanted.request.predict
+    used = wanted.backend_used or label_backend(scored, models, features, predict=predict)
+    specs = [parse_spec(model) for model in models] if predict else []
     document = {
         **summarize(scored, {spec.name: spec.label for spec in specs}),
         **scored,
         **more,
-        "backend_requested": wanted.backend,
+        "backend_requested": wanted.request.backend,
         "backend_used": used,
         **wanted.echo,
     }
-    warning = first_mismatch(models, width, height) if wanted.predict else None
+    warning = first_mismatch(models, width, height) if predict else None
     return document if warning is None else {**document, "mismatched_model_warning": warning}
 
 
@@ -141,14 +132,17 @@ def score_opened(
 def _score_files(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
     """Open both raw files and run the binary on them."""
     report(Progress(0.0, 1.0, f"{wanted.binary} is scoring; it does not say how far it is"))
-    size = ["--width", str(wanted.width), "--height", str(wanted.height)]
+    request = wanted.request
+    geometry = [
+        *("--width", str(request.width), "--height", str(request.height)),
+        *("-p", str(request.pixel_format), "-b", str(request.bitdepth)),
+    ]
     with contextlib.ExitStack() as stack:
         reference, distorted = (
-            stack.enter_context(_opened(path)) for path in (wanted.reference, wanted.distorted)
+            stack.enter_context(_opened(str(path))) for path in (request.reference, request.distorted)
         )
         options, others = _arguments(wanted, stack)
-        pixels = ["-p", str(wanted.pixfmt), "-b", str(wanted.bitdepth)]
-        found = score_opened(wanted.binary, (reference, distorted), [*size, *pixels, *options], others)
+        found = score_opened(wanted.binary, (reference, distorted), [*geometry, *options], others)
     report(Progress(1.0, 1.0, f"{wanted.binary} has finished"))
     return found
 
@@ -157,14 +151,12 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
     """Decode both videos, pair them by the usual rules, and let the binary score the pairs."""
     from acuity.jobs.tasks.picture_pipes import PicturePipes, raw_options
     from acuity.video.pairs.open_pair import open_pair
-    from acuity.video.pairs.pair_options import PairOptions
     from acuity.video.pairs.pairing import pair_videos
-    from acuity.video.readers.open import OpenOptions, RawGeometry
 
-    opening = OpenOptions(guess=True, allow_damaged=wanted.allow_damaged)
-    readers = open_pair(wanted.reference, wanted.distorted, RawGeometry(), opening)
+    request = wanted.request
+    readers = open_pair(request.reference, request.distorted, request.geometry, request.opening)
     with contextlib.ExitStack() as stack:
-        pairing = stack.enter_context(pair_videos(*readers, options=PairOptions(**wanted.pairing)))
+        pairing = stack.enter_context(pair_videos(*readers, options=request.pairing))
         geometry = raw_options(pairing)
         wanted = _with_model(wanted, pairing.width, pairing.height)
         options, others = _arguments(wanted, stack)
@@ -197,15 +189,15 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
 def _arguments(wanted: ExternalPayload, stack: contextlib.ExitStack) -> tuple[list[str], list[int]]:
     """Options for all but the geometry, and the open files that they name; the stack closes those."""
     options, others = list(wanted.options), []
-    for feature in wanted.features:
+    for feature in wanted.request.features:
         options += ["--feature", feature]
     for family, version in wanted.presets.items():
         options += [f"--{family}", version]
-    if wanted.model is not None:
-        spec = parse_spec(wanted.model)
+    for model in wanted.models:
+        spec = parse_spec(model)
         if spec.path is not None:
             others.append(stack.enter_context(_opened(spec.path)))
-            spec = replace(spec, path=_shared(others[0]))
+            spec = replace(spec, path=_shared(others[-1]))
         options += ["-m", spec.to_text()]
     return options, others
 

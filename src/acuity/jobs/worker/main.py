@@ -23,12 +23,12 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from acuity.errors import AcuityError
+from acuity.errors import AcuityError, Remedy
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.reporting import Reporter
 from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
@@ -37,7 +37,7 @@ from acuity.text import one_line
 _LONGEST_TEXT: Final = 8 << 10  # characters of an error or a traceback
 
 # Encoded in advance, because it is needed when memory has run out.
-_OUT_OF_MEMORY: Final = encode(Kind.FAILURE, {"kind": "memory", "message": "", "trace": ""})
+_OUT_OF_MEMORY: Final = encode(Kind.FAILURE, {"kind": "memory", "sentence": [], "trace": ""})
 
 
 class _Channel:
@@ -100,14 +100,14 @@ def _work(order: dict[str, Any], table: Mapping[str, str], send: Callable[[bytes
     except MemoryError:
         return _OUT_OF_MEMORY
     except AcuityError as error:
-        return _failure("failed", str(error))
+        return _failure("failed", error.args)
     except WireError:
         most = LIMITS[Kind.RESULT] >> 20
         return _failure(
-            "failed", f"the result is larger than {most} MB, the most a job may bring; ask for less of it"
+            "failed", [f"the result is larger than {most} MB, the most a job may bring; ask for less of it"]
         )
     except BaseException as error:  # a task may not end the worker, not even with SystemExit
-        return _failure("broken", f"{type(error).__name__}: {error}", traceback.format_exc())
+        return _failure("broken", [f"{type(error).__name__}: {error}"], traceback.format_exc())
 
 
 def _encode(document: dict[str, Any]) -> bytes:
@@ -122,15 +122,12 @@ def _encode(document: dict[str, Any]) -> bytes:
         return text.encode()
 
 
-def _failure(kind: str, message: str, trace: str = "") -> bytes:
-    return encode(
-        Kind.FAILURE,
-        {
-            "kind": kind,
-            "message": one_line(message[:_LONGEST_TEXT])[:_LONGEST_TEXT],
-            "trace": trace[-_LONGEST_TEXT:],
-        },
-    )
+def _failure(kind: str, pieces: Iterable[object], trace: str = "") -> bytes:
+    """The message for a failure; `pieces` are those of an AcuityError, text and remedies."""
+    sentence = [
+        piece if isinstance(piece, Remedy) else one_line(str(piece))[:_LONGEST_TEXT] for piece in pieces
+    ]
+    return encode(Kind.FAILURE, {"kind": kind, "sentence": sentence, "trace": trace[-_LONGEST_TEXT:]})
 
 
 _PR_SET_PDEATHSIG: Final = 1

@@ -26,7 +26,7 @@ class Kind(IntEnum):
     STARTED = 4  # {}: it has taken the job it was sent
     PROGRESS = 5  # {"done", "total", "message", "details"}
     RESULT = 6  # the task's document; the last message of a job, as FAILURE is
-    FAILURE = 7  # {"kind", "message", "trace"}
+    FAILURE = 7  # {"kind", "sentence", "trace"}; a sentence is a list of text and remedies
 
 
 LIMITS: Final = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from acuity.errors import JobError, JobFailed
+from acuity.errors import JobError, JobFailed, Remedy
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
 from acuity.jobs.worker import failures
@@ -143,17 +143,20 @@ class WorkerProcess:
     def _failure(self, message: Message, title: str) -> JobError:
         try:
             told = message.value()
-            kind, sentence, trace = str(told["kind"]), str(told["message"]), str(told["trace"])
-        except (WireError, KeyError) as error:
+            kind, trace = str(told["kind"]), str(told["trace"])
+            failed = JobFailed(
+                *(part if isinstance(part, str) else Remedy.from_document(part) for part in told["sentence"])
+            )
+        except (WireError, KeyError, TypeError, ValueError) as error:
             self._end()
             return failures.protocol_violation(title, f"a FAILURE message that says nothing ({error})")
         if kind == "failed":
-            return JobFailed(sentence)
+            return failed
         if kind == "memory":
             self._end()  # a process that ran out of memory may never give it back
             return failures.out_of_memory(title, self._config.memory)
-        logger.error("'%s' failed in a worker: %s\n%s", title, sentence, trace)
-        return JobFailed(f"'{title}' failed in a way it should not ({sentence}); the server's log says more")
+        logger.error("'%s' failed in a worker: %s\n%s", title, failed, trace)
+        return JobFailed(f"'{title}' failed in a way it should not ({failed}); the server's log says more")
 
 
 _FROM_WORKER: Final = {Kind.STARTED, Kind.PROGRESS, Kind.RESULT, Kind.FAILURE}

@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from acuity.access.path_text import shown
-from acuity.errors import InputError, JobFailed, PathError
+from acuity.errors import InputError, PathError
 from acuity.jobs.job import JobSpec, ProgressListener
-from acuity.jobs.tasks.score import ScorePayload
+from acuity.jobs.tasks.score import score_payload
+from acuity.mcp.tools.scoring import asked_models
 from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
+from acuity.models.choose import AUTO
 from acuity.models.sources import model_folders
-from acuity.models.spec import DEFAULT_NAME, parse_spec
+from acuity.scoring.fronts import EMBEDDED
+from acuity.scoring.request import Request
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
@@ -25,20 +28,11 @@ if TYPE_CHECKING:
 _Checked = TypeVar("_Checked")
 
 TOOL: Final = "compute_vmaf"
-AUTO: Final = "auto"
 
 _QUEUE: Final = 8  # pairs that may wait
 _LONGEST: Final = 86_400.0  # seconds for one pair; whoever stops waiting stops the work
 _NICE: Final = 10
 _RAW: Final = {"pixel_format": "420", "bitdepth": 8}  # raw video that doesn't say more
-
-# The worker's sentences name the tools of the server that it usually works for.
-_REMEDIES: Final = (
-    ("score the pair with vmaf_score_encoded", "leave out width, height, pixel_format and bitdepth"),
-    ("score the pair with vmaf_score, which takes", "give"),
-    ("pixfmt", "pixel_format"),
-    ("call list_extractors", "call list_features"),
-)
 
 
 class Compute:
@@ -58,16 +52,14 @@ class Compute:
         self, arguments: Mapping[str, Any], *, client: str, progress: ProgressListener | None = None
     ) -> dict[str, Any]:
         """The report on a pair, and what counts in it at the top; raises AcuityError."""
-        payload = self._payload(arguments)
-        title = f"{os.path.basename(payload.distorted)} against {os.path.basename(payload.reference)}"
+        request = self._request(arguments)
+        title = " against ".join(
+            os.path.basename(str(file)) for file in (request.distorted, request.reference)
+        )
+        spec = JobSpec("score", score_payload(request, precision="max"), TOOL, title)
         jobs = await self._running()
-        try:
-            outcome = await jobs.run(
-                JobSpec("score", payload.to_dict(), TOOL, title), client=client, progress=progress
-            )
-        except JobFailed as error:
-            raise JobFailed(_in_our_words(str(error))) from error
-        return _answer(payload, outcome.document)
+        outcome = await jobs.run(spec, client=client, progress=progress)
+        return _answer(outcome.document)
 
     async def close(self) -> None:
         """End the worker, and whatever it does; may be called again."""
@@ -75,25 +67,20 @@ class Compute:
         if jobs is not None:
             await jobs.stop(0.0)
 
-    def _payload(self, arguments: Mapping[str, Any]) -> ScorePayload:
-        given: dict[str, Any] = dict(arguments)
-        for name, value in arguments.items():
-            if isinstance(value, float):  # JSON has one kind of number: 576.0 is a whole one to a schema
-                given[name] = int(value)
-        if "width" in given or "height" in given:
+    def _request(self, arguments: Mapping[str, Any]) -> Request:
+        given = EMBEDDED.fields(arguments)
+        raw = "width" in given or "height" in given
+        if raw:
             given = {**_RAW, **given}
-        model = _model(given)
-        return ScorePayload(
-            reference=str(self._file(given["reference_path"], self.paths.check)),
-            distorted=str(self._file(given["distorted_path"], self.paths.check)),
-            model=model if model == AUTO else self._file(model, self.paths.check_model),
-            width=given.get("width"),
-            height=given.get("height"),
-            pixfmt=given.get("pixel_format"),
-            bitdepth=given.get("bitdepth"),
-            precision="max",
-            threads=self._threads,
+        given["models"] = [
+            model if model == AUTO else self._file(model, self.paths.check_model)
+            for model in _models(arguments)
+        ]
+        reference, distorted = (
+            str(self._file(arguments[name], self.paths.check))
+            for name in ("reference_path", "distorted_path")
         )
+        return Request(reference, distorted, **given, guess=not raw, threads=self._threads)
 
     @staticmethod
     def _file(text: str, check: Callable[[str], _Checked]) -> _Checked:
@@ -130,21 +117,20 @@ class Compute:
             return self._jobs
 
 
-def _model(given: Mapping[str, Any]) -> str:
-    """The model that was asked for, by either of its names."""
+def _models(given: Mapping[str, Any]) -> list[str]:
+    """The model that was asked for, by either of its names; `viewing` and `metrics` replace the default."""
     model, version = str(given["model"]), given.get("model_version")
-    if version is None:
-        return model
-    if model != DEFAULT_MODEL:
+    if version is not None and model != DEFAULT_MODEL:
         raise InputError(f"'model' is '{model}' and 'model_version' is '{version}': give one of them")
-    return str(version)
+    return asked_models(
+        [model if version is None else str(version)], given.get("viewing"), given.get("metrics", ())
+    )
 
 
-def _answer(payload: ScorePayload, report: dict[str, Any]) -> dict[str, Any]:
-    name = DEFAULT_NAME if payload.model == AUTO else parse_spec(payload.model).name
+def _answer(report: dict[str, Any]) -> dict[str, Any]:
     about = report["acuity"]
     return {
-        "score": report["pooled_metrics"][name]["mean"],
+        "score": report["score"],
         "pool_method": "mean",
         "frames_scored": about["frames"],
         "bitdepth": about["bitdepth"],
@@ -154,9 +140,3 @@ def _answer(payload: ScorePayload, report: dict[str, Any]) -> dict[str, Any]:
         "height": about["height"],
         **{key: value for key, value in report.items() if key not in ("backend_requested", "backend_used")},
     }
-
-
-def _in_our_words(sentence: str) -> str:
-    for theirs, ours in _REMEDIES:
-        sentence = sentence.replace(theirs, ours)
-    return sentence

@@ -1,4 +1,4 @@
-"""What a host can set for the server inside its process."""
+"""EmbeddedConfig: the sizes and limits that a host can set for the server inside its process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.wire.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"
-_DEEPEST: Final = 65536  # as the native ring has it
-_MOST_DRAINED: Final = 64
+_MAX_DEPTH: Final = 65536  # as the native ring has it
+_MAX_DRAINED: Final = 64
 _DEFAULTS: Final = {"queue_depth": 64, "max_drain_per_frame": 4}  # what 0 stands for
-_SHORTEST_LINE: Final = 256  # bytes; less holds no request worth the name
-_LONGEST_LINE: Final = 64 << 20
+_MIN_LINE: Final = 256  # bytes; less holds no request worth the name
+_MAX_LINE: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class EmbeddedConfig:
             if getattr(self, name) == 0:
                 object.__setattr__(self, name, default)
         depth = self.queue_depth
-        if not 2 <= depth <= _DEEPEST or depth & (depth - 1):
-            raise EmbeddedError(f"queue_depth {depth} must be a power of two from 2 to {_DEEPEST}")
-        _check_range("max_drain_per_frame", self.max_drain_per_frame, 1, _MOST_DRAINED)
-        _check_range("line_limit", self.line_limit, _SHORTEST_LINE, _LONGEST_LINE)
+        if not 2 <= depth <= _MAX_DEPTH or depth & (depth - 1):
+            raise EmbeddedError(f"queue_depth {depth} must be a power of two from 2 to {_MAX_DEPTH}")
+        _check_range("max_drain_per_frame", self.max_drain_per_frame, 1, _MAX_DRAINED)
+        _check_range("line_limit", self.line_limit, _MIN_LINE, _MAX_LINE)
         for name in ("connections", "calls", "calls_each"):
             _check_range(name, getattr(self, name), 1, 1 << 20)
         for name in ("write_timeout", "command_timeout"):
@@ -71,12 +71,12 @@ class EmbeddedConfig:
 
     @property
     def name(self) -> str:
-        """What the server calls itself."""
+        """The name that the server tells its clients."""
         return self.user_agent or NAME
 
     @property
     def tokens(self) -> Tokens:
-        """What HTTP clients have to send; none where everybody on this machine may connect."""
+        """The tokens that HTTP clients may send; none where every user of this machine may connect."""
         assert not isinstance(self.token, str)
         return self.token or Tokens()
 

@@ -324,9 +324,9 @@ class EmbeddedServer:
         live = LiveState(self.measurement, self._native, listener, total=self._total)
 
         def load() -> AbstractAsyncContextManager[Endpoints]:
-            from acuity.mcp.embedded.serving import serving
+            from acuity.mcp.embedded.assembly import assembled
 
-            return serving(live, sender, paths, self.config, self._presence, end)
+            return assembled(live, sender, paths, self.config, self._presence, end)
 
         self._listener, self._sender = listener, sender
         self._endpoints = LazyEndpoints(thread, load, self._presence, end)

@@ -1,1 +1,1 @@
-"""What operators see of a server: logs, metrics and traces."""
+"""Logs, metrics and traces for operators."""

@@ -1,11 +1,11 @@
 """Logs on stderr, one record a line: as JSON for machines or as text for people.
 
-stdout belongs to the protocol, so nothing here writes to it. A line is at most as long as a pipe takes
-in one piece, and is written only if it can be without waiting: a client that starts the server and never
-reads its stderr would otherwise stop it once the pipe is full.
+stdout belongs to the protocol, so nothing here writes to it. A line is at most as long as a pipe accepts in
+one piece, and is dropped if writing it would block: a client that starts the server and never reads its
+stderr would otherwise stop the server once the pipe is full.
 
-Lines of successful tool calls are written a moment later and together, with the time of their call: written
-between two calls, a line costs them several times as much.
+Lines of successful tool calls are written together a moment later, with the time of their call. Writing each
+line between two calls costs several times as much.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from acuity.text import one_line
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 
-_LONGEST: Final = 4096  # bytes of a line with its end: what a pipe takes whole or not at all
-_PLAIN: Final = 1000  # characters of a line that is surely short enough, in every part
-# Characters of one value and of a traceback, whose end says most; the next pair where that is still too long.
+_LONGEST: Final = 4096  # bytes of a line with its end, which a pipe accepts completely or not at all
+_PLAIN: Final = 1000  # characters of a line that needs no shortening
+# Characters kept of one value and of a traceback's end; the next pair if the line is still too long.
 _SIZES: Final = ((1000, 2400), (100, 1000), (30, 150))
 
-# Others' loggers say a lot that an operator doesn't need, such as session ids; they are heard from WARNING
-# on unless everything is asked for.
+# Other packages log much that an operator doesn't need, such as session ids; only their warnings are shown
+# unless the level is DEBUG.
 _CHATTY: Final = ("mcp", "uvicorn", "asyncio", "httpx2", "sse_starlette", "opentelemetry")
-_OWN_HANDLERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access")  # uvicorn's would write past ours
+_OWN_HANDLERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access")  # with handlers that bypass ours
 
 _HIDDEN: Final = "[hidden]"
 _SECRET_NAMES: Final = frozenset(
@@ -48,7 +48,7 @@ _PATTERNS: Final = (
     re.compile(r"(?i)\b(\w*token[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&]+"),
 )
 
-_ENCODE: Final = json.JSONEncoder(default=str).encode  # json.dumps() would make an encoder for each line
+_ENCODE: Final = json.JSONEncoder(default=str).encode  # json.dumps() would create an encoder for each line
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
@@ -84,17 +84,17 @@ def configure_logging(
 
 
 def _stderr() -> int | None:
-    """Its descriptor, or None if it was closed before we started: the number may be anything by now."""
+    """The descriptor of stderr, or None if it was closed at the start and may be another file by now."""
     return sys.__stderr__.fileno() if sys.__stderr__ is not None else None
 
 
 class LineHandler(logging.Handler):
-    """Writes each record as a line, and leaves lines out rather than wait or fail."""
+    """Writes each record as a line, and drops lines instead of blocking or failing."""
 
     def __init__(self, fd: int | None, formatter: logging.Formatter) -> None:
         super().__init__()
         self.setFormatter(formatter)
-        self.lost = 0  # lines nobody took
+        self.lost = 0  # dropped lines
         self._fd = fd
         self._poll = select.poll()
         if fd is not None:
@@ -115,7 +115,7 @@ class LineHandler(logging.Handler):
             text = self.format(_about_bad(record, error))
         try:
             os.write(self._fd, text.encode("utf-8", "backslashreplace") + b"\n")
-        except OSError:  # nobody is there any more
+        except OSError:  # the reader has closed stderr
             return False
         return True
 
@@ -134,7 +134,7 @@ def _record(level: int, message: str) -> logging.LogRecord:
 
 
 class Redactor:
-    """Takes out of text what only the two ends of a connection should know."""
+    """Removes tokens and session ids from text."""
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         self._secrets = [secret for secret in secrets if secret]
@@ -142,7 +142,7 @@ class Redactor:
         self._suspicious = [*_SUSPICIOUS, *(form.lower() for form in written)]
 
     def suspects(self, line: str) -> bool:
-        """Whether a line, encoded or not, may hold a secret: a quick look, since patterns are slow."""
+        """Whether a line, encoded or not, may hold a secret: a quick check, because patterns are slow."""
         lower = line.lower()
         return any(word in lower for word in self._suspicious)
 
@@ -158,7 +158,7 @@ Clean: TypeAlias = Callable[[str], str]
 
 
 class _Formatter(logging.Formatter):
-    """What both formats share: lines without secrets that are not too long."""
+    """The common base of both formats: removes secrets and shortens lines."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = self._line(record, str, str)
         if len(line) < _PLAIN and not self._redactor.suspects(line):
-            return line  # as nearly all are: short and without anything to hide
+            return line  # the usual case
         for longest, trace in _SIZES:
             line = self._line(record, self._start(longest), self._end(trace))
             if len(line.encode("utf-8", "backslashreplace")) < _LONGEST:
@@ -199,12 +199,12 @@ class _Formatter(logging.Formatter):
 
 
 def _fields(record: logging.LogRecord, text: Clean) -> dict[str, Any]:
-    """What was given as `extra`."""
+    """The fields that were given as `extra`."""
     return {name: _plain(name, value, text) for name, value in vars(record).items() if name not in _STANDARD}
 
 
 def _plain(name: str, value: Any, text: Clean) -> Any:
-    """Plain values as they are, everything else as text."""
+    """Plain values unchanged, everything else as text."""
     if type(value) is float:
         return value if value - value == 0 else str(value)  # JSON has no infinities
     if name.lower() in _SECRET_NAMES:
@@ -213,7 +213,7 @@ def _plain(name: str, value: Any, text: Clean) -> Any:
 
 
 class JsonFormatter(_Formatter):
-    """One JSON object a record, ASCII only: no value can start a line or move a terminal's cursor."""
+    """One JSON object for each record, ASCII only, so that no value can control a terminal."""
 
     def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
         document = {
@@ -229,7 +229,7 @@ class JsonFormatter(_Formatter):
 
 
 class TextFormatter(_Formatter):
-    """A line for people; of a traceback, each line is marked as belonging to it."""
+    """A line for people; the lines of a traceback are marked."""
 
     def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
         fields = "".join(f" {name}={one_line(str(value))}" for name, value in _fields(record, text).items())
@@ -253,7 +253,7 @@ def _time(record: logging.LogRecord) -> str:
 
 CALLS: Final = logging.getLogger("acuity.mcp.calls")
 
-_DELAY: Final = 0.1  # seconds that a line may wait for others
+_DELAY: Final = 0.1  # seconds that a line may wait
 
 
 class EndedCall(NamedTuple):
@@ -267,12 +267,12 @@ class EndedCall(NamedTuple):
 
 
 class CallLines:
-    """The lines of one server."""
+    """Collects the log lines of finished tool calls and writes them together."""
 
     def __init__(self) -> None:
         self._waiting: list[EndedCall] = []
         self._timer: asyncio.TimerHandle | None = None
-        weakref.finalize(self, _write, self._waiting)  # those that wait when the process ends
+        weakref.finalize(self, _write, self._waiting)  # writes the rest when the process ends
 
     def add(self, call: EndedCall) -> None:
         self._waiting.append(call)
@@ -282,7 +282,7 @@ class CallLines:
             self._timer = asyncio.get_running_loop().call_later(_DELAY, self.flush)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the waiting lines."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

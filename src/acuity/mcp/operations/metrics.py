@@ -1,4 +1,4 @@
-"""Figures for Prometheus: calls, jobs and workers, in a registry of our own."""
+"""Prometheus metrics of calls, jobs and workers, in a registry of their own."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from starlette.routing import Route
 from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
 
-# Labels come from these tables and from the server's own names, never from what a client wrote: whoever
-# calls a thousand tools that don't exist must not make a thousand series.
+# Labels come from these tables and from the server's own names, never from a client's text: calls of a
+# thousand unknown tools must not create a thousand series.
 OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
 UNKNOWN: Final = "unknown"
 
@@ -39,7 +39,7 @@ _FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
 
 
 class CountedJobs(Protocol):
-    """What metrics want of the job service."""
+    """The part of the job service that metrics use."""
 
     def stats(self) -> JobsStats: ...
 
@@ -47,10 +47,10 @@ class CountedJobs(Protocol):
 
 
 class Metrics:
-    """The registry, and the few things that are counted as they happen."""
+    """The registry, and the counters of tool calls."""
 
     def __init__(self, tools: Collection[str]) -> None:
-        # They are a second series for each one, which only says when the process started.
+        # Otherwise each counter has a second series that only tells when the process started.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._tools = frozenset(tools)
@@ -67,10 +67,10 @@ class Metrics:
             buckets=_CALL_BUCKETS,
             registry=self.registry,
         )
-        self.in_flight = 0  # tool calls under way; a plain number, since all is done on one event loop
+        self.in_flight = 0  # tool calls under way; only the event loop changes it
         under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
-        # Looked up once: .labels() costs more than counting does.
+        # Looked up once, because .labels() costs more than counting.
         names = (*self._tools, UNKNOWN)
         self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}
         self._seconds = {tool: seconds.labels(tool) for tool in names}
@@ -80,12 +80,12 @@ class Metrics:
         return name if isinstance(name, str) and name in self._tools else UNKNOWN
 
     def called(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a call that is over; `tool` is a label."""
+        """Count a finished call; `tool` is a label."""
         self._calls[tool, outcome].inc()
         self._seconds[tool].observe(seconds)
 
     def watch(self, jobs: CountedJobs) -> Callable[[], None]:
-        """Have figures about jobs too, until the function returned is called."""
+        """Add metrics of these jobs; returns a function that removes them."""
         figures = _JobFigures(jobs, self.tool)
         self.registry.register(figures)
         unsubscribe = jobs.on_change(figures.changed)
@@ -98,12 +98,12 @@ class Metrics:
 
 
 class _JobFigures(Collector):
-    """What the job service says when asked, and how long its jobs waited and ran."""
+    """Metrics read from the job service, and how long its jobs waited and ran."""
 
     def __init__(self, jobs: CountedJobs, label: Callable[[object], str]) -> None:
         self._jobs = jobs
         self._label = label
-        # In no registry of their own: they come and go with this collector.
+        # In no registry: this collector yields them.
         self._wait = Histogram(
             "acuity_jobs_queue_wait_seconds",
             "Seconds that jobs waited before they ran",
@@ -115,7 +115,7 @@ class _JobFigures(Collector):
         )
 
     def changed(self, job: Job) -> None:
-        """A job was taken in, began or ended."""
+        """Note that a job was accepted, began or ended."""
         if job.status == "running" and job.started is not None:
             self._wait.observe(max(job.started - job.created, 0.0))
         if job.status in OVER and job.started is not None and job.finished is not None:
@@ -145,9 +145,9 @@ class _JobFigures(Collector):
 
 
 def metrics_app(registry: CollectorRegistry, ready: Callable[[], bool] = lambda: True) -> Starlette:
-    """What an operator's tools ask over HTTP: figures, whether the server lives, whether it takes work.
+    """The HTTP app for operators: metrics, health and readiness.
 
-    There is nothing to send and nobody to authenticate, so it belongs on an address of its own.
+    It has no authentication, so it belongs on an address of its own.
     """
 
     async def metrics(request: Request) -> Response:
@@ -161,7 +161,7 @@ def metrics_app(registry: CollectorRegistry, ready: Callable[[], bool] = lambda:
         status, text = (200, "ready\n") if ready() else (503, "not ready\n")
         return PlainTextResponse(text, status, headers={"cache-control": "no-store"})
 
-    # GET brings HEAD along; everything else is answered with 405.
+    # GET includes HEAD; other methods are answered with 405.
     return Starlette(
         routes=[
             Route("/metrics", metrics, methods=["GET"]),

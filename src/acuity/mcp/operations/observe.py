@@ -1,4 +1,4 @@
-"""Every request, seen once: a log line, figures and span attributes for tool calls."""
+"""Middleware that records tool calls: a log line, metrics and span attributes for each."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from acuity.mcp.operations.tracing import is_traced
 
 _requests: Final = logging.getLogger("acuity.mcp.requests")
 
-# Asked again and again while a job runs: such calls are logged only where something is wrong with them.
+# Clients poll these while a job runs, so they are logged at DEBUG unless they fail.
 _POLLED: Final = frozenset({"get_job", "list_jobs"})
-_SHOWN: Final = 16  # characters of a client's name: enough to tell clients apart, too few to pose as one
-_PROOFS: Final = ("session:", "sse:")  # names made of what opens a session
+_SHOWN: Final = 16  # characters of a client's name: enough to tell clients apart, too few to impersonate one
+_PROOFS: Final = ("session:", "sse:")  # names that contain a session id
 
 
 class Observer(ServerMiddleware[Any]):
-    """Middleware for SDK servers. Add it behind the SDK's own, whose span it completes."""
+    """Middleware for SDK servers. Add it after the SDK's own, whose span it completes."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -78,19 +78,19 @@ class Observer(ServerMiddleware[Any]):
             )
 
     def flush(self) -> None:
-        """Write the lines that still wait."""
+        """Write the waiting log lines."""
         self._lines.flush()
 
 
 def shown(client: str) -> str:
-    """A client's name for logs. Session ids open doors, so only their beginning is shown."""
+    """A client's name for logs. Session ids are credentials, so only their beginning is shown."""
     if client.startswith(_PROOFS) and len(client) > _SHOWN:
         return f"{client[:_SHOWN]}…"
     return client
 
 
 def _of_result(result: HandlerResult) -> tuple[str, str | None]:
-    """How a call ended, from what goes out on the wire, and the sentence of one that failed."""
+    """The outcome of a call, from the result that is sent, and the sentence of a failed one."""
     if isinstance(result, dict):
         return _ended(result.get("isError"), result.get("content"), result.get("resultType"))
     if isinstance(result, CallToolResult):  # from middleware that answers by itself
@@ -106,7 +106,7 @@ def _ended(failed: object, content: object, kind: object) -> tuple[str, str | No
 
 
 def _sentence(content: object) -> str | None:
-    """What the text of a failed result says under `error`; None for one that isn't ours."""
+    """The `error` in the text of a failed result; None if it has another form."""
     try:
         return str(json.loads(content[0]["text"])["error"])  # type: ignore[index]
     except (TypeError, LookupError, ValueError):
@@ -114,5 +114,5 @@ def _sentence(content: object) -> str | None:
 
 
 def _of_refusal(problem: MCPError | ValidationError) -> str:
-    # What pydantic says repeats the client's input.
+    # pydantic's message would repeat the client's input.
     return problem.error.message if isinstance(problem, MCPError) else "Invalid request parameters"

@@ -1,7 +1,7 @@
-"""Traces: spans for jobs beside those the SDK makes for requests, and where they are sent.
+"""OpenTelemetry traces: spans for jobs beside the SDK's spans for requests, and their export.
 
-Nothing is made or sent unless somebody asked for it: by OpenTelemetry's own environment variables, or by
-setting a tracer provider before the server starts.
+Traces are made only if OpenTelemetry's environment variables ask for them, or if a tracer provider is set
+before the server starts.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ logger: Final = logging.getLogger(__name__)
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _SERVICE: Final = "acuity-mcp"
-_LAST_WORDS: Final = 2.0  # seconds that spans may take to be sent when the server ends
+_EXPORT_GRACE: Final = 2.0  # seconds to send the last spans when the server ends
 
 
 class TracedJobs(Protocol):
-    """What traces want of the job service."""
+    """The part of the job service that traces use."""
 
     def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
 
 
 def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
-    """Send spans to the collector the environment names; returns what to call in the end."""
+    """Send spans to the collector that the environment names; returns a function to call at the end."""
     named = next((name for name in ENDPOINTS if environ.get(name)), None)
     if named is None or environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return _nothing
     if is_traced():
-        return _nothing  # whoever embeds the server has set one up already
+        return _nothing  # the embedding program has set one up already
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -62,42 +62,42 @@ def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], N
     logger.info("traces are sent to %s", environ[named])
 
     def stop() -> None:
-        # A collector that doesn't answer would hold the server's end up, so this is not waited for.
+        # Not waited for, because a collector that doesn't answer would delay the server's end.
         last = threading.Thread(target=provider.shutdown, name="last-spans", daemon=True)
         last.start()
-        last.join(_LAST_WORDS)
+        last.join(_EXPORT_GRACE)
 
     return stop
 
 
 def _nothing() -> None:
-    """No tracing was set up, so there is none to end."""
+    """Does nothing, because no tracing was set up."""
 
 
 def is_traced() -> bool:
-    """Whether somebody may look at spans: a provider was set, here or by whoever embeds the server."""
+    """Whether a tracer provider is set, here or by the embedding program."""
     return not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
 
 
 def drop_unused(server: Server[Any]) -> None:
-    """Take the SDK's request spans out where nobody would see them: each costs about 40 µs."""
+    """Remove the SDK's request spans if nothing is traced: each costs about 40 µs."""
     if not is_traced():
         drop_request_spans(server)
 
 
 @dataclass(slots=True)
 class _JobSpans:
-    """A job's span, and the one of what it does at present: wait or run."""
+    """A job's span, and the span of its present phase: queued or running."""
 
     whole: Span
     part: Span
 
 
 class JobTracer:
-    """Spans for jobs: `job vmaf_score`, and in it `queued` and `running`.
+    """Makes spans for jobs: `job vmaf_score`, and in it `queued` and `running`.
 
-    The job service tells of a new job while the call that asked for it is under way, so that call's span is
-    the parent. A submitted job goes on when that span has ended; traces may look like that.
+    The job service announces a new job during the call that asked for it, so that call's span is the parent.
+    A submitted job may continue after that span has ended, which traces allow.
     """
 
     def __init__(self, tracer: Tracer | None = None) -> None:
@@ -105,11 +105,11 @@ class JobTracer:
         self._open: dict[str, _JobSpans] = {}
 
     def watch(self, jobs: TracedJobs) -> Callable[[], None]:
-        """Make spans of these jobs until the function returned is called."""
+        """Make spans for these jobs; returns a function that stops this."""
         return jobs.on_change(self.changed)
 
     def changed(self, job: Job) -> None:
-        """A job was taken in, began or ended."""
+        """Note that a job was accepted, began or ended."""
         spans = self._open.get(job.id)
         if spans is None:
             if not job.over and (spans := self._begin(job)) is not None:
@@ -151,5 +151,5 @@ def _end(spans: _JobSpans, job: Job) -> None:
 
 
 def _ns(seconds: float | None) -> int | None:
-    """As OpenTelemetry counts; None is now."""
+    """Nanoseconds, as OpenTelemetry counts; None is now."""
     return round(seconds * 1e9) if seconds is not None else None

@@ -1,4 +1,4 @@
-"""Prompts: instructions for an agent that are worth having ready, each in a file of its own."""
+"""Prompts: ready instructions for agents, each in a file of its own."""
 
 from __future__ import annotations
 

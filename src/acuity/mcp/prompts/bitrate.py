@@ -1,4 +1,4 @@
-"""The prompt for a target: the lowest bitrate of each codec that reaches it."""
+"""The prompt choose_bitrate: find the lowest bitrate of each codec that reaches a target score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEFAULT_TARGET: Final = "93"
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """An encoder: first trial values of its quality knob from good to bad, and its options."""
+    """An encoder: its options, and first trial values of its quality setting, from good to bad."""
 
     encoder: str
     knobs: tuple[int, ...]
@@ -29,7 +29,7 @@ class Codec:
     suffix: str = "mp4"
 
 
-# By the names people use.
+# By their common names.
 CODECS: Final[dict[str, Codec]] = {
     "h264": Codec("libx264", (18, 23, 28, 33), "-preset slow"),
     "hevc": Codec("libx265", (20, 25, 30, 35), "-preset slow"),
@@ -112,7 +112,7 @@ Submit all of them, then wait; `list_jobs` shows them together. For each trial, 
 
 
 def _source(reference: str, geometry: RawFormat | None) -> str:
-    """How ffmpeg is told to read the reference; raw video needs words for what it doesn't say."""
+    """The ffmpeg options that read the reference; raw video needs its geometry."""
     quoted = shlex.quote(reference)
     if not is_raw_name(reference):
         return f"-i {quoted}"
@@ -140,7 +140,7 @@ def _plan(source: str, folder: str, name: str) -> str:
 
 
 def _trial(folder: str, codec: Codec, knob: int) -> str:
-    """Beside the reference: the server may read there."""
+    """The path of a trial encode, beside the reference, where the server may read."""
     return os.path.join(folder, f"trial_{codec.encoder}_crf{knob}.{codec.suffix}")
 
 

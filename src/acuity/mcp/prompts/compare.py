@@ -1,4 +1,4 @@
-"""The prompt for two encodes of one source: which is better, by how much, and does anyone see it."""
+"""The prompt compare_encodes: which of two encodes is better, by how much, and whether viewers notice."""
 
 from __future__ import annotations
 

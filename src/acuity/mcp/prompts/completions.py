@@ -1,4 +1,4 @@
-"""Completions: what a person may go on typing in a prompt's argument or in the address of a resource."""
+"""Completions of prompt arguments and of variables in resource URIs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acuity.mcp.catalog import Completer, Prompt, Resources
     from acuity.mcp.services import Services
 
-# From what was typed and the arguments that are settled to everything that could be meant, best first.
+# Returns all completions, best first, from the typed text and the other arguments.
 Source: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable[Iterable[str]]]
 
 _MOST_REPORTS: Final = 500
@@ -31,7 +31,7 @@ _VERSION: Final = "version="
 def completer(
     services: Services, models: ModelList, prompts: Sequence[Prompt], resources: Sequence[Resources]
 ) -> Completer:
-    """Completes the arguments of these prompts and the variables of these resources."""
+    """A function that completes the arguments of these prompts and the variables of these resources."""
     sources = _Sources(models, ReportResources(services.jobs))
     arguments = {prompt.name: {argument.name for argument in prompt.arguments} for prompt in prompts}
     templates = {template.uri_template for family in resources for template in family.templates()}
@@ -53,7 +53,7 @@ def completer(
 
 
 def matching(typed: str, values: Iterable[str]) -> list[str]:
-    """Those that begin with what was typed, then those that have it anywhere, each in the order given."""
+    """The values that begin with the typed text, then those that contain it, each in the given order."""
     wanted = typed.casefold()
     found = [value for value in dict.fromkeys(values) if wanted in value.casefold()]
     return sorted(found, key=lambda value: not value.casefold().startswith(wanted))
@@ -81,7 +81,7 @@ class _Sources:
         return [file.name for file in await self._models.files() if file.unique]
 
     async def _model_strings(self, typed: str, settled: Mapping[str, str]) -> list[str]:
-        """Models that can be used, those for the pictures' size first, in the spelling that was begun."""
+        """Usable models, those for the picture size first, in the notation of the typed text."""
         listing = (await self._models.listing()).structured_content or {}
         usable = {entry["name"] for entry in listing["models"] if entry["usable"]}
         names = [name for name in await self._model_names(typed, settled) if name in usable]
@@ -101,7 +101,7 @@ async def _extractors(_: str, __: Mapping[str, str]) -> Iterable[str]:
 
 
 async def _features(typed: str, _: Mapping[str, str]) -> list[str]:
-    """Extractors, then after 'NAME=' the options that aren't set yet, then the words one can be."""
+    """Extractors; after 'NAME=' the options that aren't set yet; after 'OPTION=' its values."""
     name, equals, rest = typed.partition("=")
     if not equals or name not in EXTRACTORS:
         return list(EXTRACTORS)
@@ -121,13 +121,13 @@ async def _backends(_: str, __: Mapping[str, str]) -> list[str]:
 
 
 async def _geometries(_: str, settled: Mapping[str, str]) -> list[str]:
-    """What the reference's name says, then what is common."""
+    """The geometry in the reference's name, then common ones."""
     named = known_geometry(None, settled.get("reference", ""))
     return [*([spelled(named)] if named is not None else []), *COMMON]
 
 
 async def _codecs(typed: str, _: Mapping[str, str]) -> list[str]:
-    """A list: the last entry is being typed, the others are settled."""
+    """Completions of the last entry in a list of codecs."""
     earlier, comma, last = typed.rpartition(",")
     chosen = {part.strip() for part in earlier.split(",")}
     before = f"{earlier}{comma}{last[: len(last) - len(last.lstrip())]}"

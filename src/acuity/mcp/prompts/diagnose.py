@@ -1,4 +1,4 @@
-"""The prompt for one encode: how good is it, where is it worst, and why."""
+"""The prompt diagnose_encode: how good an encode is, where it is worst, and why."""
 
 from __future__ import annotations
 

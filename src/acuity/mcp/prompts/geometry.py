@@ -1,4 +1,4 @@
-"""Size and format of videos as people write them: '1920x1080 420 8-bit', or in the name of a file."""
+"""Parses size and format of videos as people write them: '1920x1080 420 8-bit', or in a file name."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ COMMON: Final = (
 
 
 def known_geometry(hint: str | None, name: str) -> RawFormat | None:
-    """Everything about raw video, from the hint or else from the file's name; None where neither says it."""
+    """Size and format of raw video from the hint, or else from the file's name; None if incomplete."""
     return _reading(hint) or _reading(name)
 
 
 def known_size(hint: str | None, name: str) -> tuple[int, int] | None:
-    """Width and height, where at least they are said."""
+    """Width and height from the hint, or else from the file's name; None if unknown."""
     some_format: dict[str, Any] = {"layout": "420", "depth": 8}
     found = _reading(hint, **some_format) or _reading(name, **some_format)
     return (found.width, found.height) if found is not None else None
 
 
 def check_hint(hint: str | None) -> None:
-    """Refuses a hint without a size: whoever gives one means it."""
+    """Refuse a hint without a size."""
     if hint is not None and known_size(hint, "") is None:
         raise MCPError(types.INVALID_PARAMS, f"geometry '{hint}' gives no size: write it like '{COMMON[0]}'")
 

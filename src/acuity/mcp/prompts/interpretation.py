@@ -1,4 +1,4 @@
-"""How to read VMAF figures: what every prompt tells about them, written once."""
+"""Texts about the meaning of VMAF figures, which the prompts share."""
 
 from __future__ import annotations
 

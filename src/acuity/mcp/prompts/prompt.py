@@ -1,4 +1,4 @@
-"""How a prompt is made: a function from arguments to text, and the table of its arguments."""
+"""Creates a prompt from the table of its arguments and a function that writes its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.mcp.catalog import Context, Prompt
 from acuity.text import one_line
 
-# From the arguments that were given, none of them empty, to what the agent is told.
+# Writes the text for the agent from the given arguments, none of them empty.
 Writer: TypeAlias = Callable[[Mapping[str, str]], str]
 
 
@@ -22,7 +22,7 @@ def argument(name: str, title: str, description: str, *, required: bool = False)
 def make_prompt(
     name: str, title: str, description: str, arguments: tuple[types.PromptArgument, ...], write: Writer
 ) -> Prompt:
-    """A prompt of one message. An empty argument counts as none: forms send one for every empty field."""
+    """A prompt of one message. Empty arguments are ignored, because forms send them for empty fields."""
     known = {entry.name for entry in arguments}
 
     async def render(params: types.GetPromptRequestParams, _: Context) -> types.GetPromptResult:

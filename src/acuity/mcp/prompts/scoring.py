@@ -1,4 +1,4 @@
-"""How a prompt asks for a score: which tool fits the files, with which arguments, and how to wait for it."""
+"""The part of a prompt that asks for scores: which tool, with which arguments, and how to wait."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from acuity.video.readers.guess import RawFormat, is_raw_name
 MODEL_HD: Final = "version=vmaf_v0.6.1"
 MODEL_4K: Final = "version=vmaf_4k_v0.6.1"
 MODEL_NEG: Final = "version=vmaf_v0.6.1neg"
-AUTO: Final = "auto"  # by the size of the reference, which files other than raw ones say
+AUTO: Final = "auto"  # by the size of the reference, which only raw files don't carry
 
-# Arguments that every prompt takes beside the names of its videos.
+# Arguments that every prompt takes besides the paths of its videos.
 SCORING_ARGUMENTS: Final[tuple[types.PromptArgument, ...]] = (
     argument("model", "Model", "Name of a model or a model string; chosen by the size if left out."),
     argument(
@@ -36,7 +36,7 @@ class Scoring:
     """How the videos of a prompt are to be scored."""
 
     model: str
-    geometry: RawFormat | None  # None where neither the hint nor the reference's name says all of it
+    geometry: RawFormat | None  # None unless the hint or the reference's name is complete
     backend: str | None
     feature: str | None
 
@@ -67,7 +67,7 @@ class Scoring:
         return {"tool": "vmaf_score" if raw else "vmaf_score_encoded", "arguments": arguments}
 
     def steps(self, reference: str, *distorted: str) -> str:
-        """What to call, and what to do until the scores are there."""
+        """The instructions to score these videos and wait for the results."""
         calls = "\n\n".join(fenced(self.call(reference, each)) for each in distorted)
         raw = {is_raw_name(name) for name in (reference, *distorted)}
         remarks = [_MIXED] if len(raw) == 2 else [_NO_GEOMETRY] if True in raw and not self.geometry else []
@@ -79,7 +79,7 @@ def fenced(value: Any) -> str:
 
 
 def model_string(text: str) -> str:
-    """A model as the tools take it; people name it by version or by file alone."""
+    """The model argument of the tools, from a version, a file name or a complete argument."""
     if "=" in text or text == AUTO:
         return text
     return f"path={text}" if text.endswith(".json") else f"version={text}"

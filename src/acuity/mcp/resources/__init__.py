@@ -1,4 +1,4 @@
-"""Resources: reports of finished scores, models and extractors, each a family in a file of its own."""
+"""Resources: reports of finished scores, models and extractors, one family in each file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def resources(services: Services, models: ModelList) -> list[Resources]:
-    """Every family."""
+    """All families of resources."""
     return [ReportResources(services.jobs), ModelResources(models), ExtractorResources()]
 
 

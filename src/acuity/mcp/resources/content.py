@@ -1,4 +1,4 @@
-"""What all families share: addresses taken apart, documents as content, and what is missing."""
+"""Helpers of all resource families: parsing URIs, documents as content, and the error for a missing one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def address(family: str, name: str) -> str:
 
 
 def name_in(family: str, uri: str) -> str | None:
-    """The name that follows the family's own address; None where the URI is of another family."""
+    """The name after the family's URI; None if the URI belongs to another family."""
     rest = uri.removeprefix(f"{family}/")
     return unquote(rest) if rest and rest != uri else None
 
 
 def is_family(family: str, uri: str) -> bool:
-    return uri in (family, f"{family}/")  # some clients add the slash that a host without a path has
+    return uri in (family, f"{family}/")  # some clients add a slash after a host without a path
 
 
 def document_content(uri: str, document: Any) -> types.ReadResourceResult:
@@ -43,7 +43,7 @@ def text_content(uri: str, text: str, mime_type: str) -> types.ReadResourceResul
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """What can't be had of the jobs reaches the client as the sentence it is."""
+    """Turn an error of the job service into a protocol error with its sentence."""
     try:
         yield
     except JobError as error:
@@ -51,5 +51,5 @@ def in_words() -> Iterator[None]:
 
 
 def missing(uri: str, sentence: str) -> MCPError:
-    """The error for an address of the right family with nothing behind it."""
+    """The error for a URI of this family that has no content."""
     return MCPError(types.INVALID_PARAMS, one_line(sentence), {"uri": uri})

@@ -1,4 +1,4 @@
-"""Extractors: acuity://extractors, and acuity://extractors/{name} for one with its options."""
+"""The resources acuity://extractors, and acuity://extractors/{name} for one with its options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAMILY: Final = "acuity://extractors"
 
 
 class ExtractorResources:
-    """The extractors that `feature` arguments name."""
+    """The feature extractors as resources."""
 
     async def list(self) -> Sequence[types.Resource]:
         index = types.Resource(

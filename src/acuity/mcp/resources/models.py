@@ -1,4 +1,4 @@
-"""Models: acuity://models, and acuity://models/{name} for what describe_model says of one."""
+"""The resources acuity://models, and acuity://models/{name} for one as describe_model answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILY: Final = "acuity://models"
 
 
 class ModelResources:
-    """The model files that can be named."""
+    """The model files as resources."""
 
     def __init__(self, models: ModelList) -> None:
         self._models = models

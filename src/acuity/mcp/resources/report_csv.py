@@ -1,4 +1,4 @@
-"""A stored report as CSV, with the columns and digits of the CSV that a command writes."""
+"""Writes a stored report as CSV, with the columns and digits of the commands' CSV."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from acuity.report.precision import LEGACY, Precision, is_small_fraction, parse_
 
 
 def report_csv(document: Mapping[str, Any]) -> str:
-    """One line a frame; a figure that a frame lacks, or that JSON couldn't hold, is an empty field."""
+    """One line a frame; a missing figure, or one that JSON couldn't hold, is an empty field."""
     report = _StoredReport.from_document(document)
     return "".join(write_csv(report, report.precision(), version="", extra={}))
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredReport:
-    """A ReportSource made from the JSON report, as far as CSV needs one."""
+    """A ReportSource made from the JSON report, with the parts that CSV needs."""
 
     frames: list[int]
     columns: dict[str, NDArray[np.float64]]
@@ -33,7 +33,7 @@ class _StoredReport:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> _StoredReport:
         rows: list[Mapping[str, Any]] = list(document.get("frames", ()))
-        # A frame may lack figures; one that has them all has them in the report's order.
+        # A frame may lack figures, so the column order comes from the frame that has the most.
         fullest = max(rows, key=lambda row: len(row["metrics"]), default=None)
         ordered = rows if fullest is None else [fullest, *rows]
         names = dict.fromkeys(name for row in ordered for name in row["metrics"])
@@ -46,7 +46,7 @@ class _StoredReport:
         return {}
 
     def precision(self) -> Precision:
-        """libvmaf's six decimals where they bring back every figure, otherwise 17 significant digits."""
+        """libvmaf's six decimals if they reproduce every figure, otherwise 17 significant digits."""
         exact = all(_has_legacy_digits(column) for column in self.columns.values())
         return LEGACY if exact else parse_precision("max")
 
@@ -56,10 +56,10 @@ def _figure(value: float | None) -> float:
 
 
 def _has_legacy_digits(column: NDArray[np.float64]) -> bool:
-    """Whether six decimals (sixteen for small fractions) name exactly these numbers.
+    """Whether six decimals (sixteen for small fractions) give exactly these numbers.
 
-    A whole number divided by a power of ten is rounded as the decimal number is when it is read, so equality
-    decides it.
+    A whole number divided by a power of ten is rounded like a decimal number that is read, so the test is
+    equality.
     """
     values = column[np.isfinite(column)]
     decimals = np.where(is_small_fraction(values), 1e16, 1e6)

@@ -1,6 +1,6 @@
-"""Reports of finished scores: acuity://reports, acuity://reports/{id} and acuity://reports/{id}.csv.
+"""The resources acuity://reports, acuity://reports/{id} and acuity://reports/{id}.csv: finished scores.
 
-Either form takes ?frames=FIRST-LAST or ?frames=NUMBER: long reports are larger than a message may be.
+The last two take ?frames=FIRST-LAST or ?frames=NUMBER, because long reports are larger than a message may be.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from acuity.mcp.tasks.documents import REPORTS, has_report, report_uri, stored_r
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
 
-_SHOWN: Final = 50  # reports in a list of resources: clients put the whole list before a person or a model
-_SEARCHED: Final = 500  # finished jobs looked at to find them; other tools leave jobs too
+_SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
+_SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
 _SUFFIX: Final = ".csv"
 _FRAMES: Final = re.compile(r"frames=(\d{1,12})(?:-(\d{1,12}))?")
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
 class ReportResources:
-    """The reports that the jobs' results hold."""
+    """The reports of finished scoring jobs as resources."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -91,7 +91,7 @@ class ReportResources:
         if wanted is not None:
             kept = [row for row in document.get("frames", ()) if row["frameNum"] in wanted]
             document = {**document, "frames": kept}
-        # Making text of a hundred thousand frames takes a while, in which others want answers too.
+        # Writing a hundred thousand frames would block the event loop.
         return await anyio.to_thread.run_sync(form, uri, document)
 
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
@@ -114,7 +114,7 @@ class ReportResources:
 
 
 def _range(uri: str, query: str) -> range | None:
-    """The frames asked for, by number; None where that is all."""
+    """The requested range of frame numbers; None for all."""
     if not query:
         return None
     asked = _FRAMES.fullmatch(query)

@@ -1,1 +1,1 @@
-"""vmaf-mcp: the standalone server, put together from the catalog, services and endpoints."""
+"""vmaf-mcp, the standalone server: its catalog, services and endpoints."""

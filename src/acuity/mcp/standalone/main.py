@@ -1,4 +1,4 @@
-"""The server as a program: settings in, services around the catalog, every endpoint until the end."""
+"""The program vmaf-mcp: creates the services and the server from settings, and serves every endpoint."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from acuity.mcp.wire.endpoints import Endpoint, Open, Page
 
 NAME: Final = "acuity"
 
-# Requests leave cycles behind, and a full collection takes tens of milliseconds: rare ones, of what is new.
+# Requests leave reference cycles, and a full collection takes tens of milliseconds: collect rarely, new
+# objects first.
 _THRESHOLDS: Final = (50_000, 20, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The server object and what belongs to it."""
+    """The server object and its services."""
 
     server: Server[Any]
     services: Services
@@ -46,7 +47,7 @@ class Product:
 
 
 def run(options: ServeOptions) -> int:
-    """Serve until a signal or the end of stdin; raises AcuityError for what can't be started."""
+    """Serve until a signal or the end of stdin; raises AcuityError if an endpoint can't be started."""
     configure_logging(options.log_level, options.log_format, secrets=list(options.access.tokens))
     end_tracing = configure_tracing()
     try:
@@ -58,13 +59,13 @@ def run(options: ServeOptions) -> int:
 
 @asynccontextmanager
 async def product(settings: Settings) -> AsyncIterator[Product]:
-    """The server with its job service, for as long as the block lasts."""
+    """The server with its job service, which ends with the block."""
     paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,
         time_limit=settings.time_limit,
-        queue_each=max(1, settings.queue * 3 // 4),  # nobody fills it alone
+        queue_each=max(1, settings.queue * 3 // 4),  # one client can't fill it
         kept=settings.kept,
         data=settings.data,
         roots=tuple(str(root) for root in paths.roots),
@@ -87,7 +88,7 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
 
 
 def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
-    """Those that are told when a job changes; each with what undoes it."""
+    """Register the listeners to job changes; returns the functions that remove them."""
     return [publish_changes(jobs, bus), metrics.watch(jobs), JobTracer().watch(jobs)]
 
 
@@ -113,7 +114,7 @@ async def _serve(options: ServeOptions) -> None:
 
 
 class _Ready:
-    """Whether the server takes work: from when every endpoint is open until it is asked to stop."""
+    """Whether the server accepts work: from when all endpoints are open until it is asked to stop."""
 
     def __init__(self) -> None:
         self._is = False

@@ -1,4 +1,4 @@
-"""What Acuity's own server offers: its tools, resources and prompts as one catalog."""
+"""The catalog of vmaf-mcp: its tools, resources and prompts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ submit_job, then get_job: the work survives a lost connection. An answer has the
 frames; get_frames reads others. list_models says which models there are.
 Files are read from allowed folders only: list_videos shows those, and what is in them."""
 
-# Tools and prompts are fixed while a server runs. Resources are not: reports come and go.
+# Tools and prompts are fixed while a server runs; resources change with every report.
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 

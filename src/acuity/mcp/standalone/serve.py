@@ -1,4 +1,4 @@
-"""One server on several endpoints at once, from the first client to the last answer."""
+"""Serves one server object on several endpoints at once, and stops them in order."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 logger: Final = logging.getLogger(__name__)
 
-# Ends the work under way within these seconds, one way or another.
+# Ends the running work within the given number of seconds.
 OnStop = Callable[[float], Awaitable[None]]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-_SPARE: Final = 2.0  # seconds beyond the grace time for work to be cleaned up after
+_SPARE: Final = 2.0  # seconds after the grace time for cleaning up
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What a command line asks for."""
+    """The options of the command line."""
 
     settings: Settings
     endpoints: Sequence[Endpoint]
@@ -43,7 +43,7 @@ class ServeOptions:
 
 
 class Stop:
-    """The wish that a server ends: once for soon, twice for at once."""
+    """A request to stop the server: the first is graceful, the second takes effect at once."""
 
     def __init__(self) -> None:
         self.soon = anyio.Event()
@@ -54,7 +54,7 @@ class Stop:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """SIGTERM and SIGINT say it, too. In the main thread only."""
+        """Let SIGTERM and SIGINT request a stop. In the main thread only."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._signalled, number)
@@ -82,8 +82,8 @@ async def serve(
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
 
-    `limits` is the middleware of the server that counts its calls; one is added if there is none.
-    Without a `stop` of the caller's, signals end it. Raises SettingsError where an endpoint can't be opened.
+    `limits` is the server's middleware that counts its calls; one is added if there is none.
+    Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
     """
     if limits is None:
         limits = CallLimits(settings)
@@ -116,7 +116,7 @@ async def serve(
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """What went wrong itself, without the groups that it was wrapped in on its way through open endpoints."""
+    """Raise the original error instead of the exception groups that task groups wrap it in."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -129,7 +129,7 @@ def _one_sentence() -> Iterator[None]:
 
 
 class _Once:
-    """A callback that asks a server to stop, but is no second wish when it is stopping already."""
+    """A callback that requests a stop, but not a second one if the server is already stopping."""
 
     def __init__(self, stop: Stop) -> None:
         self._stop = stop
@@ -147,7 +147,7 @@ class _Once:
 async def _drain(
     opened: Sequence[Open], limits: CallLimits, grace: float, on_stop: OnStop | None, stop: Stop
 ) -> None:
-    """Take nothing new, and give what is under way its time."""
+    """Refuse new requests, and give those in flight the grace time."""
     logger.info("stopping", extra={"event": "stopping", "calls": limits.in_flight, "grace": grace})
     for endpoint in opened:
         endpoint.close()

@@ -1,4 +1,4 @@
-"""Jobs as documents: what a client is shown of a job, and the stored report of a finished score."""
+"""Documents about jobs for clients, and the stored report of a finished score."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def job_schema(**more: str | list[str]) -> dict[str, Any]:
 
 
 def job_document(job: Job) -> dict[str, Any]:
-    """A job for clients; times are ISO 8601 in UTC."""
+    """The document of a job; times are ISO 8601 in UTC."""
     return {
         "job_id": job.id,
         "status": job.status,
@@ -60,7 +60,7 @@ def job_document(job: Job) -> dict[str, Any]:
 
 
 def brief_job(job: Job) -> dict[str, Any]:
-    """A job in a list of many: what it is, and only what is worth saying at its status."""
+    """The short document of a job for lists, without entries that say nothing at its status."""
     document = job_document(job)
     if job.over:
         del document["progress"]
@@ -71,12 +71,12 @@ def brief_job(job: Job) -> dict[str, Any]:
 
 
 def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:
-    """What the job's tool answers: the work's own document, and where it can be read again."""
+    """The answer of the job's tool: the result, and where it can be read again."""
     return {**document, **links(job.tool, job.id)}
 
 
 def links(tool: str, job_id: str) -> dict[str, str]:
-    """What a score's answer has beside the document of its work."""
+    """The entries that link a score's answer to its job and report."""
     return {"job_id": job_id, "report": report_uri(job_id)} if tool in _SCORES else {}
 
 
@@ -104,7 +104,7 @@ def _progress(progress: Progress) -> dict[str, Any]:
 
 
 async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
-    """The whole report of a finished score; NoReport says why there is none."""
+    """The whole report of a finished score; raises NoReport with the reason."""
     job = await jobs.get(job_id)
     if job is None or not may_see(job.client):
         raise NoReport(f"there is no report '{job_id}': list_jobs and {REPORTS} have those that are kept")
@@ -120,6 +120,6 @@ async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
 
 
 def score_columns(report: dict[str, Any]) -> list[str]:
-    """The names of the figures that are models' scores; all figures of a report that has none."""
+    """The columns with models' scores, or all columns if there are no scores."""
     named = [model["name"] for model in report.get("models", [{"name": "vmaf"}])]
     return [name for name in named if name in report["pooled_metrics"]] or list(report["pooled_metrics"])

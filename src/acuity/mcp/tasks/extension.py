@@ -1,6 +1,6 @@
-"""The official tasks extension: clients that know it get a task for a long call, and ask for it later.
+"""The official tasks extension: a client that declares it gets a task for a long call.
 
-Whether a call becomes a task is the server's decision; the client only says that it understands tasks.
+The server decides whether a call becomes a task; the client only declares that it supports tasks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDENTIFIER: Final = "io.modelcontextprotocol/tasks"
 
 _VERSIONS: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
 
-# What may be answered to each kind of request.
+# The valid responses to each kind of request.
 _RESPONSES: Final[dict[str, TypeAdapter[Any]]] = {
     "elicitation/create": TypeAdapter(types.ElicitResult),
     "roots/list": TypeAdapter(types.ListRootsResult),
@@ -42,7 +42,7 @@ class UpdateParams(TaskParams):
 
 
 class Tasks(Extension):
-    """Task methods over a backend, and calls of tools that become tasks there."""
+    """Serves the task methods from a backend, and turns calls of long tools into tasks."""
 
     identifier = IDENTIFIER
 
@@ -100,7 +100,7 @@ class Tasks(Extension):
 
 
 def _spoken(handler: RequestHandler) -> RequestHandler:
-    """The handler, with errors that are meant for people as errors of the protocol."""
+    """The handler, with AcuityError turned into a protocol error."""
 
     async def handle(context: Context, params: Any) -> HandlerResult:
         try:
@@ -112,7 +112,7 @@ def _spoken(handler: RequestHandler) -> RequestHandler:
 
 
 def understands(context: Context) -> bool:
-    """Whether the client declared the extension, with this very request."""
+    """Whether the client declared the extension in this request."""
     if context.protocol_version not in _VERSIONS:
         return False
     capabilities = context.session.client_capabilities
@@ -120,7 +120,7 @@ def understands(context: Context) -> bool:
 
 
 def not_understood() -> MCPError:
-    """The error for what can't be done without the extension."""
+    """The error for a request that needs the extension."""
     return MCPError(
         types.MISSING_REQUIRED_CLIENT_CAPABILITY,
         f"this needs a client that declares the extension '{IDENTIFIER}'",
@@ -129,7 +129,7 @@ def not_understood() -> MCPError:
 
 
 def _check_name(context: Context, task_id: str) -> None:
-    """Over HTTP the header that routes a request must name the task of its body."""
+    """Check that the routing header of an HTTP request names the same task as its body."""
     if context.request is None:
         return
     if decode_header_value(context.request.headers.get(MCP_NAME_HEADER)) != task_id:
@@ -139,7 +139,7 @@ def _check_name(context: Context, task_id: str) -> None:
 def _checked(
     requests: Mapping[str, types.InputRequest], given: Mapping[str, Any]
 ) -> dict[str, types.InputResponse]:
-    """Responses to requests that are open; the extension has others ignored."""
+    """The valid responses to open requests; others are ignored, as the extension says."""
     responses: dict[str, types.InputResponse] = {}
     for key in given.keys() & requests.keys():
         method = requests[key].method

@@ -1,4 +1,4 @@
-"""Jobs as tasks: a long tool's call becomes a job, and what is known about the job is the task."""
+"""The backend of the tasks extension: each task is a job of the job service."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from acuity.mcp.tasks.task import Listener, Status, Support, Task
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
 
-# A failed job is a completed task with a failed result, as the call itself would have had. Only a job that
-# the server lost has none.
+# A failed job is a completed task with a failed result, as a direct call would have. Only an interrupted job
+# is a failed task, because it has no result.
 _STATUSES: Final[Mapping[spec.Status, Status]] = {
     "queued": "working",
     "running": "working",
@@ -31,7 +31,7 @@ _STATUSES: Final[Mapping[spec.Status, Status]] = {
 
 
 class JobTasks:
-    """A backend of tasks over the job service; a task's id is its job's."""
+    """Tasks over the job service; a task has the id of its job."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -49,7 +49,7 @@ class JobTasks:
         return await self._task(job) if job is not None and may_see(job.client) else None
 
     async def update(self, task_id: str, responses: Mapping[str, types.InputResponse]) -> None:
-        """Jobs ask for nothing."""
+        """Does nothing: jobs never ask for input."""
 
     async def cancel(self, task_id: str) -> None:
         await self._jobs.cancel(task_id)
@@ -64,7 +64,7 @@ class JobTasks:
             created=job.created,
             updated=job.finished or job.started or job.created,
             message=_message(job),
-            ttl=None,  # finished jobs are forgotten by their number, not by their age
+            ttl=None,  # finished jobs are deleted by number, not by age
             result=await self._result(job),
             error=types.ErrorData(code=types.INTERNAL_ERROR, message=job.error or "interrupted")
             if job.status == "interrupted"

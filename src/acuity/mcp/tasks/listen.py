@@ -1,8 +1,8 @@
-"""Change notifications of the stateless era: one request is one stream, which lasts until the client leaves.
+"""Change notifications of the stateless protocol: one request opens one stream until the client disconnects.
 
-Beside changes of lists and resources, which the SDK knows, a stream carries the tasks that it names, and
-`publish_changes` tells it of every new report. Every event says "this changed": while one waits to be sent a
-second one adds nothing, so what waits is bounded by what the client asked for, however slowly it reads.
+Besides changes of lists and resources, a stream carries changes of the tasks that it names, and
+`publish_changes` announces every new report. An event only says "this changed", so equal events that wait to
+be sent are merged. The number of waiting events is therefore bounded by what the client subscribed to.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TaskChanged:
 
 
 Event: TypeAlias = ServerEvent | TaskChanged
-# What goes into the `_meta` of a change, as it is sent; it may take its time.
+# Returns the `_meta` of a change when it is sent.
 Along: TypeAlias = Callable[[ServerEvent], Awaitable[dict[str, Any]]]
 
 
@@ -81,7 +81,7 @@ class Listen:
         with ExitStack() as undo:
             self._streams.add(stream)
             undo.callback(self._streams.discard, stream)
-            # Before the acknowledgement: what changes while it is written is not lost.
+            # Before the acknowledgement, so that changes while it is written are not lost.
             for unsubscribe in self._subscribe(stream):
                 undo.callback(unsubscribe)
             acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
@@ -97,7 +97,7 @@ class Listen:
         return types.SubscriptionsListenResult(_meta=meta)
 
     def close(self) -> None:
-        """End every stream once what it has waiting is sent."""
+        """End every stream after its waiting events are sent."""
         for stream in self._streams:
             stream.end()
 
@@ -141,18 +141,18 @@ class Listen:
         assert self._tasks is not None
         task = await self._tasks.get(event.task_id)
         if task is None:
-            return None  # forgotten in the meantime
-        # The SDK's union of notifications is closed, what it does with one is not.
+            return None  # deleted in the meantime
+        # The SDK's type lists only its own notifications, but it sends others too.
         return cast(types.ServerNotification, TaskNotification(params={**task.details(), "_meta": meta}))
 
 
 class _Stream:
-    """What waits to be sent to one client."""
+    """The events that wait to be sent to one client."""
 
     def __init__(self, honored: types.SubscriptionFilter, watched: Sequence[str]) -> None:
         self._honored = honored
         self._resources = frozenset(honored.resource_subscriptions or ())
-        # A task may have changed before the client asked: each is told once at the start.
+        # A task may have changed before the client subscribed, so each is reported once at the start.
         self._waiting: dict[Event, None] = {TaskChanged(task_id): None for task_id in watched}
         self._watched = frozenset(watched)
         self._woken = asyncio.Event()
@@ -171,7 +171,7 @@ class _Stream:
         self._woken.set()
 
     async def next(self) -> Event | None:
-        """The event that has waited longest; None at the end."""
+        """Wait for the next event; None at the end of the stream."""
         while not self._waiting:
             if self._ended:
                 return None
@@ -187,7 +187,7 @@ class _Stream:
 
 
 def _task_ids(asked: types.SubscriptionFilter) -> list[str]:
-    """The tasks a filter names; the SDK keeps what extensions add to it as it came."""
+    """The task ids in a filter, which the SDK keeps among the extra fields."""
     named = (asked.model_extra or {}).get("taskIds")
     if named is None:
         return []
@@ -197,8 +197,8 @@ def _task_ids(asked: types.SubscriptionFilter) -> list[str]:
 
 
 def publish_changes(jobs: Jobs, bus: SubscriptionBus) -> Callable[[], None]:
-    """Publish every new report on the bus, until what is returned is called."""
-    under_way: set[asyncio.Task[None]] = set()  # the loop itself holds tasks weakly
+    """Publish every new report on the bus; returns a function that stops this."""
+    under_way: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
 
     def heard(job: Job) -> None:
         if has_report(job):

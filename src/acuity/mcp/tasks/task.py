@@ -1,4 +1,4 @@
-"""Tasks: a call's work while it goes on, as clients see it. Where they live is a backend's business."""
+"""A task as clients see it: the work of a call in progress. A backend stores the tasks."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from pydantic import BaseModel
 from acuity.mcp.catalog import Answer, Call, Tool
 
 Status: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-# Whether calls of a tool become tasks: never, for clients that know what a task is, or in no other way.
+# Whether calls of a tool become tasks: never, for clients that support tasks, or always.
 Support: TypeAlias = Literal["never", "possible", "required"]
-# Told which task has another status now, or waits for something else.
+# Called with the id of a task whose status or open requests have changed.
 Listener: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task at one moment. Times are seconds, those of the clock since 1970."""
+    """A snapshot of a task. Times are seconds since 1970."""
 
     id: str
     status: Status
     created: float
     updated: float
     message: str | None = None
-    ttl: float | None = None  # seconds from its creation that it is remembered; None is for ever
+    ttl: float | None = None  # seconds after its creation that it is kept; None: no limit
     poll: float = 1.0
     result: types.CallToolResult | None = None  # of a completed task, failed calls included
-    error: types.ErrorData | None = None  # of a failed task: what the protocol itself could not do
-    requests: Mapping[str, types.InputRequest] = field(default_factory=dict)  # what it waits for
+    error: types.ErrorData | None = None  # of a failed task, which has no result
+    requests: Mapping[str, types.InputRequest] = field(default_factory=dict)  # open requests for input
 
     def summary(self) -> dict[str, Any]:
-        """What a client is told when the task is made."""
+        """The document for a client when the task is created."""
         said = {
             "taskId": self.id,
             "status": self.status,
@@ -49,7 +49,7 @@ class Task:
         return said
 
     def details(self) -> dict[str, Any]:
-        """The same with what belongs to the status: the result, the error or the open requests."""
+        """The summary with the result, the error or the open requests, depending on the status."""
         said = self.summary()
         if self.status == "completed" and self.result is not None:
             said["result"] = _wire(self.result)
@@ -61,26 +61,26 @@ class Task:
 
 
 class TaskBackend(Protocol):
-    """Where tasks live."""
+    """Creates, stores and cancels tasks."""
 
     def support(self, tool: Tool) -> Support: ...
 
     async def start(self, call: Call) -> Task | Answer:
-        """A task that `get` knows already, or an answer at once; raises AcuityError."""
+        """A new task that `get` already finds, or an immediate answer; raises AcuityError."""
         ...
 
     async def get(self, task_id: str) -> Task | None: ...
 
     async def update(self, task_id: str, responses: Mapping[str, types.InputResponse]) -> None:
-        """Answers to requests that were open a moment ago; late and unknown ones are of no consequence."""
+        """Pass on responses to requests; late and unknown ones have no effect."""
         ...
 
     async def cancel(self, task_id: str) -> None:
-        """Ask for the task to stop; one that is over stays as it is."""
+        """Ask the task to stop; a finished task stays as it is."""
         ...
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
-        """Call the listener whenever a status changes, until what is returned is called."""
+        """Call the listener whenever a status changes; returns a function that stops this."""
         ...
 
 

@@ -1,1 +1,1 @@
-"""One file per family of tools."""
+"""The tools, one family in each file."""

@@ -1,4 +1,4 @@
-"""Backends: which there are, whether one really works, and what does the scoring."""
+"""The tools list_backends, probe_backend and vmaf_version."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _LIST: Final = """\
 Which backends the engine that scores was built with: true means compiled in, not that it works on this \
 machine. Call probe_backend for the one you want before you pass it as `backend` to vmaf_score or \
-vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. `auto` is the \
-right choice unless you compare backends. Where the operator has set VMAF_BIN, that binary scores: the \
-booleans are its own, `external` has its path, and `own` those of Acuity's engine, which then stands by."""
+vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. Where the \
+operator has set VMAF_BIN, that binary scores: the booleans are its own, `external` has its path, and `own` \
+those of Acuity's engine, which then stands by."""
 
 _PROBE: Final = """\
 Score one 64x64 grey pair with a backend and see whether that works: it tells a backend that is compiled \
@@ -132,7 +132,7 @@ class _BackendTools:
         return {"path": str(vmaf.path), **await self._run(call, payload)}
 
     async def _run(self, call: Call, payload: dict[str, Any]) -> dict[str, Any]:
-        """Probe in a worker: what crashes there is unhealthy, and nothing else falls with it."""
+        """Probe in a worker process, where a crash affects nothing else."""
         title = f"probe of {payload['backend']}"
         spec = JobSpec("probe", payload, call.tool.name, title, _PROBE_SECONDS)
         notifications = ProgressNotifications(call.progress)
@@ -156,7 +156,7 @@ def _compiled() -> dict[str, bool]:
 
 
 def _command() -> str:
-    """The vmaf command that was installed with Acuity, or the module it would start."""
+    """The vmaf command that was installed with Acuity, or its module."""
     installed = shutil.which("vmaf", path=sysconfig.get_path("scripts"))
     return installed or str(Path(__file__).parents[2] / "cli" / "vmaf.py")
 
@@ -172,7 +172,7 @@ def _unhealthy(error: str, *, compiled: bool = True) -> dict[str, Any]:
 
 
 async def _describe(binary: str) -> dict[str, Any]:
-    """What the binary says it has; where it can't be asked, nothing."""
+    """The binary's path, backends and error; no backends if it can't be run."""
     try:
         vmaf = await external.examine(binary)
     except AcuityError as error:

@@ -1,4 +1,4 @@
-"""run_benchmark: how fast this machine scores, and whether every backend gives the CPU's scores."""
+"""The tool run_benchmark: the speed of every backend, and whether its scores equal the CPU's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME: Final = "run_benchmark"
 _SECONDS: Final = 1800.0
 
-# The sizes that VMAF's own benchmark has, and as many rounds as make the median of each worth having.
+# The sizes of VMAF's own benchmark, with enough rounds for a useful median.
 FIXTURES: Final = (
     {"width": 576, "height": 324, "frames": 48, "rounds": 5},
     {"width": 1920, "height": 1080, "frames": 5, "rounds": 9},
@@ -62,7 +62,7 @@ def tools(services: Services) -> list[Tool]:
 
 
 async def _external(binary: str) -> dict[str, Any]:
-    """The binary's backends with their options; those that it lacks with the reason."""
+    """All backends with the binary's options, or with the problem if it lacks one."""
     try:
         vmaf = await external.examine(binary)
     except BackendError as error:

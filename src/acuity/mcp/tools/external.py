@@ -1,8 +1,8 @@
-"""Another `vmaf` binary, which VMAF_BIN may name: where it is, and what it says it can do.
+"""Finds the `vmaf` binary that VMAF_BIN names, and reads its options and backends.
 
-What it can do is read from its `--help`, once for each resolved path: a binary that is replaced while the
-server runs is looked at again after a restart. `--no_<backend>` means that it has that backend, unless it
-can list its backends itself.
+They are read from its `--help` once for each resolved path: a binary that is replaced while the server runs
+is read again after a restart. The option `--no_<backend>` means that it has that backend, unless it can list
+its backends itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError
 
-_PATIENCE: Final = 20.0  # seconds for a question as short as --help
+_TIMEOUT: Final = 20.0  # seconds for the answer to --help
 _MOST_ANSWER: Final = 1 << 20  # bytes
 _OPTION: Final = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)")
 _VERSION: Final = re.compile(r"v?(\d+\.\d+[\w.+-]*)")
@@ -30,7 +30,7 @@ _LISTS_BACKENDS: Final = ("list_backends", "list-backends")
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """What a binary says about itself."""
+    """A vmaf binary with its options and backends."""
 
     path: Path  # resolved
     options: frozenset[str]  # long ones, without the dashes
@@ -41,7 +41,7 @@ _seen: Final[dict[Path, External]] = {}
 
 
 def locate(named: str) -> Path:
-    """The binary that VMAF_BIN names, resolved; BackendError where there is none."""
+    """The resolved path of the binary that VMAF_BIN names; raises BackendError if there is none."""
     found = shutil.which(os.path.expanduser(named))
     if found is None:
         where = os.path.abspath(named) if os.path.dirname(named) else named
@@ -53,7 +53,7 @@ def locate(named: str) -> Path:
 
 
 async def examine(named: str) -> External:
-    """Where the binary is and what it advertises; BackendError where it can't be asked."""
+    """The binary's path, options and backends; raises BackendError if it can't be run."""
     path = locate(named)
     if (known := _seen.get(path)) is not None:
         return known
@@ -66,7 +66,7 @@ async def examine(named: str) -> External:
 
 
 async def version(path: Path) -> str | None:
-    """What the binary answers to `--version`; None where nothing in it looks like one."""
+    """The binary's `--version`; None if its answer contains no version."""
     with contextlib.suppress(BackendError):
         if (found := _VERSION.search(await _ask(path, "--version"))) is not None:
             return found[1]
@@ -83,7 +83,7 @@ async def _backends(path: Path, options: frozenset[str]) -> tuple[str, ...]:
 
 
 def _compiled(answer: str) -> list[str] | None:
-    """The backends other than the CPU in a JSON list of them; None where it is none."""
+    """The backends other than the CPU in a JSON list; None if the answer is no such list."""
     try:
         listed = json.loads(answer)["backends"]
         compiled = {entry["name"] for entry in listed if entry["compiled"]}
@@ -93,7 +93,7 @@ def _compiled(answer: str) -> list[str] | None:
 
 
 async def _ask(path: Path, question: str) -> str:
-    """What the binary prints, on either stream; libvmaf's own complains about --help and then answers it."""
+    """The binary's output on both streams, because libvmaf prints its help on stderr, after a complaint."""
     try:
         child = await asyncio.create_subprocess_exec(
             path,
@@ -110,12 +110,12 @@ async def _ask(path: Path, question: str) -> str:
         ) from error
     assert child.stdout is not None
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             answer = await _read(child.stdout)
             await child.wait()
     except TimeoutError:
         raise BackendError(
-            f"the vmaf binary {path} did not answer {question} in {_PATIENCE:.0f} s: set VMAF_BIN to another"
+            f"the vmaf binary {path} did not answer {question} in {_TIMEOUT:.0f} s: set VMAF_BIN to another"
         ) from None
     finally:
         if child.returncode is None:

@@ -1,83 +1,67 @@
-"""Arguments of the scoring tools as options of another `vmaf` binary: only such as it says it has."""
+"""Turns arguments of the scoring tools into options of another `vmaf` binary, if it has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 from acuity.devices import BACKENDS
-from acuity.errors import BackendError
+from acuity.errors import GEOMETRY, BackendError
 from acuity.mcp.tools.external import External
+from acuity.scoring.fronts import RAW, whole
 from acuity.scoring.presets import PRESETS
+from acuity.scoring.request import DIFFERENT, FRAMES, SETTINGS
 
-
-def _value(value: Any) -> list[str]:
-    return [str(value)]
-
-
-def _switch(_: Any) -> list[str]:
-    return []
-
-
-# Argument, option, and what follows the option. Those that libvmaf and its forks spell in the same way.
-_Row: TypeAlias = tuple[str, str, Callable[[Any], list[str]]]
-_SCORING: Final[tuple[_Row, ...]] = (
-    ("precision", "precision", _value),
-    ("subsample", "subsample", _value),
-    ("threads", "threads", _value),
-    ("no_prediction", "no_prediction", _switch),
-)
-# What to do with the two videos: not the binary's business where they are decoded and paired here.
-_PAIRING: Final[tuple[_Row, ...]] = (
-    ("frame_cnt", "frame_cnt", _value),
-    ("frame_skip_ref", "frame_skip_ref", _value),
-    ("frame_skip_dist", "frame_skip_dist", _value),
-    ("scale", "scale", _value),
-    ("convert", "convert", _value),
-    ("rate", "rate", _value),
-    ("vfr", "vfr", _value),
-    ("hdr", "hdr", _value),
-    ("allow_damaged", "allow_damaged", _switch),
-)
+# Settings about pairing, which are left out if Acuity decodes and pairs the videos.
+_PAIRING: Final = [
+    name
+    for name in RAW.settings
+    if SETTINGS[name].group in (FRAMES, DIFFERENT) and name != "subsample"  # pairs are left out, not pictures
+]
+# Settings that the task writes itself, or that have their own place below.
+_ELSEWHERE: Final = (*_PAIRING, *GEOMETRY, "models", "features", "backend")
+_SCORING: Final = [name for name in RAW.settings if name not in _ELSEWHERE]
 
 
 def option_list(
     binary: External, arguments: Mapping[str, Any], defaults: Mapping[str, Any], *, decoded: bool
 ) -> list[str]:
-    """The binary's options for these arguments; BackendError where it lacks one that is needed.
+    """The binary's options for these arguments; raises BackendError if it lacks one that is needed.
 
-    An argument at its default needs no option: leaving it out means the same to every binary. `decoded` are
-    videos that reach the binary as raw samples, paired already.
+    An argument at its default needs no option. With `decoded`, the binary gets raw samples of frames that are
+    already paired.
     """
     options: list[str] = []
-    for argument, option, spell in (*_SCORING, *(() if decoded else _PAIRING)):
-        value = arguments.get(argument)
-        if option in binary.options and _is_wanted(argument, value, defaults):
-            options += [f"--{option}", *spell(value)]
-        elif value is not None and value != defaults.get(argument):
-            raise _lacks(binary, option, argument)
+    settings = [*_SCORING, *([] if decoded else _PAIRING)]
+    # libvmaf and its forks take arguments as options of the same names.
+    for name in ("precision", *map(RAW.name, settings)):
+        value = whole(arguments.get(name))
+        if name in binary.options and _is_wanted(name, value, defaults):
+            options += [f"--{name}", *([] if value is True else [str(value)])]
+        elif value is not None and value != defaults.get(name):
+            raise _lacks(binary, name)
     for preset in PRESETS:  # the task writes these itself
         if arguments.get(preset) is not None and preset not in binary.options:
-            raise _lacks(binary, preset, preset)
+            raise _lacks(binary, preset)
     return [*options, *backend_options(binary, arguments["backend"])]
 
 
-def _lacks(binary: External, option: str, argument: str) -> BackendError:
+def _lacks(binary: External, name: str) -> BackendError:
     return BackendError(
-        f"the vmaf binary {binary.path} has no --{option}: leave out {argument},"
+        f"the vmaf binary {binary.path} has no --{name}: leave out {name},"
         " or unset VMAF_BIN to score with Acuity's own engine"
     )
 
 
 def _is_wanted(argument: str, value: Any, defaults: Mapping[str, Any]) -> bool:
-    # The reference passes its precision always, so that a binary with another default gives the same digits.
+    # Always pass the precision, so that a binary with another default gives the same digits.
     return value is not None and (argument == "precision" or value != defaults.get(argument))
 
 
 def backend_options(binary: External, backend: str) -> list[str]:
-    """This backend and no other: asked for by name where the binary can be, the others switched off.
+    """Options that choose this backend by name if the binary can, and switch the others off.
 
-    Switching the others off is all that older binaries know, and leaves the CPU in the game.
+    Older binaries can only switch backends off, which leaves the CPU as an alternative.
     """
     if backend == "auto":
         return []

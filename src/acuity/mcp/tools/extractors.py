@@ -1,4 +1,4 @@
-"""Feature extractors: what each measures, and the options it takes."""
+"""The tool list_extractors."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BRIEF: Final = ("name", "backend", "source", "summary")
 
 
 def tools(_: Services) -> list[Tool]:
-    """list_extractors: what it lists was decided at build time."""
+    """list_extractors."""
     known = {name: _describe(extractor) for name, extractor in EXTRACTORS.items()}
     brief = ordered_answer({"extractors": [_brief(document) for document in known.values()]})
 
     async def run(call: Call) -> Answer:
         name = call.arguments.get("name")
         if name is not None:
-            get_extractor(name)  # refuses one that isn't there, with the names of those that are
+            get_extractor(name)  # raises for an unknown name, with the known ones
             return ordered_answer({"extractors": [known[name]]})
         if call.arguments["detail"]:
             return ordered_answer({"extractors": list(known.values())})

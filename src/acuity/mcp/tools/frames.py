@@ -1,4 +1,4 @@
-"""get_frames: the figures of a finished score's frames, a page at a time."""
+"""The tool get_frames: figures of single frames of a finished score, page by page."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ _OUTPUT: Final = outline(
 
 async def _frames(jobs: Jobs, asked: Mapping[str, Any]) -> types.CallToolResult:
     report = await stored_report(jobs, asked["job_id"])
-    # A hundred thousand frames take a while, in which others want answers too.
+    # In a thread, because a hundred thousand frames would block the event loop.
     return await asyncio.to_thread(lambda: ordered_answer(_page(report, asked)))
 
 
 def _page(report: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """As many of the frames as fit into one answer, and the range of those that follow."""
+    """The frames that fit into one answer, and the range of the next page."""
     columns = _columns(report, asked["features"])
     first, last = int(asked["first"]), int(asked.get("last", _LARGEST))
     if last < first:

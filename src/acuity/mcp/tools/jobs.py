@@ -1,4 +1,4 @@
-"""Jobs: long tools started without waiting, looked at later, stopped when nobody needs them."""
+"""The tools submit_job, get_job, list_jobs and cancel_job."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SHOWN: Final = 20  # jobs, unless more are asked for
 
 
 def tools(services: Services, long_tools: Sequence[Tool]) -> list[Tool]:
-    """The job tools, for those of the given tools whose work can be planned."""
+    """The job tools, for those of the given tools that have a plan."""
     family = _JobTools(services.jobs, long_tools)
     return [family.submit_tool(), family.get_tool(), family.list_tool(), family.cancel_tool()]
 
@@ -68,9 +68,9 @@ class _JobTools:
         if document is None:
             return ordered_answer({**found, "result": None})
         result = score_answer(result_document(job, document), call.arguments.get("include_frames"))
-        # The result comes before the rest; an answer that a client cuts off still has the score.
+        # The result comes first, so that an answer that a client truncates still has the score.
         ordered = {"job_id": found["job_id"], "status": found["status"], "result": result} | found
-        # Making text of a thousand frames takes a while, in which others want answers too.
+        # In a thread, because writing a thousand frames would block the event loop.
         return await asyncio.to_thread(ordered_answer, ordered)
 
     async def _list(self, call: Call) -> Answer:
@@ -84,7 +84,7 @@ class _JobTools:
         if before.over:
             return {**job_document(before), "message": f"nothing to cancel: it is {before.status} already"}
         after = await _known(self._jobs.cancel, before.id)
-        # It may have come to an end of its own between the two.
+        # It may have ended by itself between the two calls.
         message = "cancelled" if after.status == "cancelled" else f"too late: it has {after.status}"
         return {**job_document(after), "message": message}
 

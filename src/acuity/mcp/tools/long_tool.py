@@ -1,4 +1,4 @@
-"""Tools whose work is a job: called, they wait for it with progress; whoever stops waiting stops the work."""
+"""Creates tools whose work is a job. A call waits for its job; cancelling the call cancels the job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acuity.mcp.tools.progress_notifications import ProgressNotifications
 if TYPE_CHECKING:
     from acuity.mcp.services import Services
 
-_MANY: Final = 50  # frames; their text takes milliseconds, in which nobody else is answered
+_MANY: Final = 50  # frames; writing more would block the event loop for milliseconds
 
 
 def long_tool(
@@ -35,14 +35,14 @@ def long_tool(
     idempotent: bool = True,
     meta: dict[str, Any] | None = None,
 ) -> Tool:
-    """A tool that does what `plan` makes of its arguments in a worker process.
+    """A tool that runs the job that `plan` makes of its arguments.
 
-    The plan is kept in the tool, so the same work can be submitted as a job or run as a task. What the caller
-    says about frames travels with the work, so every way obeys it. An answer that has a report also says
+    The plan is kept in the tool, so the same work can be submitted as a job or run as a task. The caller's
+    `include_frames` is stored with the job, so that all three ways obey it. An answer with a report also says
     where it can be read again.
     """
 
-    async def keeping(arguments: Mapping[str, Any]) -> JobSpec:
+    async def plan_with_choice(arguments: Mapping[str, Any]) -> JobSpec:
         spec = await plan(arguments)
         if ASKED not in arguments:
             return spec
@@ -50,7 +50,7 @@ def long_tool(
         return replace(spec, payload={**spec.payload, "echo": echo})
 
     async def run(call: Call) -> Answer:
-        spec = await keeping(call.arguments)
+        spec = await plan_with_choice(call.arguments)
         notifications = ProgressNotifications(call.progress)
         outcome = await services.jobs.run(spec, client=call.client, progress=notifications.send)
         await notifications.finish()
@@ -66,7 +66,7 @@ def long_tool(
         input_schema=input_schema,
         output_schema=output_schema,
         run=run,
-        plan=keeping,
+        plan=plan_with_choice,
         read_only=read_only,
         idempotent=idempotent,
         meta=meta,

@@ -1,4 +1,4 @@
-"""The models a server can name: looked at once, and again when a file or folder has changed."""
+"""The list of a server's models, read again when a file or folder has changed."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from acuity.models.files import FORMATS, ModelFile, ModelFiles, ModelKind, find_
 from acuity.models.sources import Overrides
 from acuity.models.spec import ModelSpec
 
-# A file is read on a thread beside the event loop, which a parser of one huge list holds up.
+# Parsing one huge list would block the event loop, even from another thread.
 _MOST_BYTES: Final = 8 << 20
 
 _NO_OPTIONS: Final[Overrides] = {}
 
-# Seconds until a file that was written over in place is noticed; what comes and goes is noticed at once.
+# Seconds until a file that was overwritten in place is noticed; new and removed files are noticed at once.
 _THOROUGH: Final = 0.5
 
 
 class ModelList:
-    """The found, and the answer that lists it, made once for each state of the folders."""
+    """The model files and the answer that lists them, read once for each state of the folders."""
 
     def __init__(self) -> None:
         self._more = checkout_models()
         self._state: tuple[ModelFiles, types.CallToolResult] | None = None
-        self._due = 0.0  # when to look at every file again
+        self._due = 0.0  # when to check every file again
         self._reading = asyncio.Lock()
 
     async def files(self) -> tuple[ModelFile, ...]:
@@ -44,11 +44,11 @@ class ModelList:
         return (await self._current())[1]
 
     async def find(self, name: str) -> ModelFile | None:
-        """The model of that stem, file name or path; ModelError where several have the name."""
+        """The model of that stem, file name or path; raises ModelError if the name is ambiguous."""
         return find_model_file(await self.files(), name)
 
     async def finder(self, *, external: bool) -> FindModel:
-        """What the scoring tools know models by; another binary has files of its own for its own names."""
+        """A function that finds models for the scoring tools; another binary's own names are left to it."""
         files = await self.files()
 
         def find(name: str) -> ModelSpec | None:
@@ -64,7 +64,7 @@ class ModelList:
         if (known := self._known()) is not None:
             return known
         async with self._reading:
-            if (known := self._known()) is not None:  # somebody else has just looked
+            if (known := self._known()) is not None:  # another call has just read it
                 return known
             self._state = await asyncio.to_thread(_read, self._more)
             return self._state
@@ -82,7 +82,7 @@ class ModelList:
 
 
 def describe_file(file: ModelFile) -> dict[str, Any]:
-    """Everything worth knowing about a model on the found; blocks while it is read."""
+    """The document that describe_model answers; blocks while the file is read."""
     argument = f"version={file.name}" if file.named else path_argument(str(file.path))
     return document(file.name, str(file.path), file.size, argument, _facts(file))
 
@@ -104,7 +104,7 @@ def _facts(file: ModelFile) -> dict[str, Any]:
 
 
 def facts(path: str, format: str, size: int, options: Overrides = _NO_OPTIONS) -> dict[str, Any]:
-    """What the file itself says; `path` may be a way to an open file."""
+    """The facts in the file itself; `path` may also name an open descriptor."""
     if format != "json":
         return undescribed(f"only JSON models can be used here, and this is a .{format} file")
     if size > _MOST_BYTES:
@@ -113,7 +113,7 @@ def facts(path: str, format: str, size: int, options: Overrides = _NO_OPTIONS) -
 
 
 def path_argument(path: str) -> str:
-    """How the `model` argument of scoring tools names a file; a colon would end `path=`."""
+    """A file as the `model` argument of the scoring tools; a colon would end `path=`."""
     return path if ":" in path else f"path={path}"
 
 

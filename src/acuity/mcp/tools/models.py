@@ -1,4 +1,4 @@
-"""Models: which there are, and what one of them is."""
+"""The tools list_models and describe_model."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _NAME: Final = (
 
 
 class HasPaths(Protocol):
-    """What a server has to have for these tools."""
+    """The services that these tools need."""
 
     @property
     def paths(self) -> AllowedPaths: ...
 
 
 def tools(services: HasPaths, models: ModelList | None = None) -> list[Tool]:
-    """list_models and describe_model; the list may be shared with whoever else shows models."""
+    """list_models and describe_model; other tools and resources may share the list."""
     models = models or ModelList()
 
     async def list_models(_: Call) -> types.CallToolResult:
@@ -84,7 +84,7 @@ async def _describe(models: ModelList, paths: AllowedPaths, name: str) -> dict[s
 
 
 def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
-    """A file outside the model folders: what is described is what was opened."""
+    """Describe a file outside the model folders, by the descriptor that was checked."""
     with paths.open(given, remedy=paths.model_remedy) as opened:
         path = str(opened.path)
         if opened.path.suffix not in FORMATS:

@@ -1,4 +1,4 @@
-"""Progress of a job as a client hears it: never too often, always forward, the last word always."""
+"""Sends a job's progress to a client: at a limited rate, always increasing, and always the last one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from acuity.jobs.job import Progress
 
 Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
-# Eight a second and the last one make ten at most in any second.
+# Eight a second and the last one are at most ten in any second.
 _INTERVAL: Final = 0.125
-# The protocol wants every value to be greater than the one before, and a change of the queue is no progress.
+# The protocol requires increasing values, so a change in the queue adds a small step.
 _STEP: Final = 0.001
 
 
 class ProgressNotifications:
-    """Passes progress on to `send`, which says nothing unless the client asked for it."""
+    """Passes progress on to `send`, which sends it only if the client asked for it."""
 
     def __init__(self, send: Send, now: Callable[[], float] = time.monotonic) -> None:
         self._send = send
@@ -28,13 +28,13 @@ class ProgressNotifications:
         self._unsent: Progress | None = None
 
     async def send(self, progress: Progress) -> None:
-        """Send it, or keep it until something newer comes where the last one was a moment ago."""
+        """Send the progress, or keep it if the last one was sent a moment ago."""
         self._unsent = progress
         if self._now() >= self._due:
             await self.finish()
 
     async def finish(self) -> None:
-        """Send what was kept."""
+        """Send the progress that was kept, if any."""
         progress, self._unsent = self._unsent, None
         if progress is None:
             return
@@ -46,7 +46,7 @@ class ProgressNotifications:
         await self._send(value, progress.total, progress.message)
 
     def _next(self, progress: Progress) -> float | None:
-        """The value to send; None where there is nothing new to say."""
+        """The value to send; None if nothing is new."""
         if self._value is None or progress.done > self._value:
             return progress.done
         stepped = self._value + _STEP

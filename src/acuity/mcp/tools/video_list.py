@@ -1,4 +1,4 @@
-"""The videos in allowed folders: found by name within bounds, described by a process beside the server."""
+"""Finds the videos in allowed folders by name, and describes them in a separate process."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import Any, Final, TypeAlias
 
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 
-# By their names: looking into every file would take too long.
+# Recognised by extension, because opening every file would take too long.
 SUFFIXES: Final = RAW_SUFFIXES | CONTAINER_SUFFIXES
 
-# An allowed folder may be somebody's whole disk.
+# Bounds of the search, because an allowed folder may be a whole disk.
 _DEPTH: Final = 8
 _MOST_FOLDERS: Final = 2000
 _MOST_VIDEOS: Final = 5000
@@ -30,21 +30,21 @@ _PROBE: Final = (sys.executable, "-m", "acuity.mcp.tools.video_probe")
 _EACH: Final = 5.0  # seconds for one file
 _TOGETHER: Final = 20.0  # seconds for the files of one call
 _STARTS: Final = 4  # of the process, in one call: each file that crashes it costs one
-_KEPT: Final = 2000  # files whose description is remembered
+_KEPT: Final = 2000  # files whose description is kept
 
 _Key: TypeAlias = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files that are videos by their names, in order, and whether there may be more."""
+    """Files that are videos by their names, sorted, and whether the search was cut short."""
 
     files: list[Path]
     truncated: bool
 
 
 def find_videos(folders: Iterable[Path], name: str = "") -> Found:
-    """The videos under these folders whose name has that text in it; links to folders are not followed."""
+    """The videos under these folders whose names contain the text; links to folders are not followed."""
     found: list[Path] = []
     waiting = deque((folder, 0) for folder in sorted(folders))
     seen: set[Path] = set()
@@ -68,7 +68,7 @@ def find_videos(folders: Iterable[Path], name: str = "") -> Found:
 
 
 def _look_into(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Videos and folders in it, hidden ones left out."""
+    """The videos and subfolders of a folder, without hidden ones."""
     files: list[Path] = []
     folders: list[Path] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -83,7 +83,7 @@ def _look_into(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 class VideoProbe:
-    """Describes files in a process that may crash or be ended; remembers what it said of each."""
+    """Describes files in a process that may crash or be killed, and keeps the descriptions."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = json.dumps([str(root) for root in roots])
@@ -91,9 +91,9 @@ class VideoProbe:
         self._busy = asyncio.Lock()
 
     async def describe(self, files: Sequence[tuple[Path, os.stat_result]]) -> list[dict[str, Any]]:
-        """What each file says of itself, in the same order: see video_probe.py."""
+        """The descriptions of these files, in the same order: see video_probe.py."""
         keys = [_key(path, status) for path, status in files]
-        async with self._busy:  # one process is enough, and the next caller may find all of it known
+        async with self._busy:  # one process is enough, and the next caller may find all files described
             late: dict[_Key, dict[str, Any]] = {}
             end = time.monotonic() + _TOGETHER
             for _ in range(_STARTS):
@@ -108,7 +108,7 @@ class VideoProbe:
         return found
 
     async def _run(self, missing: deque[_Key], late: dict[_Key, dict[str, Any]], end: float) -> None:
-        """Ask a new process about one file after the other, until it is done, gone or too slow."""
+        """Let a new process describe one file after another, until it is done, has ended or is too slow."""
         child = await asyncio.create_subprocess_exec(
             *_PROBE,
             stdin=asyncio.subprocess.PIPE,
@@ -142,12 +142,12 @@ class VideoProbe:
 async def _ask(
     questions: asyncio.StreamWriter, answers: asyncio.StreamReader, path: str
 ) -> dict[str, Any] | None:
-    """What the process says of a file; None where it is gone."""
+    """The description of a file by the process; None if it has ended."""
     try:
         questions.write(f"{json.dumps(path)}\n".encode())
         await questions.drain()
         found: dict[str, Any] = json.loads(await answers.readline())
-    except (OSError, ValueError):  # an empty line, or half of one, is its end
+    except (OSError, ValueError):  # an empty or incomplete line means that it has ended
         return None
     return found
 

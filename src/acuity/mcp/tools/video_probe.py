@@ -1,8 +1,8 @@
-"""Looks at video files for a server: a process of its own, for what is in a file may crash or hang a decoder.
+"""A process that describes video files for a server, because a file may crash or hang a decoder.
 
 The first line of its input is a JSON list of the folders it may read, every further line the path of a file
-as a JSON string. It says that it is ready, and then answers each path with a line: a JSON object with what
-the file says, or with the `problem`.
+as a JSON string. It prints that it is ready, and then answers each path with one line: a JSON object that
+describes the file or has the `problem`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any, Final
 
 from acuity.access.paths import AllowedPaths, guard_for
 from acuity.errors import AcuityError
-from acuity.jobs.tasks.remedies import as_arguments
 from acuity.jobs.worker.main import lower_priority
+from acuity.scoring.fronts import sentence
 from acuity.video.local_file import restrict
 from acuity.video.readers.open import open_video
 
 _NICE: Final = 10
 _MEMORY: Final = 4 << 30  # bytes of address space
-_CPU_SECONDS: Final = 60  # also ends a process whose server is gone
+_CPU_SECONDS: Final = 60  # also ends the process if its server has ended
 _LONGEST: Final = 300  # characters of a problem
 
 
 def describe_video(path: str) -> dict[str, Any]:
-    """What a file says of itself, in the words of the scoring tools' arguments; raw video by its name."""
+    """Describe a file with the names of the scoring tools' arguments; raw video by its file name."""
     try:
         with open_video(path, guess=True, threads=1, luma_only=True) as reader:
             info = reader.info
     except AcuityError as error:
-        return {"problem": as_arguments(str(error), geometry=False)[:_LONGEST]}
-    except Exception as error:  # a file can hold anything, and the next one is another
+        return {"problem": sentence(error, "list_videos")[:_LONGEST]}
+    except Exception as error:  # a broken file must not end the process
         return {"problem": f"it can't be read: {type(error).__name__}"}
     rate = float(info.rate) if info.rate else None
     found = {
@@ -52,7 +52,7 @@ def describe_video(path: str) -> dict[str, Any]:
 
 
 def answer_all(lines: Iterable[str]) -> None:
-    """Answer every line until there are no more."""
+    """Answer every line."""
     for line in lines:
         print(json.dumps(describe_video(json.loads(line))), flush=True)
 

@@ -1,4 +1,4 @@
-"""list_videos: the folders that this server may read, and the videos in them."""
+"""The tool list_videos: the folders that this server may read, and the videos in them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class _VideoTools:
         return answer
 
     def _allowed(self, files: list[Path]) -> list[tuple[Path, os.stat_result]]:
-        """Those that a score could read: links that lead out, devices and pipes are left out."""
+        """The files that may be read: links that lead out, devices and pipes are left out."""
         kept = []
         for file in files:
             try:
@@ -94,5 +94,5 @@ class _VideoTools:
 
 
 def _outermost(folders: list[Path]) -> list[Path]:
-    """The folders that are in none of the others."""
+    """The folders that are not inside another one."""
     return [folder for folder in folders if not any(other in folder.parents for other in folders)]

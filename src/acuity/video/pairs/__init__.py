@@ -1,1 +1,1 @@
-"""Pairs of videos: how the two are made comparable, and which frames belong together."""
+"""Pairs of videos: makes them comparable, and decides which frames belong together."""

@@ -1,13 +1,13 @@
 """Presentation times of a pair of videos.
 
-`Clock` checks that both videos keep step; `Timeline` tells when a player shows a pair.
+`Clock` checks that both videos advance together; `Timeline` has the time of each pair.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acuity.errors import PairingError
+from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Watches that both videos move on by the same time from pair to pair.
+    """Checks that both videos advance by the same time from pair to pair.
 
-    Steps are compared, not times: two clocks may start apart and may drift, but a frame that is
-    missing or doubled in one video makes one step differ by a frame.
+    Steps are compared, not times: two videos may start apart and may drift, but a missing or
+    doubled frame makes one step differ by a frame.
     """
 
     def __init__(self, plan: PairPlan) -> None:
@@ -31,12 +31,13 @@ class Clock:
         if slack is None:
             return
         by_time = self._plan.pair_by == "time"
-        option = "vfr=by-index" if by_time else "rate=by-index"
+        by_index = to_set("vfr" if by_time else "rate", "by-index")
         if ref.pts is None or dis.pts is None:
             if by_time:
                 raise PairingError(
-                    f"frame {index} has no presentation time, so the videos cannot be paired by time:"
-                    f" pass {option} to compare frame by frame"
+                    f"frame {index} has no presentation time, so the videos cannot be paired by time: pass ",
+                    by_index,
+                    " to compare frame by frame",
                 )
             return
         offset = dis.pts - ref.pts
@@ -44,13 +45,14 @@ class Clock:
         if before is not None and abs(offset - before) > slack:
             raise PairingError(
                 f"frame {index} is shown at {ref.pts:.3f} s in {one} but at {dis.pts:.3f} s in {other},"
-                " so frames are missing or doubled in one of them:"
-                f" make them the same, or pass {option} to compare frame by frame"
+                " so frames are missing or doubled in one of them: make them the same, or pass ",
+                by_index,
+                " to compare frame by frame",
             )
 
 
 class Timeline:
-    """Times of the pairs, in seconds of the reference: from its rate, or one by one where that varies."""
+    """The times of the pairs, in seconds of the reference: from its rate, or one by one if that varies."""
 
     def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
         self._rate = rate  # pairs a second
@@ -58,12 +60,12 @@ class Timeline:
         self._times: list[float | None] | None = [] if variable else None
 
     def note(self, time: float | None) -> None:
-        """Take the presentation time of the next pair; kept only where nothing else tells it."""
+        """Add the presentation time of the next pair; kept only if the rate varies."""
         if self._times is not None:
             self._times.append(time)
 
     def at(self, pair: int) -> float | None:
-        """When the pair is shown; None where neither times nor a rate are known."""
+        """The time of a pair; None if neither times nor a rate are known."""
         if self._times:
             first, time = self._times[0], self._times[min(pair, len(self._times) - 1)]
             return None if first is None or time is None else time - first

@@ -1,6 +1,6 @@
-"""What is done to the pictures of one video so that they can be compared with the other's.
+"""Conversions of one video's pictures so that they can be compared with the other's.
 
-Each step is a callable that makes a picture from a picture. PyAV is loaded by Fit alone.
+Each step is a callable from picture to picture. Only Fit loads PyAV.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Deepen:
-    """More bits a sample, without loss."""
+    """Convert to more bits a sample, without loss."""
 
     depth: int
     full_range: bool
@@ -52,7 +52,7 @@ class Deepen:
 
 @dataclass(slots=True)
 class Fit:
-    """Bicubic to another size, and to another layout, depth or range, in one go."""
+    """Scale to another size with a bicubic filter, and to another layout, depth or range, in one step."""
 
     width: int
     height: int
@@ -85,7 +85,7 @@ class Fit:
 
 @dataclass(slots=True)
 class Resample:
-    """Chroma to another layout; luma stays as it is, to the bit."""
+    """Convert chroma to another layout; luma stays unchanged, to the bit."""
 
     format: PixelFormat
     full_range: bool

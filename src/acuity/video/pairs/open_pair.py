@@ -1,4 +1,4 @@
-"""Opening the two videos of a pair: which of them the caller's geometry is about."""
+"""Opens the two videos of a pair, and decides to which of them the caller's geometry applies."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_it
 from acuity.video.readers.reader import VideoReader
 from acuity.video.source import STDIN
 
-# A path, or a reader that somebody opened already.
+# A path, or a reader that is already open.
 Video: TypeAlias = str | os.PathLike[str] | VideoReader
 
 
 def open_pair(
     ref: Video, dis: Video, said: RawGeometry, options: OpenOptions
 ) -> tuple[VideoReader, VideoReader]:
-    """Open both, or neither; readers that were handed in are passed on.
+    """Open both videos, or neither; readers are returned unchanged.
 
-    Geometry means raw video, as in libvmaf, except for the one file of a pair that says its own size: a raw
-    reference and an encoded file. Where the geometry isn't complete, names decide which is raw.
+    Geometry means raw video, as in libvmaf, except for a file that carries its own size: a raw reference can
+    be compared with an encoded file. If the geometry isn't complete, file names decide which is raw.
     """
-    if ref == dis == STDIN:  # before one of them takes the other's bytes
+    if ref == dis == STDIN:  # before one reads the other's bytes
         raise PairingError("both videos are to come from standard input: pass a file for one of them")
     videos = (ref, dis)
     raw = [isinstance(video, str | os.PathLike) and _is_raw(video, said) for video in videos]
@@ -36,10 +36,10 @@ def open_pair(
                 video = open_as(video, meant, options)
                 stack.callback(video.close)
             readers.append(video)
-        stack.pop_all()  # the caller's from now on
+        stack.pop_all()  # the caller closes them
     return readers[0], readers[1]
 
 
 def _is_raw(path: str | os.PathLike[str], said: RawGeometry) -> bool:
-    """Whether the geometry is about this file."""
+    """Whether the geometry applies to this file."""
     return is_raw_name(path) if said.missing else not says_its_size(path)

@@ -1,16 +1,16 @@
-"""How two videos may be made comparable. The defaults refuse what could give a wrong number."""
+"""Options for making two videos comparable. The defaults refuse what could give a wrong number."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Final, Literal, get_args, get_origin, get_type_hints
 
-from acuity.errors import PairingError
+from acuity.errors import PairingError, to_set
 
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """What pair_videos() may do.
+    """The options of pair_videos().
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and
         refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, 'never' refuses.
@@ -35,13 +35,17 @@ class PairOptions:
     ahead: int | None = None
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for option in fields(self):
-            value = getattr(self, option.name)
-            choices = get_args(hints[option.name])
-            if isinstance(option.default, str) and value not in choices:
-                raise PairingError(f"{option.name}={value!r} is unknown: use one of {', '.join(choices)}")
-            if option.name.startswith("frame_") and value < 0:
-                raise PairingError(f"{option.name}={value} is negative: count frames from 0")
+        for name, choices in WORDS.items():
+            if (word := getattr(self, name)) not in choices:
+                raise PairingError(to_set(name, repr(word)), f" is unknown: use one of {', '.join(choices)}")
+        for name in ("frame_skip_ref", "frame_skip_dis", "frame_count"):
+            if (count := getattr(self, name)) < 0:
+                raise PairingError(f"{name}={count} is negative: count frames from 0")
         if self.ahead is not None and self.ahead < 1:
             raise PairingError(f"ahead={self.ahead} is too small: at least one picture is read ahead")
+
+
+# The options that are words, with their choices; the first is the default.
+WORDS: Final[dict[str, tuple[str, ...]]] = {
+    name: get_args(hint) for name, hint in get_type_hints(PairOptions).items() if get_origin(hint) is Literal
+}

@@ -1,4 +1,4 @@
-"""How two videos will be compared, decided from what is known about them before a frame is read.
+"""Decides how two videos will be compared, from their descriptions, before a frame is read.
 
 No I/O here: two VideoInfos and the options go in, a PairPlan or a PairingError comes out.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from acuity.errors import PairingError
+from acuity.errors import PairingError, to_set
 from acuity.video import notes
 from acuity.video.notes import Note
 from acuity.video.pairs.pair_options import PairOptions
@@ -32,14 +32,14 @@ _EQUAL_TIMES: Final = 0.003
 
 @dataclass(slots=True)
 class Side:
-    """One of the videos, as it will be when all its steps so far were taken."""
+    """One of the videos, as it will be after its conversions so far."""
 
     info: VideoInfo
     width: int
     height: int
     format: PixelFormat
     steps: list[Step] = field(default_factory=list)
-    stride: int = 1  # of its frames, every how many are compared
+    stride: int = 1  # every so many of its frames are compared
 
     @classmethod
     def of(cls, info: VideoInfo) -> Side:
@@ -61,7 +61,7 @@ class Side:
 
 @dataclass(slots=True)
 class PairPlan:
-    """What will be done. `conversions` says it in words, for the report."""
+    """The conversions and the pairing of two videos. `conversions` are sentences for the report."""
 
     ref: Side
     dis: Side
@@ -107,7 +107,7 @@ def _rotation(plan: PairPlan, _: PairOptions) -> None:
         if degrees == 0:
             continue
         if degrees % 180:
-            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which nobody reads
+            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which is not supported
                 side.format = PixelFormat("444", side.format.depth)
                 side.steps.append(Resample(side.format, side.full_range))
             side.width, side.height = side.height, side.width
@@ -126,7 +126,9 @@ def _transfer(plan: PairPlan, options: PairOptions) -> None:
     known = ref.info.kind == dis.info.kind == "container"
     if known and options.hdr == "refuse":
         raise PairingError(
-            f"{said}: convert one of them, or pass hdr=ignore to compare the samples as they are"
+            f"{said}: convert one of them, or pass ",
+            to_set("hdr", "ignore"),
+            " to compare the samples as they are",
         )
     plan.warn("hdr", f"{said}: the samples are compared as they are")
 
@@ -142,8 +144,9 @@ def _size(plan: PairPlan, options: PairOptions) -> None:
         return
     if options.scale == "never" or (options.scale == "auto" and not plan.container):
         raise PairingError(
-            f"dimensions do not match: {ref.name} is {ref.size} and {dis.name} is {dis.size},"
-            " so pass scale=force to scale the distorted video to the reference"
+            f"dimensions do not match: {ref.name} is {ref.size} and {dis.name} is {dis.size}, so pass ",
+            to_set("scale", "force"),
+            " to scale the distorted video to the reference",
         )
     if abs(ref.width * dis.height / (ref.height * dis.width) - 1) > _SAME_SHAPE:
         plan.warn(
@@ -200,13 +203,13 @@ def _allow_samples(plan: PairPlan, options: PairOptions) -> None:
     ref, dis = plan.ref, plan.dis
     if options.convert == "force" or (options.convert != "never" and plan.container):
         return
-    remedy = "convert one of them, or pass convert=force"
+    remedy = "convert one of them, or pass ", to_set("convert", "force")
     if ref.format.layout != dis.format.layout:
         said = f"{ref.name} is {ref.format.layout} and {dis.name} is {dis.format.layout}"
-        raise PairingError(f"pixel formats do not match: {said}, so {remedy}")
+        raise PairingError(f"pixel formats do not match: {said}, so ", *remedy)
     if ref.format.depth != dis.format.depth and options.convert != "depth":
         said = f"{ref.name} has {ref.format.depth} and {dis.name} has {dis.format.depth}"
-        raise PairingError(f"bit depths do not match: {said}, so {remedy}")
+        raise PairingError(f"bit depths do not match: {said}, so ", *remedy)
 
 
 def _range_differs(plan: PairPlan, options: PairOptions) -> bool:
@@ -218,7 +221,7 @@ def _range_differs(plan: PairPlan, options: PairOptions) -> bool:
     # A container that says nothing is limited by all conventions; a raw or Y4M file may be anything.
     certain = all(side.info.full_range is not None or side.info.kind == "container" for side in (ref, dis))
     if options.convert == "never":
-        raise PairingError(f"{said}: convert one of them, or pass convert=auto")
+        raise PairingError(f"{said}: convert one of them, or pass ", to_set("convert", "auto"))
     if certain and (options.convert == "force" or plan.container):
         return True
     plan.warn("range", f"{said}: the samples are compared as they are")
@@ -253,7 +256,9 @@ def _times(plan: PairPlan, options: PairOptions) -> None:
         if not timed:
             raise PairingError(
                 f"{variable[0].name} has a variable frame rate and the other video has no times to pair by:"
-                " pass vfr=by-index to compare frame by frame"
+                " pass ",
+                to_set("vfr", "by-index"),
+                " to compare frame by frame",
             )
         plan.pair_by, plan.time_slack = "time", _EQUAL_TIMES
         plan.notes.append(notes.info("vfr", f"{variable[0].name} has a variable frame rate: paired by time"))
@@ -283,9 +288,10 @@ def _rates(plan: PairPlan, options: PairOptions) -> None:
     elif options.rate == "by-index" or (options.rate == "refuse" and not plan.container):
         plan.warn("rate", f"{said}: frame n is compared with frame n")
     else:
-        match = f"pass rate=match to compare every {_nth(whole)} frame of the faster one, or " if even else ""
-        index = "rate=by-index to compare frame n with frame n"
-        raise PairingError(f"{said}: {match or 'convert one of them, or pass '}{index}")
+        every = f" to compare every {_nth(whole)} frame of the faster one, or "
+        match = ("pass ", to_set("rate", "match"), every) if even else ("convert one of them, or pass ",)
+        index = to_set("rate", "by-index"), " to compare frame n with frame n"
+        raise PairingError(f"{said}: ", *match, *index)
 
 
 def _fps(rate: Fraction) -> str:

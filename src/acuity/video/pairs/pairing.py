@@ -1,4 +1,4 @@
-"""Two videos, frame by frame: which frames belong together, and what was done to make them fit."""
+"""Pairs two videos frame by frame, with the conversions of their plan."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
 
 
 def _gives_each_its_own(path: str) -> bool:
-    """Whether whoever opens it gets all its bytes, as of /dev/zero; of a pipe each gets what others left."""
+    """Whether each reader gets all bytes, as with /dev/zero; the readers of a pipe share its bytes."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -74,7 +74,7 @@ class Pairing:
         self._gather_notes()
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
-        self._pairs = 0  # handed out so far
+        self._pairs = 0  # yielded so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._prefetches: list[Prefetch] = []
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
@@ -95,7 +95,7 @@ class Pairing:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What a report should say about the input, besides the notes; plain values, ready for JSON."""
+        """The description of the input for reports, besides the notes, as plain values for JSON."""
         return {
             "reference": self.info_ref.to_dict(),
             "distorted": self.info_dis.to_dict(),
@@ -140,14 +140,14 @@ class Pairing:
             raise NoFramesError(self._nothing())
 
     def ready(self, seconds: float) -> bool:
-        """Whether the next pair, or the end, can be had without waiting; waits at most so many seconds."""
+        """Wait at most that many seconds; returns whether the next pair or the end has come."""
         if self.options.frame_count and self._pairs >= self.options.frame_count:
             return True
         end = time.monotonic() + seconds
         return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
 
     def close(self) -> None:
-        """Stop reading and close both videos. Does nothing the second time."""
+        """Stop reading and close both videos. May be called again."""
         self._closer()
 
     def __enter__(self) -> Self:
@@ -157,7 +157,7 @@ class Pairing:
         self.close()
 
     def _reading(self) -> list[Prefetch]:
-        """The threads that read ahead; started when first asked for."""
+        """The threads that read ahead, started on first use."""
         if self._prefetches:
             return self._prefetches
         ahead = self.options.ahead
@@ -202,7 +202,7 @@ class Pairing:
 
 
 class _Producer:
-    """Reads one video: skips its start, leaves out frames, takes the planned steps."""
+    """Reads one video: skips its start, leaves out frames, applies the planned conversions."""
 
     def __init__(self, reader: VideoReader, side: Side, skip: int) -> None:
         self._reader = reader
@@ -238,7 +238,7 @@ class _Producer:
 
 
 def _pairs(side: Side, skip: int) -> int | None:
-    """How many frames of one video will be compared, as far as it is known."""
+    """The number of compared frames of one video, if known."""
     if side.info.frames is None:
         return None
     left = side.info.frames - skip

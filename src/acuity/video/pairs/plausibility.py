@@ -1,4 +1,4 @@
-"""Signs that the caller mixed up the files: swapped, or the same one twice."""
+"""Warns if the two files seem to be swapped, or are the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acuity.video.readers.reader import VideoInfo
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# Codecs of sources: what is encoded with them is rarely the result of the encode under test.
+# Codecs of sources, which are rarely used for the encode under test.
 _SOURCE_CODECS: Final = frozenset(
     (
         "ffv1",
@@ -30,7 +30,7 @@ _SOURCE_CODECS: Final = frozenset(
         "png",
     )
 )
-# The distorted file may be this much bigger than the reference before it looks like the source.
+# A distorted file that is more times larger than the reference may be the source.
 _BIGGER: Final = 2.0
 
 _MOST_COMPARED: Final = 256 << 20
@@ -38,7 +38,7 @@ _CHUNK: Final = 1 << 20
 
 
 def plausibility_warnings(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
-    """Warnings only: people do compare a file with itself, or a small source with a larger encode."""
+    """Warnings, not errors, because such comparisons may be intended."""
     if same := _identical(ref.path, dis.path):
         return [warning("identical", same)]
     if reason := _swapped(ref, dis):

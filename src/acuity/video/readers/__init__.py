@@ -1,1 +1,1 @@
-"""Readers of video: one file for each format, and open_video(), which chooses among them."""
+"""Video readers, one file for each format, and open_video(), which chooses among them."""

@@ -1,4 +1,4 @@
-"""Between PyAV's frames and our pictures. Importing this module imports PyAV."""
+"""Converts between PyAV's frames and pictures. Importing this module imports PyAV."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def av_name(format: PixelFormat) -> str:
 
 
 def _direct() -> dict[str, PixelFormat]:
-    """FFmpeg formats whose first planes are ours as they lie in memory; an alpha plane is left out."""
+    """FFmpeg formats whose first planes can be used without conversion; an alpha plane is left out."""
     table: dict[str, PixelFormat] = {}
     for layout in LAYOUTS:
         for depth in DEPTHS:
@@ -56,7 +56,7 @@ _KEEPS_CHROMA: Final = {
 
 
 def nearest(source: av.VideoFormat) -> PixelFormat:
-    """The planar YUV format that a frame of `source` is read as, keeping its depth and chroma."""
+    """The planar YUV format for frames of `source`, with the same depth and chroma."""
     bits = max((component.bits for component in source.components), default=8)
     depth = next((depth for depth in DEPTHS if depth >= bits), 16)
     if _is_rgb(source):
@@ -71,7 +71,7 @@ def _is_rgb(source: av.VideoFormat) -> bool:
 
 
 class ToPlanar:
-    """Turns decoded frames into pictures of one format; views where that is possible."""
+    """Turns decoded frames into pictures of one format, without a copy if possible."""
 
     def __init__(self, source: av.VideoFormat) -> None:
         self.source = source.name
@@ -110,7 +110,7 @@ def _view(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples:
 
 
 def _bottom_up(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples:
-    # PyAV shows the bytes after the first row, but here the rows come before it.
+    # PyAV gives the bytes after the first row, but in these frames the rows come before it.
     length = plane.width * format.bytes_per_sample
     rows = [ctypes.string_at(plane.buffer_ptr + row * plane.line_size, length) for row in range(plane.height)]
     samples = np.frombuffer(b"".join(rows), format.dtype)
@@ -120,7 +120,7 @@ def _bottom_up(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples
 def to_frame(picture: Picture) -> av.VideoFrame:
     """A PyAV frame with a copy of the samples.
 
-    libswscale takes gray for full range whatever it is told, so gray travels as 4:2:0 without colour.
+    libswscale always treats gray as full range, so gray is passed as 4:2:0 without colour.
     """
     format = picture.format
     if format.layout == "400" or len(picture.planes) == 1:

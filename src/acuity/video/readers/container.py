@@ -1,4 +1,4 @@
-"""Any container PyAV decodes. Importing this module imports PyAV."""
+"""Reads any container that PyAV decodes. Importing this module imports PyAV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acuity.video.readers.decoder import Decoder
 from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
 from acuity.video.readers.reader import BaseReader, check_frame
 
-# Packets whose times tell whether the frame rate is even, where the container has no index of them.
+# Packets that are read to find out whether the frame rate is even, if the container has no index.
 _PROBE_PACKETS: Final = 400
 _REORDERED: Final = 16
 
@@ -116,7 +116,7 @@ class ContainerReader(BaseReader):
         self._last_time = None
 
     def _jump(self, frame: int) -> bool:
-        """Start at the keyframe before `frame`; False where that would not be exact."""
+        """Start at the keyframe before `frame`; False if that would not be exact."""
         if not self._indexed:
             self._indexed = True
             self._keyframes = _index(self._path)
@@ -136,7 +136,7 @@ class ContainerReader(BaseReader):
         return True
 
     def _time(self, frame: av.VideoFrame) -> float | None:
-        """When the frame is shown, in seconds; a hole in an even sequence of times gets a note."""
+        """The presentation time in seconds; a gap in an even sequence of times gets a note."""
         base = self._decoder.stream.time_base
         if frame.pts is None or base is None:
             return None
@@ -171,7 +171,7 @@ def _index(path: str) -> KeyframeIndex | None:
 
 
 def _variable(decoder: Decoder) -> bool:
-    """Whether frames come at uneven times; from the index, or else from the first packets."""
+    """Whether frame times are uneven, judged by the index or else by the first packets."""
     stamps = indexed_stamps(decoder.stream) if "mov" in decoder.container.format.name.split(",") else []
     if len(stamps) > 2:
         return uneven(stamps)
@@ -180,8 +180,8 @@ def _variable(decoder: Decoder) -> bool:
         packets = islice(probe.demux(), _PROBE_PACKETS)
         found = sorted(packet.pts for packet in packets if packet.size and packet.pts is not None)
     except InputError:
-        return False  # the decoder will meet the same damage, and say where
+        return False  # the decoder will report the same damage
     finally:
         probe.close()
-    # The times of frames shown last may still be missing where the probe stopped.
+    # The last frames may still lack the times of earlier ones, because packets come in decoding order.
     return uneven(found[:-_REORDERED] if len(found) > 2 * _REORDERED else found)

@@ -1,4 +1,4 @@
-"""What a container says about its video, in our words."""
+"""Describes the video of a container as a VideoInfo."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def describe(
     *,
     variable: bool,
 ) -> VideoInfo:
-    """Everything VideoInfo has room for; `first` is the first decoded frame."""
+    """The VideoInfo of a stream; `first` is its first decoded frame."""
     context = stream.codec_context
     rate = _rate(stream, variable=variable)
     extra = {"container": container.format.name}
@@ -119,7 +119,7 @@ def orientation(frame: av.VideoFrame) -> tuple[int, bool]:
 
 
 def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
-    # The guess knows the codec's own clock; only the average makes sense where there is no clock.
+    # The guessed rate uses the codec's own clock; a variable rate has none, so the average is used.
     candidates = (stream.average_rate, stream.guessed_rate, stream.base_rate)
     order = candidates if variable else (candidates[1], candidates[0], candidates[2])
     return next((rate for rate in order if rate), None)
@@ -138,13 +138,13 @@ def _claimed_frames(
 
 
 def indexed_stamps(stream: av.VideoStream) -> list[int]:
-    """Decoding times of all frames from the index of an MP4 or MOV, which costs no reading."""
+    """The decoding times of all frames from the index of an MP4 or MOV, without reading packets."""
     entries = islice(iter(stream.index_entries), _MOST_STAMPS)
     return [entry.timestamp for entry in entries if not entry.is_discard]
 
 
 def uneven(stamps: Iterable[int]) -> bool:
-    """Whether frame times step unevenly, beyond what rounding to clock ticks explains."""
+    """Whether the steps between frame times differ by more than the rounding to clock ticks."""
     ordered = np.sort(np.fromiter(stamps, np.int64)).astype(np.float64)
     steps = np.diff(ordered)
     steps = steps[steps > 0]

@@ -1,4 +1,4 @@
-"""Decoding one video stream with PyAV, without losing frames in silence."""
+"""Decodes one video stream with PyAV, and reports lost and damaged frames."""
 
 from __future__ import annotations
 
@@ -14,32 +14,40 @@ import av.error
 from av.stream import Discard, Disposition
 from av.video.frame import PictureType
 
-from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.errors import (
+    GEOMETRY,
+    FormatError,
+    InputError,
+    NoFramesError,
+    TruncatedError,
+    to_give,
+    to_set,
+)
 from acuity.video.notes import Note, warning
 from acuity.video.source import open_source
 
-# What PyAV raises for a file it cannot make sense of.
+# What PyAV raises for a file that it can't read.
 AV_ERRORS: Final = (av.error.FFmpegError, OSError, ValueError, RuntimeError)
 
-# Formats that only point at other files, and the one that takes any text for a picture.
+# Formats that only refer to other files, and the one that accepts any text as a picture.
 _REFUSED: Final = frozenset(
     ("hls", "applehttp", "dash", "webm_dash_manifest", "concat", "imf", "sdp", "rtsp", "image2", "tty")
 )
 
 _PLAYLISTS: Final = (b"#EXTM3U", b"ffconcat", b"<MPD", b"v=0\n", b"v=0\r", b"[playlist]")
 
-# One packet makes one frame with these, so fewer frames than packets means that some were lost.
+# With these codecs one packet is one frame, so fewer frames than packets means that some were lost.
 ONE_TO_ONE: Final = frozenset(
     ("h264", "hevc", "vvc", "av1", "libdav1d", "vp9", "ffv1", "prores", "dnxhd", "mjpeg", "utvideo")
 )
 
 _READ_BYTES: Final = 1 << 18
-_SLACK: Final = Fraction(3, 2)  # frames by which a noted length may be wrong
+_SLACK: Final = Fraction(3, 2)  # frames by which a declared length may be wrong
 _DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 
 class _Nameless:
-    """A file without its name: what FFmpeg makes of it depends on its content alone."""
+    """A file without its name, so that FFmpeg judges it by its content alone."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.read = file.read
@@ -54,7 +62,7 @@ def _refuse(url: str, flags: int, options: dict[str, str]) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """What is remembered of the first frame."""
+    """The facts about the first frame."""
 
     pts: int | None
     interlaced: bool
@@ -87,7 +95,7 @@ class Decoder:
         self._noted_damage = False
 
     def frames(self) -> Iterator[av.VideoFrame]:
-        """Decode to the end. Raises instead of ending early, where an early end can be noticed."""
+        """Decode to the end. Raises an error if the stream is found to end early."""
         for packet in self.demux():
             if packet.size:
                 self._demuxed += 1
@@ -98,7 +106,7 @@ class Decoder:
                     where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
                     self._meet_damage(TruncatedError, where)
             decoded = self._decode(packet)[::-1]
-            while decoded:  # handed out without keeping a reference, since a frame is large
+            while decoded:  # yielded without keeping a reference, because a frame is large
                 if self._before_start(decoded[-1]):
                     decoded.pop()
                 else:
@@ -117,8 +125,8 @@ class Decoder:
     def start_at(self, keyframe: int, frame: int, index: int) -> None:
         """Make frames() begin with the one shown at tick `frame`, number `index`.
 
-        The decoder starts at the keyframe shown at tick `keyframe`. What comes out before the wanted
-        frame may lack its references, so it is dropped unseen.
+        The decoder starts at the keyframe shown at tick `keyframe`. Frames before the wanted one may lack
+        their references, so they are dropped.
         """
         try:
             self.container.seek(keyframe, stream=self.stream)
@@ -135,7 +143,7 @@ class Decoder:
     def _before_start(self, frame: av.VideoFrame) -> bool:
         if self._skip_before is None or frame.pts is None:
             return False
-        # With intra refresh a "keyframe" only begins to repair the picture, and is not shown whole.
+        # With intra refresh a "keyframe" only begins to repair the picture and is not complete.
         if frame.pts == self._keyframe and frame.pict_type == PictureType.I:
             self._keyframe = None
         if frame.pts < self._skip_before:
@@ -154,11 +162,12 @@ class Decoder:
             self._end = self._end_of(frame.pts, frame.duration)
 
     def _meet_damage(self, error: type[InputError], what: str) -> None:
-        """Refuse it, or note it once: where one frame is damaged, those after it may be too."""
+        """Refuse damage, or note it once: after a damaged frame, others may be damaged too."""
         if not self._allow_damaged:
             raise error(
-                f"{what}: copy or encode it again,"
-                " or pass allow_damaged=True to score what the decoder makes of it"
+                f"{what}: copy or encode it again, or pass ",
+                to_set("allow_damaged", True),
+                " to score what the decoder makes of it",
             )
         if not self._noted_damage:
             self._noted_damage = True
@@ -166,7 +175,7 @@ class Decoder:
             self.notes.append(warning("damaged", text))
 
     def _end_of(self, pts: int, duration: int) -> Fraction:
-        """When a frame stops being shown, in seconds; a frame without a length has the usual one."""
+        """The end of a frame's presentation, in seconds; a frame without a duration has the usual one."""
         base, rate = self.stream.time_base or Fraction(1), self.stream.guessed_rate
         return pts * base + (duration * base if duration or not rate else 1 / rate)
 
@@ -196,7 +205,8 @@ class Decoder:
         except AV_ERRORS as error:
             raise FormatError(
                 f"'{self.path}' is not a video that can be read ({reason(error)}): check that it is complete;"
-                " if it is raw YUV, pass width=, height=, pixel_format= and bitdepth="
+                " if it is raw YUV, ",
+                to_give(*GEOMETRY),
             ) from error
         if _REFUSED.intersection(container.format.name.split(",")):
             container.close()
@@ -235,7 +245,7 @@ class Decoder:
             self.notes.append(warning("lost-frames", text))
 
     def _check_length(self) -> None:
-        """Compare what was there with what the file's own index or header promises."""
+        """Compare the decoded length with the length in the file's index or header."""
         formats = self.container.format.name.split(",")
         promised = len(self.stream.index_entries) if "mov" in formats else 0
         promised = self.stream.frames if "avi" in formats else promised
@@ -254,13 +264,13 @@ class Decoder:
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, in FFmpeg's or the system's own few words."""
+    """The short reason that FFmpeg or the system gives."""
     text = error.strerror if isinstance(error, (av.error.FFmpegError, OSError)) else None
     return (text or str(error) or type(error).__name__).strip().lower()
 
 
 def _open_local(path: str) -> BinaryIO:
-    """A regular file; whatever else a path may be is refused in one sentence."""
+    """Open a regular file; anything else is refused with one sentence."""
     with open_source(path) as source:
         if not source.seekable:
             raise InputError(f"'{source.path}' is a pipe: only Y4M and raw YUV can be read from a pipe")
@@ -270,7 +280,7 @@ def _open_local(path: str) -> BinaryIO:
 
 
 def _tagged_duration(stream: av.VideoStream) -> Fraction | None:
-    """The length that Matroska writers note for each stream, as 'HH:MM:SS.nnnnnnnnn'."""
+    """The duration tag that Matroska writers give each stream, as 'HH:MM:SS.nnnnnnnnn'."""
     match = _DURATION.fullmatch(stream.metadata.get("DURATION", ""))
     if match is None:
         return None

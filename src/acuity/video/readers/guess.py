@@ -1,7 +1,8 @@
-"""Geometry of a raw video from its name and length, where only one reading is possible.
+"""Guesses the geometry of a raw video from its name and length, if only one format is possible.
 
-`crowd_1920x1080_420p10.yuv` says everything; `crowd_1920x1080.yuv` says the size, and its length may
-leave one format or several. Several: the caller has to say, because a wrong guess is a wrong score.
+The name `crowd_1920x1080_420p10.yuv` is complete; `crowd_1920x1080.yuv` has the size, and the length of the
+file may fit one format or several. If several fit, the caller has to choose, because a wrong guess gives a
+wrong score.
 
 No I/O here. Remedies are written as the arguments of open_video(); the commands spell them as options.
 """
@@ -13,13 +14,13 @@ import os
 import re
 from typing import Final, NamedTuple
 
-from acuity.errors import InputError
+from acuity.errors import GEOMETRY, InputError, Remedy, to_give
 from acuity.video.frame_layout import check_size
 from acuity.video.picture import LAYOUTS, PixelFormat
 
-# Names that are raw samples by custom, so that nothing in the file says what they are.
+# Extensions of raw samples, which carry no description.
 RAW_SUFFIXES: Final = frozenset((".yuv", ".raw", ".i420", ".yuv420p", ".yuv422p", ".yuv444p"))
-# Of files that say their own size.
+# Extensions of files that carry their own size.
 CONTAINER_SUFFIXES: Final = frozenset(
     (
         *(".y4m", ".mp4", ".m4v", ".mkv", ".webm", ".mov", ".avi", ".ts", ".m2ts", ".mts", ".mpg", ".mpeg"),
@@ -38,12 +39,12 @@ _UNREADABLE: Final = (
     r"(?<![a-z0-9])(nv12|nv21|nv16|p010|p016|yuyv\w*|uyvy\w*|v210|yuv4\d\dp\d+be)(?![a-z0-9])"
 )
 
-# Samples of more than 8 bits all take two bytes, so 10 stands for every depth the length can't tell apart.
+# Samples of more than 8 bits all take two bytes, so 10 stands for every depth above 8.
 _WIDTHS: Final = (8, 10)
 
 
 class RawFormat(NamedTuple):
-    """Everything that raw video doesn't say about itself."""
+    """The size and pixel format of raw video."""
 
     width: int
     height: int
@@ -66,20 +67,22 @@ def guess_geometry(
     layout: str | None = None,
     depth: int | None = None,
 ) -> RawFormat:
-    """What the caller said, completed from the name and the length; InputError where that leaves a choice.
+    """The caller's geometry, completed from the name and the length; raises InputError if several fit.
 
-    `length` is the file's in bytes, None for a pipe.
+    `length` is that of the file in bytes, None for a pipe.
     """
     name = os.path.basename(path).lower()
     unreadable = re.search(_UNREADABLE, name)
     if unreadable and layout is None:
         raise InputError(
             f"the name of '{path}' says {unreadable[1]}, which is not planar little-endian YUV:"
-            " convert it to Y4M, or pass pixel_format= if the name is wrong"
+            " convert it to Y4M, or ",
+            to_give("pixel_format"),
+            " if the name is wrong",
         )
     if width is None or height is None:
-        missing = " and ".join(f"{n}=" for n, v in (("width", width), ("height", height)) if v is None)
-        named = _size(path, name, missing)
+        missing = [name for name, value in (("width", width), ("height", height)) if value is None]
+        named = _size(path, name, to_give(*missing))
         width = named[0] if width is None else width
         height = named[1] if height is None else height
     check_size(path, width, height)
@@ -90,16 +93,16 @@ def guess_geometry(
     return RawFormat(width, height, _only_fit(path, length, width, height, formats))
 
 
-def _size(path: str, name: str, missing: str) -> tuple[int, int]:
+def _size(path: str, name: str, remedy: Remedy) -> tuple[int, int]:
     sizes = {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
     if len(sizes) != 1:
         found = "no size" if not sizes else "more than one size"
-        raise InputError(f"'{path}' is raw video and its name gives {found}: pass {missing}")
+        raise InputError(f"'{path}' is raw video and its name gives {found}: ", remedy)
     return sizes.pop()
 
 
 def _said(name: str) -> tuple[str | None, int | None]:
-    """Layout and depth that the name gives; None where it gives none or several."""
+    """Layout and depth in the name; None if it has none or several."""
     found = [m for pattern in (_NAMED, _BARE) for m in re.findall(pattern, name)]
     layouts = {layout for layout, _ in found}
     depths = {int(depth) for _, depth in found if depth} | {int(d) for d in re.findall(_DEPTH, name)}
@@ -118,23 +121,23 @@ def _only_fit(
         return formats[0]  # the reader explains a broken file
     if length is None:
         raise InputError(
-            f"the name of '{path}' leaves its format open, and a pipe has no length to tell it by:"
-            " pass pixel_format= and bitdepth="
+            f"the name of '{path}' leaves its format open, and a pipe has no length to tell it by: ",
+            to_give("pixel_format", "bitdepth"),
         )
     fits = [f for f in formats if any(length % n == 0 for n in frame_sizes(width, height, f))]
     if not fits:
         raise InputError(
-            f"the {length} bytes of '{path}' are not whole frames of {width}x{height} in any common format:"
-            " pass width=, height=, pixel_format= and bitdepth="
+            f"the {length} bytes of '{path}' are not whole frames of {width}x{height} in any common format: ",
+            to_give(*GEOMETRY),
         )
     if len(fits) > 1:
         depth_open = len({f.depth for f in formats}) > 1
         choices = ", ".join(_choice(f, depth_open=depth_open) for f in fits)
         raise InputError(
-            f"the {length} bytes of '{path}' fit {width}x{height} in several formats ({choices}):"
-            " say which with pixel_format= and bitdepth="
+            f"the {length} bytes of '{path}' fit {width}x{height} in several formats ({choices}): ",
+            to_give("pixel_format", "bitdepth", verb="say which with"),
         )
-    return fits[0]  # of known depth: where two bytes a sample fit, so does one
+    return fits[0]  # of known depth: if two bytes a sample fit, so does one
 
 
 def _choice(pixels: PixelFormat, *, depth_open: bool) -> str:

@@ -1,4 +1,4 @@
-"""Where a decoder may start so that it meets a given frame. Importing this module imports PyAV."""
+"""Finds the keyframe from which a decoder reaches a given frame. Importing this module imports PyAV."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from acuity.video.readers.decoder import ONE_TO_ONE, Decoder
 
-# Containers whose seeking and time stamps are exact enough to lean on.
+# Containers with reliable seeking and time stamps.
 _TRUSTED: Final = {"mov", "matroska"}
 
 
 @dataclass(frozen=True, slots=True)
 class KeyframeIndex:
-    """Presentation times, in ticks, of all frames and of those that stand alone."""
+    """The presentation times, in ticks, of all frames and of the keyframes."""
 
     stamps: NDArray[np.int64]
     keys: NDArray[np.int64]
@@ -30,10 +30,10 @@ class KeyframeIndex:
 
 
 def index_keyframes(decoder: Decoder) -> KeyframeIndex | None:
-    """Read through the packets without decoding; None where frames can't be told from packets.
+    """Read all packets without decoding; None if they don't give the frame numbers.
 
-    A frame's number is its rank among the time stamps only if every packet makes one frame, each with
-    a time of its own, and the decoder can use all of them from the first one on.
+    A frame's number is its rank among the time stamps only if every packet is one frame with a time of its
+    own, and the decoder can use all of them from the first one on.
     """
     trusted = _TRUSTED.intersection(decoder.container.format.name.split(","))
     if not trusted or decoder.stream.codec_context.name not in ONE_TO_ONE:

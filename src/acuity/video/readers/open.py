@@ -1,4 +1,4 @@
-"""open_video(): the one way in. What opens a file is decided by a table."""
+"""open_video(), which chooses the reader for a file from a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.errors import GEOMETRY, TO_OMIT_GEOMETRY, FormatError, InputError, NoFramesError, to_give
 from acuity.video.local_file import local_size
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
@@ -19,7 +19,7 @@ from acuity.video.source import STDIN, Y4M_MAGIC, open_source
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# What files that say their own size begin with: where, what, and its name.
+# Signatures of formats that carry their own size: offset, bytes, name.
 _SIGNATURES: Final = (
     (0, Y4M_MAGIC, "Y4M"),
     (4, b"ftyp", "MP4 or MOV"),
@@ -31,7 +31,7 @@ _TASTE: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RawGeometry:
-    """What the caller says about raw video; None: not said."""
+    """The caller's geometry of raw video; None: not given."""
 
     width: int | None = None
     height: int | None = None
@@ -40,21 +40,15 @@ class RawGeometry:
 
     @property
     def missing(self) -> list[str]:
-        """Names of what was not said."""
-        values = {
-            "width": self.width,
-            "height": self.height,
-            "pixel_format": self.pixel_format,
-            "bitdepth": self.bitdepth,
-        }
-        return [name for name, value in values.items() if value is None]
+        """The names of the missing values."""
+        return [name for name in GEOMETRY if getattr(self, name) is None]
 
     @property
     def said(self) -> bool:
         return len(self.missing) < 4
 
     def complete(self) -> RawFormat | None:
-        """All of it, or None where something is missing."""
+        """The complete format, or None if something is missing."""
         if self.width is None or self.height is None or self.pixel_format is None or self.bitdepth is None:
             return None
         return RawFormat(self.width, self.height, PixelFormat.parse(self.pixel_format, self.bitdepth))
@@ -90,12 +84,12 @@ def open_video(
             for picture in video:
                 print(picture.pts, picture.luma.mean())
 
-    Geometry (`width`, `height`, `pixel_format`, `bitdepth`) says that the file is raw, and all four are
-    needed. `guess` takes what is missing from the file's name and length, where only one reading is
-    possible; a note on the reader says what was guessed. `rate` is the frame rate of a raw file.
-    `threads` is for the decoder, 0 lets it choose. With `luma_only` pictures may come without chroma.
-    `allow_damaged` takes what the decoder makes of damaged frames, with a warning, instead of refusing them.
-    Raises InputError.
+    Geometry (`width`, `height`, `pixel_format`, `bitdepth`) means that the file is raw, and all four are
+    needed. With `guess` the missing values come from the file's name and length, if only one format fits; a
+    note on the reader says what was guessed. `rate` is the frame rate of a raw file. `threads` is for the
+    decoder, 0 lets it choose. With `luma_only` pictures may come without chroma. With `allow_damaged` damaged
+    frames give a warning and are used as the decoder returns them; otherwise they are refused. Raises
+    InputError.
     """
     geometry = RawGeometry(width, height, pixel_format, bitdepth)
     return open_as(path, geometry, OpenOptions(rate, guess, threads, luma_only, allow_damaged))
@@ -121,9 +115,9 @@ def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOption
 
 
 def says_its_size(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is no raw video, going by its first bytes or by the ending of its name.
+    """Whether a file carries its own size, judged by its first bytes or its extension.
 
-    Pipes and devices can't be looked at without losing bytes, and other names say nothing.
+    Pipes and devices can't be read without losing bytes, so only their names count.
     """
     name = os.fspath(path)
     if name == STDIN or local_size(name) is None or (kind := _kind(path)) == "raw":
@@ -135,7 +129,7 @@ def says_its_size(path: str | os.PathLike[str]) -> bool:
 
 
 def _signature(start: bytes) -> str | None:
-    """The name of what begins with these bytes."""
+    """The name of the format that begins with these bytes."""
     return next((what for at, magic, what in _SIGNATURES if start[at : at + len(magic)] == magic), None)
 
 
@@ -146,23 +140,23 @@ def _check_raw(name: str, kind: str) -> None:
             raise NoFramesError(f"'{name}' is empty: there is no frame to score")
         start = source.peek(_TASTE)
     known = _signature(start)
-    # Raw samples may look like anything, so where the name says raw only Y4M's long signature counts.
+    # Raw samples may look like anything, so for a raw extension only Y4M's long signature counts.
     if known is not None and kind != "raw":
-        raise FormatError(f"'{name}' is {known}, which says its own size: leave out the geometry")
+        raise FormatError(f"'{name}' is {known}, which says its own size: ", TO_OMIT_GEOMETRY)
 
 
 def _incomplete(name: str, said: RawGeometry) -> InputError:
-    missing = " and ".join(", ".join(f"{part}=" for part in said.missing).rsplit(", ", 1))
+    missing = to_give(*said.missing)
     if not said.said:
-        return FormatError(f"'{name}' is raw video, which does not say its size: pass {missing}")
+        return FormatError(f"'{name}' is raw video, which does not say its size: ", missing)
     return InputError(
-        f"raw video needs width, height, pixel format and bit depth together: pass {missing} for '{name}' too"
+        "raw video needs width, height, pixel format and bit depth together: ", missing, f" for '{name}' too"
     )
 
 
 def _guessed(name: str, said: RawGeometry) -> RawFormat:
     if not os.path.exists(name) or os.path.isdir(name):
-        open_source(name).close()  # says what is wrong with the path
+        open_source(name).close()  # raises if the path can't be opened
     length = local_size(name)
     layout, depth = None, said.bitdepth
     if said.pixel_format is not None:
@@ -176,8 +170,8 @@ def _kind(path: str | os.PathLike[str]) -> str:
     """'y4m', 'raw' or 'container', from the first bytes and then from the name."""
     name = os.fspath(path)
     if name == STDIN or local_size(name) is None:
-        # A pipe cannot be tasted without losing bytes, and only Y4M says its size in the stream.
-        # A path that is nothing at all is refused by the reader in the same words for each kind.
+        # A pipe can't be inspected without losing bytes, and only Y4M carries its size in the stream.
+        # The reader refuses a missing file, with the same sentence for each kind.
         return "y4m"
     with open_source(path) as source:
         if source.peek(len(Y4M_MAGIC)) == Y4M_MAGIC:

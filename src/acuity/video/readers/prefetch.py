@@ -1,4 +1,4 @@
-"""Reading ahead in a thread, by a bounded number of pictures."""
+"""Reads ahead in a thread, by a bounded number of pictures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from acuity.video.picture import Picture
 Produce = Callable[[], Picture | None]
 
 
-class _Shelf:
-    """What the two threads share. The producing thread knows this, not the Prefetch."""
+class _Queue:
+    """The pictures between the two threads. The producing thread refers to this, not to the Prefetch."""
 
     def __init__(self, ahead: int) -> None:
         self.ahead = ahead
@@ -40,7 +40,7 @@ class _Shelf:
             self.changed.notify_all()
 
     def has_news(self) -> bool:
-        """Whether there is a picture, or nothing to wait for."""
+        """Whether there is a picture, or none will come."""
         return bool(self.pictures) or self.ended or self.stopped
 
     def _has_room(self) -> bool:
@@ -50,39 +50,39 @@ class _Shelf:
 
 
 class Prefetch:
-    """Calls `produce` in a thread until it returns None; take() hands out what it made, in order."""
+    """Calls `produce` in a thread until it returns None; take() returns the pictures in order."""
 
     def __init__(self, produce: Produce, *, ahead: int, name: str) -> None:
-        self._shelf = _Shelf(ahead)
+        self._queue = _Queue(ahead)
         self._thread = threading.Thread(
-            target=self._shelf.fill, args=(produce,), name=f"acuity-read-{name}", daemon=True
+            target=self._queue.fill, args=(produce,), name=f"acuity-read-{name}", daemon=True
         )
         self._thread.start()
 
     def ready(self, seconds: float) -> bool:
-        """Whether take() need not wait; waits for that at most so many seconds."""
-        shelf = self._shelf
-        with shelf.changed:
-            return shelf.changed.wait_for(shelf.has_news, seconds)
+        """Wait at most that many seconds; returns whether take() need not wait."""
+        queue = self._queue
+        with queue.changed:
+            return queue.changed.wait_for(queue.has_news, seconds)
 
     def take(self) -> Picture | None:
-        """The next picture, None at the end; an error comes after the pictures made before it."""
-        shelf = self._shelf
-        with shelf.changed:
-            shelf.changed.wait_for(shelf.has_news)
-            if shelf.pictures:
-                shelf.changed.notify_all()
-                return shelf.pictures.popleft()
-        if shelf.error is not None and not shelf.stopped:
-            raise shelf.error
+        """The next picture, None at the end; an error is raised after the pictures before it."""
+        queue = self._queue
+        with queue.changed:
+            queue.changed.wait_for(queue.has_news)
+            if queue.pictures:
+                queue.changed.notify_all()
+                return queue.pictures.popleft()
+        if queue.error is not None and not queue.stopped:
+            raise queue.error
         return None
 
     def stop(self) -> None:
         """Ask the thread to end; join() waits for it."""
-        with self._shelf.changed:
-            self._shelf.stopped = True
-            self._shelf.pictures.clear()
-            self._shelf.changed.notify_all()
+        with self._queue.changed:
+            self._queue.stopped = True
+            self._queue.pictures.clear()
+            self._queue.changed.notify_all()
 
     def join(self) -> None:
         self._thread.join()

@@ -1,4 +1,4 @@
-"""Raw planar YUV: frame after frame, nothing else, so the geometry has to be given."""
+"""Reads raw planar YUV: frames without a header, so the geometry has to be given."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RawReader(BaseReader):
             rate=rate,
             seekable=self._source.seekable,
         )
-        # A pipe has to be read through; a file lets us step over the chroma nobody asked for.
+        # A pipe has to be read completely; in a file, unused chroma is skipped.
         self._skip_chroma = luma_only and self._source.seekable
         self._luma_only = luma_only
         self._wanted = self._layout.luma_bytes() if self._skip_chroma else self._layout.frame_bytes
@@ -84,7 +84,7 @@ class RawReader(BaseReader):
 
 
 def _fit(source: Source, width: int, height: int, format: PixelFormat) -> tuple[FrameLayout, int | None]:
-    """The layout that makes whole frames, and how many there are."""
+    """The layout that gives whole frames, and their number."""
     layout = FrameLayout.of(format, width, height)
     if source.size is None:
         return layout, None

@@ -1,4 +1,4 @@
-"""What every video reader offers."""
+"""The interface of video readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
-    """What is known about a video before its first frame is decoded."""
+    """The description of a video before its first frame is decoded."""
 
     path: str
     kind: str  # "raw", "y4m" or "container"
@@ -65,9 +65,9 @@ class VideoInfo:
 
 
 class VideoReader(Protocol):
-    """A stream of pictures; iterate it once from where it stands.
+    """A stream of pictures, which can be iterated once from its present position.
 
-    pair_videos() takes anything that has these, so a host may bring a reader of its own.
+    pair_videos() accepts any object with these methods, so a program may bring a reader of its own.
     """
 
     @property
@@ -81,18 +81,18 @@ class VideoReader(Protocol):
 
 
 class BaseReader:
-    """What open_video() gives: a VideoReader that is also a context manager, with remarks in `notes`.
+    """The base of open_video()'s readers: a VideoReader and context manager with `notes`.
 
-    A reader belongs to one thread at a time; only close() may come from another one.
+    One thread uses a reader at a time; only close() may be called from another.
     """
 
     info: VideoInfo
 
     def __init__(self) -> None:
-        self.notes: list[Note] = []  # remarks that came up while reading
+        self.notes: list[Note] = []  # about the video, added while reading
 
     def __iter__(self) -> Iterator[Picture]:
-        # Unlike a generator this holds on to no picture, so that its buffer can be used again.
+        # Unlike a generator this keeps no reference to a picture, so that its buffer can be reused.
         return iter(self.read, None)
 
     def read(self) -> Picture | None:
@@ -100,11 +100,11 @@ class BaseReader:
         raise NotImplementedError
 
     def seek(self, frame: int) -> None:
-        """Make the next picture be number `frame`; raises InputError where that can't be exact."""
+        """Continue with picture number `frame`; raises InputError if that can't be exact."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Give up the file. Does nothing the second time."""
+        """Close the file. May be called again."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -115,7 +115,7 @@ class BaseReader:
 
 
 def check_frame(info: VideoInfo, frame: int) -> None:
-    """Refuse a seek outside the video. One past the last frame is its end, which is fine."""
+    """Refuse a seek outside the video. One past the last frame is the end, which is allowed."""
     if frame < 0:
         raise InputError(f"frame {frame} of '{info.path}' cannot be: frames are counted from 0")
     if info.frames_exact and info.frames is not None and frame > info.frames:

@@ -1,4 +1,4 @@
-"""Y4M: a header line, then frames, each behind a line of its own."""
+"""Reads Y4M: a header line, then frames, each after a line of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.readers.y4m_header import MAX_LINE, Y4mHeader, frame_line_length, parse_header
 from acuity.video.source import Y4M_MAGIC, Source, open_source
 
-_LINE: Final = b"FRAME\n"  # what nearly every writer puts before a frame
+_LINE: Final = b"FRAME\n"  # the usual line before a frame
 
 # Samples start at this offset of a buffer: aligned, with room for the plain line right before them.
 _ROOM: Final = 64
@@ -31,7 +31,7 @@ class Y4mReader(BaseReader):
             header = parse_header(line, self._source.path)
             self._start = len(line) + 1
             self._layout = FrameLayout.of(header.format, header.width, header.height)
-            # The alpha plane is read with the rest, and then nobody looks at it.
+            # The alpha plane is read with the rest and not used.
             self._payload = self._layout.frame_bytes + (self._layout.luma_bytes() if header.alpha else 0)
             frames, self._plain = self._count()
         except BaseException:
@@ -39,7 +39,7 @@ class Y4mReader(BaseReader):
             raise
         self.info = _describe(self._source, header, frames)
         self._luma_only = luma_only
-        # Where every frame is as long as the others, the chroma nobody asked for is stepped over.
+        # If all frames have the same length, unused chroma is skipped.
         self._skip_chroma = luma_only and self._plain
         self._wanted = self._layout.luma_bytes() if self._skip_chroma else self._payload
         self._pool = BufferPool(_ROOM + self._wanted)
@@ -82,7 +82,7 @@ class Y4mReader(BaseReader):
         return self._start + frame * (len(_LINE) + self._payload)
 
     def _skip_line(self) -> int:
-        """Read past the FRAME line at which the source stands; returns its length."""
+        """Read the FRAME line at the present position; returns its length."""
         where = f"frame {self._next} of '{self._source.path}'"
         seen = self._source.read(len(_LINE))
         while (length := frame_line_length(seen, where)) is None:
@@ -94,7 +94,7 @@ class Y4mReader(BaseReader):
         return length
 
     def _count(self) -> tuple[int | None, bool]:
-        """How many frames there are, and whether all of them have the plain line."""
+        """The number of frames, and whether all of them have the plain line."""
         size = self._source.size
         if size is None:
             return None, False
@@ -131,7 +131,7 @@ def _empty(source: Source) -> NoFramesError:
 
 
 def _header_line(source: Source) -> bytes:
-    """The first line without its newline; leaves the source right behind it."""
+    """Read the first line; returns it without its newline."""
     start = source.read(len(Y4M_MAGIC))
     if not start:
         raise NoFramesError(f"'{source.path}' is empty: there is no frame to score")

@@ -1,4 +1,4 @@
-"""The first line of a Y4M file, as a value. No I/O: bytes in, header or FormatError out."""
+"""Parses the first line of a Y4M file. No I/O: bytes in, header or FormatError out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parse_header(line: bytes, name: str) -> Y4mHeader:
         raise FormatError(f"'{name}' has a Y4M header that is not text, so the file is damaged") from None
     if magic != Y4M_MAGIC.decode():
         raise FormatError(f"'{name}' is not a Y4M file: it does not start with YUV4MPEG2")
-    # Cut, so that a damaged header cannot fill a screen with its error message.
+    # Shortened, so that a damaged header can't fill a screen with its error message.
     values = {tag[0]: tag[1:_LONGEST] for tag in tags if tag and tag[0] != "X"}
     hints = dict(tag[1:_LONGEST].partition("=")[::2] for tag in tags if tag.startswith("X"))
     width, height = (_side(values, letter, name) for letter in "WH")
@@ -86,9 +86,9 @@ def parse_header(line: bytes, name: str) -> Y4mHeader:
 
 
 def frame_line_length(seen: bytes, where: str) -> int | None:
-    """Length, with its newline, of the FRAME line that `seen` begins with.
+    """The length, with its newline, of the FRAME line at the start of `seen`.
 
-    None while the newline is not among the bytes seen so far; `where` is for messages.
+    None if the newline is not among these bytes; `where` is for messages.
     """
     if not b"FRAME".startswith(seen[:5]) or (len(seen) > 5 and seen[5] not in b" \n"):
         raise FormatError(

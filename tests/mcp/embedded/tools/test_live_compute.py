@@ -118,3 +118,40 @@ def test_what_cannot_be_scored_is_said_in_a_sentence(tmp_path: Path) -> None:
             assert found["frames_scored"] == FRAMES
 
     play(scene, inside, MODEL)
+
+
+def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    frames = rng.integers(16, 236, 2 * 256 * 176 * 3 // 2, np.uint8)
+    ref, dis = tmp_path / "ref.yuv", tmp_path / "dis.yuv"
+    ref.write_bytes(frames.tobytes())
+    dis.write_bytes((frames & 0xF0).tobytes())
+    given = {"reference_path": str(ref), "distorted_path": str(dis), "width": 256, "height": 176}
+    size: dict[str, Any] = {"width": 256, "height": 176, "pixel_format": "420", "bitdepth": 8}
+    expected = acuity.score(ref, dis, viewing="tv", metrics=["psnr"], **size).to_dict()
+
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            found = await ground.ask(client, "compute_vmaf", **given, viewing="tv", metrics=["psnr"])
+            assert (found["score"], found["model"]) == (expected["score"], "vmaf_v1.0.16_3d0h")
+            assert found["metrics"] == expected["metrics"]
+            alone = await ground.ask(client, "compute_vmaf", **given, metrics=["psnr"])
+            assert (alone["score"], alone["model"]) == (None, None)
+            refused = await ground.refused(client, "compute_vmaf", **given, viewing="tv", model=NEG)
+            assert "viewing='tv' chooses the model" in refused
+
+    play(scene, tmp_path, MODEL)
+
+
+@pytest.mark.parametrize("name", ["pixfmt_test.yuv", "--width.yuv"])
+def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
+    clip = tmp_path / name
+    clip.write_bytes(bytes(64 * 36 * 3 // 2))
+    given = {"reference_path": str(clip), "distorted_path": str(clip)}
+    said = f"'{clip}' is raw video and its name gives no size: give width, height, pixel_format and bitdepth"
+
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            assert await ground.refused(client, "compute_vmaf", **given) == said
+
+    play(scene, tmp_path, MODEL)

@@ -20,7 +20,8 @@ from acuity.errors import EmbeddedError
 from acuity.mcp.embedded.uris import REPORT
 from acuity.mcp.results import READABLE, answer, fits, to_text, without_frames
 from acuity.measure.results import Results
-from acuity.report import render_report
+from acuity.report.document import as_document, report_rows
+from acuity.report.precision import parse_precision
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState
@@ -102,16 +103,15 @@ async def report_document(
         raise EmbeddedError(
             f"{count} frames are too many for one answer, {MOST_FRAMES} are the most: name first and last"
         )
-    shell = render_report(
-        excerpt(results, range(0)), "json", precision, extra={"acuity": _about(live, results)}
-    )
-    document: dict[str, Any] = {**json.loads("".join(shell)), "report": REPORT}
+    extra = {"acuity": _about(live, results), "report": REPORT}
+    document = as_document(excerpt(results, range(0)), precision, extra=extra)
     if include is False or count > MOST_FRAMES:
         return without_frames(document, count)
+    digits = parse_precision(precision)
     frames: list[Any] = []
     for rows in slices(part):
         await live.budget.turn()
-        frames += json.loads("".join(render_report(rows, "json", precision)))["frames"]
+        frames += report_rows(rows, digits)
         if include is None and frames and not fits(count, frames[0]):
             return without_frames(document, count)
     return {**document, "frames": frames}

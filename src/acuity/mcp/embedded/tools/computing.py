@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.errors import GEOMETRY
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.compute import TOOL
-from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, LARGEST, count, name
+from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, name
 from acuity.mcp.results import OMITTED_SCHEMA, fit
-from acuity.mcp.schemas import array, flag, record, text, whole
+from acuity.mcp.schemas import array, flag, or_null, record, text, whole
 from acuity.mcp.tools.progress_notifications import ProgressNotifications
-from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
-from acuity.video.picture import DEPTHS, LAYOUTS
+from acuity.mcp.tools.scoring_schema import model_argument
+from acuity.scoring.fronts import EMBEDDED
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.compute import Compute
@@ -51,30 +52,16 @@ _INPUT: Final = record(
     {
         "reference_path": name("The original, in a folder that this server may read."),
         "distorted_path": name("The version to judge."),
-        "width": count(1, LARGEST, "Width of a raw frame in pixels."),
-        "height": count(1, LARGEST, "Height of a raw frame in pixels."),
-        "pixel_format": {
-            **text("Chroma layout of raw video; 420 unless given, 400 has luma only."),
-            "enum": list(LAYOUTS),
-        },
-        "bitdepth": {
-            **whole("Bits of a raw sample; 8 unless given. More than 8 means two bytes, little-endian."),
-            "enum": list(DEPTHS),
-        },
-        "model": {
-            **name(
-                "version=NAME (list_models has the names) or path=FILE, with libvmaf's options behind it; "
-                "'auto' chooses by the size of the reference."
-            ),
-            "default": DEFAULT_MODEL,
-        },
+        **EMBEDDED.arguments(*GEOMETRY),
+        "model": model_argument(f"{EMBEDDED.help('models')}."),
         "model_version": name("The same as 'model', for clients that name a version: vmaf_v0.6.1."),
+        **EMBEDDED.arguments("viewing", "metrics"),
         "include_frames": {
             **flag("Whether the answer has the figures of every frame, if they fit in one message."),
             "default": False,
         },
     },
-    optional=("width", "height", "pixel_format", "bitdepth", "model", "model_version", "include_frames"),
+    optional=(*GEOMETRY, "model", "model_version", "viewing", "metrics", "include_frames"),
 )
 
 _OUTPUT: Final[dict[str, Any]] = {
@@ -84,8 +71,9 @@ _OUTPUT: Final[dict[str, Any]] = {
         "pool_method": {**text(), "const": "mean"},
         "frames_scored": whole(),
         "bitdepth": whole("Bits of a sample, as they were compared."),
-        "model": text("Version or path."),
-        "model_version": text("The same, by the name that clients of other servers look for."),
+        "model": or_null(text("Version or path.")),
+        "model_version": or_null(text("The same, by the name that clients of other servers look for.")),
+        "metrics": {"type": "array", "description": "The figures of each of the metrics asked for."},
         "width": whole(),
         "height": whole(),
         "frames": array(record({"frameNum": whole(), "metrics": FIGURES})),

@@ -1,4 +1,4 @@
-"""What there is to measure with: extractors and models, whatever is being measured now."""
+"""list_features, list_models and describe_model: everything there is to measure with."""
 
 from __future__ import annotations
 

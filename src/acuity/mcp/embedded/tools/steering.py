@@ -1,4 +1,4 @@
-"""Steering: carried out by the measuring thread, between two frames, and answered then; all but vmaf.stop."""
+"""The tools that steer a measurement: carried out and answered between two frames, all but vmaf.stop."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import CommandQueueFull, FeatureError, ModelError
-from acuity.jobs.tasks.remedies import as_arguments
+from acuity.errors import CommandQueueFull
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.steering.clients import Client, calling_client
 from acuity.mcp.embedded.steering.commands import LEASE, LONGEST_LEASE
@@ -55,7 +54,7 @@ missed. 1 is every frame."""
 
 
 def tools(sender: CommandSender) -> list[Tool]:
-    """Those that change what happens."""
+    """The tools that change what happens."""
     family = _Steering(sender)
     return [
         Tool(
@@ -159,8 +158,6 @@ class _Steering:
             return await self._sender.submit(command, dict(argument), client)
         except CommandQueueFull as error:
             raise MCPError(BUSY, f"{error.code}: {error}", {"code": error.code}) from error
-        except (ModelError, FeatureError) as error:
-            raise type(error)(as_arguments(str(error), geometry=False)) from error
 
 
 def _whole(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Schemas of the tools that look at a measurement."""
+"""Schemas of the tools that read a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at a measurement while it runs: none of this waits for it, or makes it wait."""
+"""The tools that read a running measurement; none of them waits for it, or makes it wait."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _LOOK: Final = 0.1  # seconds between looks at new scores
 
 
 def tools(live: LiveState, scores: Scores) -> list[Tool]:
-    """Those that read."""
+    """vmaf.status, vmaf.features, vmaf.score, vmaf.worst_frames, vmaf.watch and vmaf.report."""
     family = _Watching(live, scores)
     return [
         Tool(STATUS, "Status", _STATUS_TEXT, record({}), family.status, schemas.STATUS),

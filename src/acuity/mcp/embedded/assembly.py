@@ -37,7 +37,7 @@ _FREE: Final = frozenset(
 
 
 @asynccontextmanager
-async def serving(
+async def assembled(
     live: LiveState,
     sender: CommandSender,
     paths: AllowedPaths,

@@ -1,0 +1,135 @@
+"""The ways into Acuity: how each spells the settings of a request, as options or arguments and in errors.
+
+Python's own spelling is a request's (and that of `Remedy` as text), so it has no entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from acuity.errors import GEOMETRY, AcuityError, Remedy, listed
+from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS, Way
+from acuity.video.pairs.pair_options import WORDS
+
+_OPTIONS: Final = ("option", "getopt")
+_COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
+_TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backends": "list_backends"}
+
+
+class Front(NamedTuple):
+    """One way into Acuity."""
+
+    way: Way  # whose names of a setting count
+    lists: Mapping[str, str]  # what shows the models, features and backends there are
+    look: str  # what is done with those: they are run, or called
+    give: str | None = None  # said where raw video should be described and can't be
+    omit: str = "leave out the geometry"
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings that are offered here."""
+        return [name for name, about in SETTINGS.items() if self.way in about.offered.split()]
+
+    def name(self, setting: str) -> str:
+        """What the setting is called here, without dashes before it."""
+        names = SETTINGS[setting].names if setting in SETTINGS else {}
+        name = names.get(self.way, setting)
+        return name.replace("_", "-") if self.way == "option" else name
+
+    def help(self, setting: str) -> str:
+        """What the setting means; schemas name the choices by themselves."""
+        about = SETTINGS[setting]
+        words = f" ({', '.join(WORDS[setting])})" if setting in WORDS and self.way in _OPTIONS else ""
+        return about.help.format_map(self.lists) + words
+
+    def spell(self, remedy: Remedy) -> str:
+        """A remedy in the words of this front."""
+        match remedy.action:
+            case "set":
+                return self._spelled(remedy.names[0], remedy.value)
+            case "give":
+                return self.give or f"{remedy.verb} {listed([self._spelled(name) for name in remedy.names])}"
+            case "omit":
+                return self.omit
+            case "list":
+                return f"{self.look} {self.lists[remedy.names[0]]}"
+
+    def _spelled(self, setting: str, value: str | bool | None = None) -> str:
+        name = self.name(setting)
+        if self.way in _OPTIONS:
+            return f"--{name}" if value is None or value is True else f"--{name} {value}"
+        return f"{name}={'true' if value is True else '' if value is None else value}"
+
+    def argument(self, setting: str, **changes: Any) -> dict[str, Any]:
+        """The JSON Schema of the setting as an argument; of `changes`, None takes a keyword out."""
+        about = SETTINGS[setting]
+        entry: dict[str, Any] = {"type": about.kind, "minimum": about.minimum, "maximum": about.maximum}
+        entry |= {
+            "enum": list(about.choices()) if about.choices is not None else None,
+            "default": about.default,
+        }
+        if about.kind == "array":
+            enum = entry.pop("enum")
+            texts = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+            entry |= {"items": {"enum": enum}} if enum else {"items": texts, "maxItems": MAX_ENTRIES}
+            entry["default"] = None if enum else []
+        if about.asks_for_less:
+            entry["default"] = False
+        text = self.help(setting)
+        entry |= {"description": f"{text[0].upper()}{text[1:]}.", **changes}
+        return {keyword: value for keyword, value in entry.items() if value is not None}
+
+    def arguments(self, *settings: str, **changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The properties of an input schema: each setting by its name here, with its own changes."""
+        return {self.name(name): self.argument(name, **changes.get(name, {})) for name in settings}
+
+    def fields(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a request that a tool's arguments give."""
+        found: dict[str, Any] = {}
+        for setting in self.settings:
+            if (value := whole(arguments.get(self.name(setting)))) is None:
+                continue
+            if SETTINGS[setting].kind == "array" and isinstance(value, str):
+                value = [value]
+            found[setting] = not value if SETTINGS[setting].asks_for_less else value
+        return found
+
+
+def whole(value: Any) -> Any:
+    """JSON has one kind of number: 576.0 is a whole one to a schema, and an int to us."""
+    return int(value) if isinstance(value, float) else value
+
+
+ACUITY: Final = Front("option", _COMMANDS, "run")
+VMAF: Final = Front("getopt", _COMMANDS, "run")
+RAW: Final = Front("tool", _TOOLS, "call", omit="score the pair with vmaf_score_encoded")
+ENCODED: Final = Front(
+    "tool",
+    _TOOLS,
+    "call",
+    give=f"score the pair with vmaf_score, which takes {listed([RAW.name(part) for part in GEOMETRY])}",
+)
+EMBEDDED: Final = Front(
+    "embedded",
+    {**_TOOLS, "features": "list_features"},
+    "call",
+    give=f"give {listed([*GEOMETRY])}",
+    omit=f"leave out {listed([*GEOMETRY])}",
+)
+
+# By the names of commands and tools. Tools that are not listed describe no raw video either.
+FRONTS: Final[Mapping[str, Front]] = {
+    "acuity": ACUITY,
+    "vmaf": VMAF,
+    "vmaf-mcp": ACUITY,
+    "vmaf_score": RAW,
+    "vmaf_score_encoded": ENCODED,
+    "compute_vmaf": EMBEDDED,
+    "vmaf.request_model_swap": EMBEDDED,
+}
+
+
+def sentence(error: AcuityError, name: str) -> str:
+    """What an error says to the caller of this command or tool."""
+    return error.spelled(FRONTS.get(name, ENCODED).spell)

@@ -1,0 +1,249 @@
+"""Request: what to score and how, as one record that can travel as JSON.
+
+The record is also the table that every way into Acuity is made from: what a field may be, what it means, and
+what it is called where that isn't its own name. `fronts.py` makes options, arguments and remedies of it.
+`vmaf --version` reads this table too, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
+
+from acuity.video.pairs.pair_options import WORDS, PairOptions
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from acuity.scoring.report import AnyModel
+    from acuity.video.pairs.open_pair import Video
+    from acuity.video.readers.open import OpenOptions, RawGeometry
+
+MAX_COUNT: Final = 2**31 - 1  # frames and pixels: what C's int holds
+MAX_TEXT: Final = 4096  # characters of a path, a model or a feature
+MAX_ENTRIES: Final = 64  # features, or metrics, in one request
+
+Kind = Literal["integer", "string", "boolean", "array"]
+# The ways in besides Python, by how they spell things: `acuity`, `vmaf`, the scoring tools, compute_vmaf.
+Way = Literal["option", "getopt", "tool", "embedded"]
+
+# Groups of settings, under which `acuity score --help` lists them.
+MEASURED: Final = "what to measure"
+FRAMES: Final = "which frames"
+DIFFERENT: Final = "where the two videos differ"
+RAW_VIDEO: Final = "raw video, where the file name doesn't say it"
+WORK: Final = "work (the scores are the same)"
+
+
+class Setting(NamedTuple):
+    """What a field of a request may be, what it means, where it is offered and what it is called there."""
+
+    kind: Kind  # as JSON Schema has it; the entries of an array are strings
+    help: str  # without a capital or a full stop; {models}, {features} and {backends} are where to find them
+    default: Any
+    group: str
+    offered: str  # the ways in that have it, separated by spaces
+    names: dict[str, str]  # the way in, and the setting's name there unless it is the field's own
+    choices: Callable[[], Collection[str | int]] | None
+    minimum: int | None
+    maximum: int | None
+
+    @property
+    def asks_for_less(self) -> bool:
+        """Whether it is on unless it is switched off: what is asked for is its opposite."""
+        return self.default is True
+
+
+def _set(
+    default: Any,
+    kind: Kind,
+    help: str,
+    group: str = "",
+    offered: str = "option getopt tool",
+    *,
+    choices: Callable[[], Collection[str | int]] | None = None,
+    minimum: int | None = None,
+    **names: str,
+) -> Any:
+    """A field of the request with its setting; `names` are by way in."""
+    maximum = None if minimum is None else MAX_COUNT
+    made = None if callable(default) else default
+    about = Setting(kind, help, made, group, offered, names, choices, minimum, maximum)
+    if callable(default):
+        return field(default_factory=default, metadata={"setting": about})
+    return field(default=default, metadata={"setting": about})
+
+
+def _word(name: str, help: str) -> Any:
+    """A word of PairOptions, which knows the choices and the default."""
+    return _set(WORDS[name][0], "string", help, DIFFERENT, choices=lambda: WORDS[name])
+
+
+def _auto() -> tuple[str]:
+    from acuity.models.choose import AUTO
+
+    return (AUTO,)
+
+
+def _viewings() -> Collection[str]:
+    from acuity.models.choose import VIEWINGS
+
+    return VIEWINGS
+
+
+def _metrics() -> Collection[str]:
+    from acuity.scoring.metrics import METRICS
+
+    return METRICS
+
+
+def _layouts() -> Collection[str]:
+    from acuity.video.picture import LAYOUTS
+
+    return LAYOUTS
+
+
+def _depths() -> Collection[int]:
+    from acuity.video.picture import DEPTHS
+
+    return DEPTHS
+
+
+def _backends() -> Collection[str]:
+    from acuity.devices import BACKENDS
+
+    return ("auto", *BACKENDS)
+
+
+_EVERYWHERE: Final = "option getopt tool embedded"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to score, and how."""
+
+    reference: Video
+    distorted: Video
+    # fmt: off
+    models: Sequence[str | AnyModel] = _set(
+        _auto, "array", "version=NAME ({models} has the names) or path=FILE, then :name=LABEL and "
+        ":EXTRACTOR.OPTION=VALUE if need be; 'auto' goes by the reference's size",
+        MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
+    viewing: str | None = _set(
+        None, "string", "take VMAF v1's model for this way of watching and the frame rate",
+        MEASURED, "option tool embedded", choices=_viewings)
+    metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
+        (), "array", "what to measure, by the usual names",
+        MEASURED, "option tool embedded", choices=_metrics)
+    features: Sequence[str] = _set(
+        (), "array", "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
+        MEASURED, option="feature", getopt="feature", tool="feature")
+    predict: bool = _set(
+        True, "boolean", "measure features only, predict no score",
+        MEASURED, "getopt tool", getopt="no_prediction", tool="no_prediction")
+    width: int | None = _set(
+        None, "integer", "width of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
+    height: int | None = _set(
+        None, "integer", "height of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
+    pixel_format: str | None = _set(
+        None, "string", "chroma layout of raw video: 420 is usual, 400 has luma only",
+        RAW_VIDEO, _EVERYWHERE, choices=_layouts, tool="pixfmt")
+    bitdepth: int | None = _set(
+        None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
+        RAW_VIDEO, _EVERYWHERE, choices=_depths)
+    fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
+        None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
+    guess: bool = False  # take what is missing of a raw file's geometry from its name and length
+    scale: str = _word("scale", "another size: auto scales if one of the two is a container, force always")
+    convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
+    rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
+    vfr: str = _word("vfr", "variable frame rate: by-time needs equal times in both, by-index ignores them")
+    hdr: str = _word("hdr", "HDR against SDR")
+    frame_count: int = _set(
+        0, "integer", "stop after so many frames: a few hundred give an estimate",
+        FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")
+    frame_skip_ref: int = _set(
+        0, "integer", "leave out the reference's first frames", FRAMES, minimum=0, option="skip_ref")
+    frame_skip_dis: int = _set(
+        0, "integer", "the same of the distorted, for an encode that starts late",
+        FRAMES, minimum=0, option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist")
+    subsample: int = _set(
+        1, "integer", "score every Nth frame: faster, and short flaws may be missed", FRAMES, minimum=1)
+    allow_damaged: bool = _set(
+        False, "boolean", "score damaged frames as they are decoded, with a warning, not refuse", FRAMES)
+    ahead: int | None = None  # pictures read ahead of each video
+    threads: int | None = _set(
+        None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)
+    instruction_set: str | None = _set(
+        None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
+    backend: str = _set(
+        "auto", "string", "one that {backends} lacks is refused, never replaced", WORK, choices=_backends)
+    excluded_backends: Collection[str] = ()  # which 'auto' doesn't stand for
+    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
+    # fmt: on
+
+    def __post_init__(self) -> None:
+        self.pairing  # noqa: B018  # refuses a word that is unknown before any file is opened
+
+    @property
+    def pairing(self) -> PairOptions:
+        """What to do where the two videos differ."""
+        return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
+
+    @property
+    def geometry(self) -> RawGeometry:
+        """What is said about raw video."""
+        from acuity.video.readers.open import RawGeometry
+
+        return RawGeometry(self.width, self.height, self.pixel_format, self.bitdepth)
+
+    @property
+    def opening(self) -> OpenOptions:
+        """How the videos are opened."""
+        from acuity.video.readers.open import OpenOptions
+
+        return OpenOptions(rate=self.fps, guess=self.guess, allow_damaged=self.allow_damaged)
+
+    def to_document(self) -> dict[str, Any]:
+        """The fields that aren't at their default, as JSON can hold them.
+
+        TypeError for readers and loaded models, which can't leave their process.
+        """
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        defaults = type(self)("", "")
+        return {
+            name: _plain(name, value)
+            for name, value in values.items()
+            if name in _PATHS or value != getattr(defaults, name)
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The request in a document; TypeError for a field that is unknown."""
+        if "fps" not in document:
+            return cls(**document)
+        from fractions import Fraction
+
+        return cls(**{**document, "fps": Fraction(document["fps"])})
+
+
+_PATHS: Final = ("reference", "distorted")
+
+# What is said of each field that a front may show.
+SETTINGS: Final[dict[str, Setting]] = {
+    entry.name: entry.metadata["setting"] for entry in fields(Request) if entry.metadata
+}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if name == "fps":
+        return str(value)
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, Collection) and all(isinstance(entry, str) for entry in value):
+        return list(value)
+    raise TypeError(f"the {name} of a request can't leave its process: {type(value).__name__}")

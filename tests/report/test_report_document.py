@@ -1,0 +1,66 @@
+"""The report as a document: what a JSON parser makes of the report's text, whatever the figures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from acuity.report import ReportSource, render_report
+from acuity.report.document import as_document
+
+PRECISIONS = ("legacy", "max", "full", "1", "5", "16", "17")
+FIGURES = st.floats() | st.sampled_from([0.0, -0.0, 100.0, 1e-7, 1.0000004, 2.0**31 + 1e-7, 1e17, 1e22, 0.5])
+
+
+@dataclass
+class Source:
+    """A report's source that knows which figures are not a number."""
+
+    columns: dict[str, NDArray[np.float64]]
+    undefined: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    fps: float = 123.456
+    width: int = 576
+    height: int = 324
+
+    @property
+    def frames(self) -> list[int]:
+        return list(range(len(next(iter(self.columns.values()), ()))))
+
+    @property
+    def aggregate(self) -> dict[str, float]:
+        return {name: float(values[0]) for name, values in self.columns.items() if len(values)}
+
+    def pooled(self) -> dict[str, dict[str, float]]:
+        return {name: {"min": figure, "max": -figure} for name, figure in self.aggregate.items()}
+
+
+def parsed(source: ReportSource, precision: str, **more: Any) -> Any:
+    return json.loads("".join(render_report(source, "json", precision, **more)))
+
+
+def same(source: ReportSource, precision: str) -> None:
+    extra = {"acuity": {"notes": ["é"], "nothing": float("nan"), "depth": 8}}
+    found, expected = as_document(source, precision, extra=extra), parsed(source, precision, extra=extra)
+    assert json.dumps(found) == json.dumps(expected)  # also the order, and 100 beside 100.0
+
+
+@given(st.lists(st.tuples(FIGURES, FIGURES, st.booleans()), max_size=8), st.sampled_from(PRECISIONS))
+def test_any_figures(rows: list[tuple[float, float, bool]], precision: str) -> None:
+    one, other, which = (np.array(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    columns = {"vmaf": np.asarray(one, np.float64), "psnr_y": np.asarray(other, np.float64)}
+    undefined = np.isnan(columns["vmaf"]) & np.asarray(which, np.bool_)
+    same(Source(columns, {"vmaf": undefined}), precision)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_sources_that_know_less(figures: ReportSource, ragged: ReportSource, precision: str) -> None:
+    same(figures, precision)
+    same(ragged, precision)
+    same(Source({}), precision)
