@@ -19,7 +19,8 @@ from acuity.models.spec import parse_spec
         (1440, 2560, "hd"),
         (1280, 720, "hd"),
         (720, 1280, "hd"),
-        (1279, 1279, "sd"),
+        (1080, 1080, "hd"),  # fills a 1080p display
+        (1279, 719, "sd"),
         (576, 324, "sd"),
     ],
 )
@@ -62,6 +63,7 @@ def test_a_mismatch_is_named_with_a_remedy() -> None:
     small = mismatch(parse_spec("version=vmaf_v0.6.1"), 576, 324)
     assert small is not None
     assert "(sd)" in small
+    assert "pass display=1080p" in small
     large = mismatch(parse_spec("version=vmaf_v1.0.16_3d0h"), 3840, 2160)
     assert large is not None
     assert "version=vmaf_v1.0.16_1d5h_2160" in large  # of the same generation

@@ -69,7 +69,9 @@ def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) ->
     for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
         rate = f", {float(info.rate):.6g} fps" if info.rate else ""
         codec = f", {info.codec}" if info.codec else ""
-        pixels = f"{info.width}x{info.height}, {info.format.layout} {info.format.depth}-bit"
+        square = info.aspect in (None, 1)
+        shape = "" if square else f" (samples {info.to_dict()['aspect']})"
+        pixels = f"{info.width}x{info.height}{shape}, {info.format.layout} {info.format.depth}-bit"
         rows.append((role, os.path.basename(info.path), f"{pixels}{rate}{codec}"))
     if pairing.display != "native":
         rows.append(("display", pairing.display, f"both are compared at {pairing.width}x{pairing.height}"))

@@ -16,7 +16,7 @@ from acuity.video.display import is_4k, part_filled
 from acuity.video.notes import Note, info
 
 _SAME_SIZE: Final = 0.1  # pictures of so nearly the size of a display fill it
-_HD: Final = 1280  # pixels of the longer side
+_HD: Final = (1280, 720)  # pixels of the longer and the shorter side, of which one is enough
 _DISPLAY: Final = {"4k": "2160p", "hd": "1080p"}
 
 # The display that a name implies; the first match counts, and other names are not checked.
@@ -36,7 +36,10 @@ _BETTER: Final = (
 
 def size_class(width: int, height: int) -> str:
     """'4k', 'hd' or 'sd', whichever side is up."""
-    return "4k" if is_4k(width, height) else "hd" if max(width, height) >= _HD else "sd"
+    if is_4k(width, height):
+        return "4k"
+    long, short = _HD
+    return "hd" if max(width, height) >= long or min(width, height) >= short else "sd"
 
 
 def model_class(spec: ModelSpec) -> str | None:
@@ -74,7 +77,7 @@ def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
         return None
     return (
         f"the model '{spec.label}' is made for {made_for} and the pictures are {width}x{height} ({given}):"
-        f" scores may saturate or be biased; {_remedy(spec, given)}"
+        f" scores may saturate or be biased; {_remedy(spec, made_for, given)}"
     )
 
 
@@ -88,8 +91,9 @@ def _name(spec: ModelSpec) -> str:
     return (spec.version if spec.version is not None else PurePath(str(spec.path)).name).lower()
 
 
-def _remedy(spec: ModelSpec, given: str) -> str:
+def _remedy(spec: ModelSpec, made_for: str, given: str) -> str:
     better = next(models for pattern, models in _BETTER if pattern.search(_name(spec)))
     if given in better:
         return f"pick a model for {given}, such as version={better[given]}"
-    return "pass display=1080p to scale both videos, or compare only scores of pictures of this size"
+    display = _DISPLAY[made_for]
+    return f"pass display={display} to scale both videos, or compare only scores of pictures of this size"

@@ -202,6 +202,19 @@ def test_samples_that_contradict_their_range_are_noted(tmp_path: Path, share: fl
     assert all("is tagged as limited range, but" in note.text for note in found)
 
 
+def test_limited_samples_that_are_tagged_as_full_are_noted(tmp_path: Path) -> None:
+    samples = [to_yuv(colours(number, (WIDTH, HEIGHT)), "bt709") for number in range(3)]
+    ref = yuv_clip(tmp_path / "ref.mkv", samples, "bt709")
+    dis = yuv_clip(tmp_path / "dis.mkv", samples, "bt709", color_range=2)
+    for pairing in (pair(ref, dis), pair(dis, ref)):
+        list(pairing)
+        (text,) = (note.text for note in pairing.notes if note.code == "range-samples")
+        assert text == (
+            f"'{dis}' is tagged as full range, but its luma is that of '{ref}' in limited range: if it is"
+            " limited range, tag it so and score it again"
+        )
+
+
 def test_superwhite_in_both_is_information(tmp_path: Path) -> None:
     bright = [np.maximum(plane, 250) for plane in SOURCE]
     clips = [video(tmp_path / f"{crf}.mp4", bright, options={"crf": crf}) for crf in ("10", "35")]

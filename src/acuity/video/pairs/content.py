@@ -46,7 +46,6 @@ _SQUEEZED: Final = 219 / 255
 _LEVELS: Final = 1.5
 _BETTER: Final = 3
 
-_STRETCHED: Final = "its luma is that of the other video stretched from 16 to 235 to 0 to 255"
 _PLACES: Final = tuple(place / 63 for place in range(64))  # at which the brightness of lines is compared
 _SIDES: Final = ("left", "right", "above", "below")
 
@@ -221,23 +220,26 @@ def _named(bars: tuple[int, ...]) -> str:
 
 
 def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+    wrong = _wrong_range(plan, looks)
     # A raw or Y4M file that says nothing may be of any range, and RGB is always full.
     limited = [side.range_known and not side.info.full_range for side in plan.sides]
     shares = [look.outside if counts else 0.0 for look, counts in zip(looks, limited, strict=True)]
-    stretched = _stretched(plan, looks)
-    for side, share, other in zip(plan.sides, shares, shares[::-1], strict=True):
-        said = "is tagged as limited range" if side.info.full_range is False else "is taken for limited range"
-        if side is stretched or share > max(_TRACE, _APART * other):
-            why = f"{100 * share:.2g} % of its luma leaves 16 to 235" if share > _TRACE else _STRETCHED
-            advice = "if it is full range, tag it so and score it again"
-            yield notes.warning("range-samples", f"{side.name} {said}, but {why}: {advice}")
+    for side, other, share, its in zip(plan.sides, plan.sides[::-1], shares, shares[::-1], strict=True):
+        names = ("full", "limited") if side.info.full_range else ("limited", "full")
+        said = (
+            f"{side.name} is {'taken for' if side.info.full_range is None else 'tagged as'} {names[0]} range"
+        )
+        outside = f"{100 * share:.2g} % of its luma leaves 16 to 235"
+        if side is wrong or share > max(_TRACE, _APART * its):
+            why = outside if share > _TRACE else f"its luma is that of {other.name} in {names[1]} range"
+            advice = f"if it is {names[1]} range, tag it so and score it again"
+            yield notes.warning("range-samples", f"{said}, but {why}: {advice}")
         elif share > _TRACE:
-            text = f"{side.name} {said}, but {100 * share:.2g} % of its luma leaves 16 to 235"
-            yield notes.info("range-samples", f"{text}, as the other video's does")
+            yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
 
 
-def _stretched(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
-    """The video whose brightness is that of the other with 16 to 235 stretched to 0 to 255."""
+def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
+    """The video whose brightness equals the other's if its own range is taken for the opposite."""
     import numpy as np
 
     ref, dis = plan.sides
@@ -248,10 +250,11 @@ def _stretched(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
         for look in looks
     )
     apart = _distance(one, other)
-    for side, narrow, wide in ((dis, one, other), (ref, other, one)):
-        untold = side.range_known and not side.info.full_range
-        if untold and apart > max(_LEVELS, _BETTER * _distance((narrow - 16) / _SQUEEZED, wide)):
-            return side
+    for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
+        if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
+            # One of them: the one that says it is full range and isn't, or the one that doesn't and is.
+            found = narrow if narrow.info.full_range and not narrow.info.rgb else wide
+            return found if found.range_known and not found.info.rgb else None
     return None
 
 
