@@ -14,8 +14,7 @@ from acuity.access.path_text import shown
 from acuity.errors import InputError, PathError
 from acuity.jobs.job import JobSpec, ProgressListener
 from acuity.jobs.tasks.score import score_payload
-from acuity.mcp.tools.scoring import asked_models
-from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
+from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL, asked_models
 from acuity.models.choose import AUTO
 from acuity.models.sources import model_folders
 from acuity.scoring.fronts import EMBEDDED

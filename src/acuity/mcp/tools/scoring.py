@@ -1,9 +1,9 @@
-"""Scoring a pair of videos: raw samples whose geometry the caller knows, or files that say it themselves."""
+"""The tools vmaf_score, for raw video, and vmaf_score_encoded, for files that carry their geometry."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,11 +17,11 @@ from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
-    DEFAULT_MODEL,
     ENCODED_INPUT,
     ENCODED_OUTPUT,
     RAW_INPUT,
     RAW_OUTPUT,
+    asked_models,
 )
 from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
@@ -54,7 +54,7 @@ frames. For long videos call it through submit_job."""
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded; the list of models may be shared with whoever else shows it."""
+    """vmaf_score and vmaf_score_encoded; other tools and resources may share the list of models."""
     family = _Scoring(services, models or ModelList())
     return [
         long_tool(
@@ -79,7 +79,7 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
 
 
 class _Scoring:
-    """Plans: every path checked, every backend there, before anything is queued."""
+    """Makes jobs from arguments, and checks every path and the backend before anything is queued."""
 
     def __init__(self, services: Services, models: ModelList) -> None:
         self._paths = services.paths
@@ -98,7 +98,7 @@ class _Scoring:
     async def _plan(
         self, tool: str, arguments: Mapping[str, Any], pair: tuple[str, str], echo: dict[str, Any]
     ) -> JobSpec:
-        """The job for whichever engine answers: the binary that VMAF_BIN names, or Acuity's own."""
+        """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
         reference, distorted = (str(self._paths.check(path)) for path in pair)
         request = Request(reference, distorted, **FRONTS[tool].fields(arguments), guess=tool == ENCODED)
         presets = {family: arguments[family] for family in PRESETS if arguments.get(family) is not None}
@@ -124,7 +124,7 @@ class _Scoring:
         return JobSpec("external", payload, tool, _title(*pair))
 
     async def _checked(self, text: str, arguments: Mapping[str, Any], *, external: bool) -> str:
-        """A model as the engine takes it: a file where it has one, its path resolved, its options added."""
+        """The model argument for the engine: its file if it has one, the path resolved, options added."""
         clip, transform = not arguments["disable_clip"], arguments["enable_transform"]
         if text == AUTO:
             if transform or not clip:
@@ -139,20 +139,6 @@ class _Scoring:
         ).to_text()
 
 
-def asked_models(
-    models: list[str], viewing: str | None, metrics: Sequence[str], presets: Collection[str] = ()
-) -> list[str]:
-    """The models asked for besides those of presets; presets, viewing and metrics replace the default."""
-    if viewing is not None:
-        if models not in ([DEFAULT_MODEL], [AUTO]):
-            raise ModelError(
-                f"viewing='{viewing}' chooses the model, and 'model' names one: leave one of them out"
-            )
-        return [AUTO]
-    replaced = presets or (metrics and "vmaf" not in metrics)
-    return [] if replaced and models == [DEFAULT_MODEL] else models
-
-
 def _no_model_to_change(what: str) -> ModelError:
     return ModelError(f"{what} takes no disable_clip and no enable_transform: name a model")
 
@@ -164,7 +150,7 @@ def _external(
     presets: dict[str, str],
     echo: dict[str, Any],
 ) -> ExternalPayload:
-    """The work for another vmaf binary."""
+    """The payload for another vmaf binary."""
     backend = request.backend
     _refuse_missing(
         backend,

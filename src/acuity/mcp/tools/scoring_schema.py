@@ -1,13 +1,15 @@
-"""Schemas of the scoring tools: what they take, made from the settings of a request, and how they answer."""
+"""Input and output schemas of the scoring tools, made from the settings of a request."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from acuity.errors import GEOMETRY
+from acuity.errors import GEOMETRY, ModelError
 from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
+from acuity.models.choose import AUTO
 from acuity.scoring.fronts import RAW
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import MAX_TEXT
@@ -22,6 +24,20 @@ def path_argument(description: str) -> dict[str, Any]:
 
 def model_argument(description: str) -> dict[str, Any]:
     return {**path_argument(description), "default": DEFAULT_MODEL}
+
+
+def asked_models(
+    models: list[str], viewing: str | None, metrics: Sequence[str], presets: Collection[str] = ()
+) -> list[str]:
+    """The models asked for besides those of presets; presets, viewing and metrics replace the default."""
+    if viewing is not None:
+        if models not in ([DEFAULT_MODEL], [AUTO]):
+            raise ModelError(
+                f"viewing='{viewing}' chooses the model, and 'model' names one: leave one of them out"
+            )
+        return [AUTO]
+    replaced = presets or (metrics and "vmaf" not in metrics)
+    return [] if replaced and models == [DEFAULT_MODEL] else models
 
 
 def _switch(description: str) -> dict[str, Any]:
