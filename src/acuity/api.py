@@ -1,4 +1,4 @@
-"""acuity.score(): two videos in, one report out."""
+"""acuity.score(), which scores two videos and returns a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acuity.measure import Measurement
     from acuity.video.pairs.pair_options import PairOptions
 
-# Where agents may connect, or what is given the server and starts it.
+# An address where agents may connect, or a function that gets the server and starts it.
 Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"
 
 
@@ -108,7 +108,7 @@ def score(
 
 
 def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:
-    """What starts a server where `serve` says; raises EmbeddedError."""
+    """The function that starts a server as `serve` says; raises EmbeddedError."""
     if callable(serve):
         return serve
     transport, _, place = serve.partition(":")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from acuity.video.notes import Note
 
 
-LIBVMAF_VERSION: Final = "3.2.0"  # the one whose options, figures and reports these are
-# Codes of the notes that are said with -q too: libvmaf says the first of them, and has no others.
+LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
+# Codes of the notes that are printed with -q too: libvmaf prints the first, and has no others.
 _NEVER_QUIET: Final = ("frame-count", "steered", "not-a-number")  # names, so that --version loads no numpy
 
 
@@ -40,7 +40,7 @@ def _run(argv: list[str]) -> int:
 def _version(_: Settings) -> int:
     from acuity import __version__
 
-    print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # where libvmaf has it, and first
+    print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # on stderr and first, as in libvmaf
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Request: what to score and how, as one record that can travel as JSON.
+"""Request: what to score and how, as one record that can be written as JSON.
 
 The record is also the table that every way into Acuity is made from: what a field may be, what it means, and
 what it is called where that isn't its own name. `fronts.py` makes options, arguments and remedies of it.
@@ -40,7 +40,7 @@ WORK: Final = "work (the scores are the same)"
 
 
 class Setting(NamedTuple):
-    """What a field of a request may be, what it means, where it is offered and what it is called there."""
+    """The description of a request's field: type, bounds, meaning, the fronts that offer it, its names."""
 
     kind: Kind  # as JSON Schema has it; the entries of an array are strings
     help: str  # without a capital or a full stop; {models}, {features} and {backends} are where to find them
@@ -135,7 +135,7 @@ class Request:
         RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
         None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
-    guess: bool = False  # take what is missing of a raw file's geometry from its name and length
+    guess: bool = False  # complete a raw file's geometry from its name and length
     scale: str = _word("scale", "another size: auto scales if one of the two is a container, force always")
     convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
     rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
@@ -161,28 +161,28 @@ class Request:
     backend: str = _set(
         "auto", "string", "one that {backends} lacks is refused, never replaced",
         WORK, choices=("auto", *BACKENDS))
-    excluded_backends: Collection[str] = ()  # which 'auto' doesn't stand for
-    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
+    excluded_backends: Collection[str] = ()  # that 'auto' must not choose
+    sequential_first: bool = False  # order figures as libvmaf does with --threads
     # fmt: on
 
     def __post_init__(self) -> None:
-        self.pairing  # noqa: B018  # refuses a word that is unknown before any file is opened
+        self.pairing  # noqa: B018  # refuses an unknown word before any file is opened
 
     @property
     def pairing(self) -> PairOptions:
-        """What to do where the two videos differ."""
+        """The options for pairing the two videos."""
         return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
 
     @property
     def geometry(self) -> RawGeometry:
-        """What is said about raw video."""
+        """The geometry of raw video."""
         from acuity.video.readers.open import RawGeometry
 
         return RawGeometry(self.width, self.height, self.pixel_format, self.bitdepth)
 
     @property
     def opening(self) -> OpenOptions:
-        """How the videos are opened."""
+        """The options for opening the videos."""
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(rate=self.fps, guess=self.guess, allow_damaged=self.allow_damaged)
@@ -202,7 +202,7 @@ class Request:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """The request in a document; TypeError for a field that is unknown."""
+        """The request from its document; raises TypeError for an unknown field."""
         if "fps" not in document:
             return cls(**document)
         from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Scoring a pair of videos as acuity.score() and both commands do it: open, pair, measure."""
+"""Runs a request for acuity.score() and both commands: opens, pairs and measures two videos."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from acuity.measure.results import Results
     from acuity.video.notes import Note
 
-# Codes of notes that nobody should miss who sees the figures.
+# Codes of notes that must be shown with the figures.
 STEERED: Final = "steered"
 NOT_A_NUMBER: Final = "not-a-number"
 
-# Told before the first frame: what is going to be compared, the models, and which one 'auto' stands for.
+# Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
-# Given the measurement before its first frame, and how many frames there are if known.
+# Called with the measurement before its first frame, and with the number of frames if known.
 AttachCallback = Callable[[Measurement, int | None], None]
 
 
@@ -60,7 +60,7 @@ def run_request(
 
 
 class _Telling(NamedTuple):
-    """Whom to tell about the work, and how often."""
+    """The callbacks of a run, and how often they are called."""
 
     progress: ProgressCallback | None
     running_mean: bool
@@ -70,7 +70,7 @@ class _Telling(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What a request comes to when its metrics are looked up."""
+    """The models, features and metrics of a request, after its metrics are looked up."""
 
     models: list[str | AnyModel]
     features: list[str]
@@ -78,7 +78,7 @@ class _Wanted(NamedTuple):
 
     @property
     def rated(self) -> list[Metric]:
-        """Those whose extractor has to be told the frame rate, once it is known."""
+        """The metrics whose extractor needs the frame rate."""
         return [metric for metric in self.metrics if metric.rate_option]
 
     @classmethod
@@ -103,7 +103,7 @@ class _Wanted(NamedTuple):
 
 
 def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
-    # Before a file is opened: a typing error should cost nothing, and what is measured decides what is read.
+    # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
     wanted = _Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
     automatic = AUTO in models
@@ -113,7 +113,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         measurement.add_feature(feature)
     later = _later_extractors(request, wanted, models)
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
-    # Whoever steers may swap to a model that wants chroma.
+    # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
     readers = open_pair(request.reference, request.distorted, request.geometry, opening)
     with pair_videos(*readers, options=request.pairing) as pairing:
@@ -158,7 +158,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
 
 
 def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) -> Iterator[Note]:
-    """What the reader of the figures should know about the models beside the pictures."""
+    """Notes about how the models fit the pictures."""
     if choice is not None and choice.by == "viewing":
         from acuity.models.fit import mismatch
         from acuity.models.spec import ModelSpec
@@ -177,7 +177,7 @@ def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) 
 
 
 def _about_figures(results: Results) -> Iterator[Note]:
-    """What the reader of the figures should know about how they came about."""
+    """Notes about how the figures were computed."""
     if (text := results.steering()) is not None:
         yield notes.warning(STEERED, f"steered: {text}")
     for name, which in results.undefined.items():

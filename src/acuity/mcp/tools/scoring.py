@@ -1,4 +1,4 @@
-"""Scoring a pair of videos: raw samples whose geometry the caller knows, or files that say it themselves."""
+"""The tools vmaf_score, for raw video, and vmaf_score_encoded, for files that carry their geometry."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ frames. For long videos call it through submit_job."""
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded; the list of models may be shared with whoever else shows it."""
+    """vmaf_score and vmaf_score_encoded; other tools and resources may share the list of models."""
     family = _Scoring(services, models or ModelList())
     return [
         long_tool(
@@ -79,7 +79,7 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
 
 
 class _Scoring:
-    """Plans: every path checked, every backend there, before anything is queued."""
+    """Makes jobs from arguments, and checks every path and the backend before anything is queued."""
 
     def __init__(self, services: Services, models: ModelList) -> None:
         self._paths = services.paths
@@ -98,7 +98,7 @@ class _Scoring:
     async def _plan(
         self, tool: str, arguments: Mapping[str, Any], pair: tuple[str, str], echo: dict[str, Any]
     ) -> JobSpec:
-        """The job for whichever engine answers: the binary that VMAF_BIN names, or Acuity's own."""
+        """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
         reference, distorted = (str(self._paths.check(path)) for path in pair)
         request = Request(reference, distorted, **FRONTS[tool].fields(arguments), guess=tool == ENCODED)
         presets = {family: arguments[family] for family in PRESETS if arguments.get(family) is not None}
@@ -124,7 +124,7 @@ class _Scoring:
         return JobSpec("external", payload, tool, _title(*pair))
 
     async def _checked(self, text: str, arguments: Mapping[str, Any], *, external: bool) -> str:
-        """A model as the engine takes it: a file where it has one, its path resolved, its options added."""
+        """The model argument for the engine: its file if it has one, the path resolved, options added."""
         clip, transform = not arguments["disable_clip"], arguments["enable_transform"]
         if text == AUTO:
             if transform or not clip:
@@ -150,7 +150,7 @@ def _external(
     presets: dict[str, str],
     echo: dict[str, Any],
 ) -> ExternalPayload:
-    """The work for another vmaf binary."""
+    """The payload for another vmaf binary."""
     backend = request.backend
     _refuse_missing(
         backend,

@@ -1,4 +1,4 @@
-"""Schemas of the scoring tools: what they take, made from the settings of a request, and how they answer."""
+"""Input and output schemas of the scoring tools, made from the settings of a request."""
 
 from __future__ import annotations
 
