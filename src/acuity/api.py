@@ -43,6 +43,10 @@ def score(
     rate: Fraction | None = None,
     guess: bool = True,
     allow_damaged: bool = False,
+    display: str | None = None,
+    filter: str | None = None,
+    crop: str | None = None,
+    deinterlace: str | None = None,
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
     backend: str = "auto",
@@ -65,7 +69,13 @@ def score(
     Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
     length may give what is missing, where only one reading is possible. `rate` is their frame rate.
     `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
-    `pairing` says what to do where the two videos differ. `backend` is the device to compute on.
+
+    `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter` bicubic or lanczos;
+    'auto' takes the display that the model is made for, 'native' the reference's size. Unless it is given,
+    `viewing` takes its model's display, and other models the reference's size. `crop` is the part of both
+    pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without black bars. `deinterlace` is
+    'bwdif' or 'yadif', for interlaced video. `pairing` has these and more options for videos that differ.
+    `backend` is the device to compute on.
 
     `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
     or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
@@ -74,6 +84,7 @@ def score(
     Raises AcuityError.
     """
     several = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
+    words = {"display": display, "filter": filter, "crop": crop, "deinterlace": deinterlace}
     request = Request(
         ref,
         dis,
@@ -88,7 +99,7 @@ def score(
         fps=rate,
         guess=guess,
         allow_damaged=allow_damaged,
-        **({} if pairing is None else asdict(pairing)),
+        **({} if pairing is None else asdict(pairing)) | {name: word for name, word in words.items() if word},
         threads=threads,
         subsample=subsample,
         instruction_set=instruction_set,

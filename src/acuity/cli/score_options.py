@@ -12,7 +12,16 @@ from acuity.cli.getopt import BARE, UsageError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.request import DIFFERENT, FRAMES, MEASURED, RAW_VIDEO, SETTINGS, WORK, Request
+from acuity.scoring.request import (
+    DIFFERENT,
+    FRAMES,
+    MEASURED,
+    PICTURES,
+    RAW_VIDEO,
+    SETTINGS,
+    WORK,
+    Request,
+)
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
@@ -92,7 +101,7 @@ _MODEL = (
     "(default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
 )
 _VIEWING = f"{ACUITY.help('viewing')}: " + "; ".join(
-    f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
+    f"{name}, {viewing.seen}" for name, viewing in VIEWINGS.items()
 )
 _METRICS = f"{ACUITY.help('metrics')}, separated by commas: {', '.join(METRICS)} (default: vmaf)"
 # The letter of an option, and argparse arguments besides those from the setting.
@@ -127,6 +136,7 @@ _OTHERS: Final = {
         ),
     ),
     FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
+    PICTURES: (),
     DIFFERENT: (),
     RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
     WORK: (),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
 # Codes of the notes that are printed with -q too: libvmaf prints the first, and has no others.
 _NEVER_QUIET: Final = ("frame-count", "steered", "not-a-number")  # names, so that --version loads no numpy
+# libvmaf always compares pictures at their own size.
+_NOT_SAID: Final = ("display",)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,6 +106,7 @@ def _request(settings: Settings, specs: Specs) -> Request:
     gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     asked = {**settings.request, "models": specs.models, "features": specs.features}
     asked["excluded_backends"] = (*settings.excluded, *gpus)
+    asked.setdefault("colour", "as-libvmaf")
     if settings.common_bitdepth:
         asked.setdefault("convert", "depth")
     if settings.cpumask:
@@ -120,9 +123,14 @@ def _meter(settings: Settings) -> LibvmafMeter | None:
 
 
 def _say_notes(notes: Sequence[Note]) -> None:
+    from acuity.scoring.fronts import VMAF
+    from acuity.text import one_line
+
     for note in notes:
+        if note.code in _NOT_SAID:
+            continue
         word = "note" if note.level == "info" else note.level
-        print(f"vmaf: {word}: {note.text}", file=sys.stderr)
+        print(f"vmaf: {word}: {one_line(note.spelled(VMAF.spell))}", file=sys.stderr)
 
 
 def score_lines(report: ScoreReport) -> list[str]:

@@ -11,7 +11,7 @@ from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, w
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
-from acuity.video.pairs.pair_options import WORDS
+from acuity.scoring.request import DIFFERENT, PICTURES, SETTINGS
 
 if TYPE_CHECKING:
     from acuity.scoring.presets import Preset
@@ -62,6 +62,8 @@ def _precision(text: str) -> str:
 _VIDEO, _MODEL, _OUT, _WORK, _MORE = "Videos", "Models and features", "Report", "Work", "Help"
 
 _help = VMAF.help
+# What is done where the videos differ, which libvmaf has no options for.
+PAIRING: Final = [name for name in VMAF.settings if SETTINGS[name].group in (PICTURES, DIFFERENT)]
 
 FLAGS: Final[tuple[Flag, ...]] = (
     Flag("reference", "the original: raw YUV, Y4M or any container", "r", "PATH", section=_VIDEO),
@@ -76,7 +78,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
          section=_VIDEO),
     Flag("frame_skip_dist", _help("frame_skip_dis"), "", "N", unsigned,
          section=_VIDEO),
-    *(Flag(name, _help(name), "", "WORD", section=_VIDEO) for name in WORDS),
+    *(Flag(name, _help(name), "", "WORD", section=_VIDEO) for name in PAIRING),
     Flag("allow_damaged", _help("allow_damaged"), section=_VIDEO),
     Flag("model", "version=NAME or path=FILE, then :name=LABEL, :disable_clip, :enable_transform and "
          ":EXTRACTOR.OPTION=VALUE; may be repeated (default: version=vmaf_v0.6.1)", "m", "SPEC",

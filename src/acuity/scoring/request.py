@@ -34,6 +34,7 @@ Way = Literal["option", "getopt", "tool", "embedded"]
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
 FRAMES: Final = "which frames"
+PICTURES: Final = "the pictures that are compared"
 DIFFERENT: Final = "where the two videos differ"
 RAW_VIDEO: Final = "raw video, where the file name doesn't say it"
 WORK: Final = "work (the scores are the same)"
@@ -86,9 +87,9 @@ def _set(
     return field(default=default, metadata={"setting": about})
 
 
-def _word(name: str, help: str) -> Any:
+def _word(name: str, help: str, group: str = DIFFERENT, offered: str = "option getopt tool") -> Any:
     """A word of PairOptions, which knows the choices and the default."""
-    return _set(WORDS[name][0], "string", help, DIFFERENT, choices=WORDS[name])
+    return _set(WORDS[name][0], "string", help, group, offered, choices=WORDS[name])
 
 
 def _auto() -> tuple[str]:
@@ -112,7 +113,7 @@ class Request:
         ":EXTRACTOR.OPTION=VALUE if need be; 'auto' goes by the reference's size",
         MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
     viewing: str | None = _set(
-        None, "string", "take VMAF v1's model for this way of watching and the frame rate",
+        None, "string", "take VMAF v1's model and display for this way of watching, and for the frame rate",
         MEASURED, "option tool embedded", choices="acuity.models.choose:VIEWINGS")
     metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
         (), "array", "what to measure, by the usual names",
@@ -136,8 +137,17 @@ class Request:
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
         None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
     guess: bool = False  # complete a raw file's geometry from its name and length
-    scale: str = _word("scale", "another size: auto scales if one of the two is a container, force always")
+    display: str | None = _set(
+        None, "string", "scale both to fill this display; auto: the model's", PICTURES, "option tool",
+        choices=WORDS["display"])
+    filter: str = _word("filter", "for scaling", PICTURES, "option tool")
+    crop: str | None = _set(
+        None, "string", "compare this part of both: WIDTH:HEIGHT:LEFT:TOP, or auto: without black bars",
+        PICTURES)
+    deinterlace: str = _word("deinterlace", "for interlaced video", PICTURES)
+    scale: str = _word("scale", "another size: auto scales if one is a container, force also other shapes")
     convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
+    colour: str = _word("colour", "other matrix, primaries or range by the tags")
     rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
     vfr: str = _word("vfr", "variable frame rate: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "HDR against SDR")

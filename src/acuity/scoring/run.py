@@ -13,7 +13,8 @@ from acuity.errors import ModelError, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
-from acuity.models.choose import AUTO, Choice, choose, models_for_viewing
+from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
+from acuity.models.fit import display_note, model_display
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
@@ -116,12 +117,14 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
     # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
     readers = open_pair(request.reference, request.distorted, request.geometry, opening)
-    with pair_videos(*readers, options=request.pairing) as pairing:
+    shown = replace(request, display=_display(request, models))
+    with pair_videos(*readers, options=shown.pairing) as pairing:
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None
         if automatic:
-            choice = choose(pairing.width, pairing.height, pairing.rate, request.viewing)
+            size = pairing.width, pairing.height
+            choice = choose(*size, pairing.rate, request.viewing, pairing.display)
             chosen = _load(choice.model)
             _add_models(measurement, request, [chosen if model == AUTO else model for model in models])
         if telling.started is not None:
@@ -145,7 +148,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             models=measurement.models,
             choice=choice,
             headlines=headlines(wanted.metrics, {model.name: model.label for model in measurement.models}),
-            notes=[*pairing.notes, *_remarks(pairing, measurement, choice), *_about_figures(results)],
+            notes=[*pairing.notes, *_remarks(pairing, measurement), *_about_figures(results)],
             input=pairing.description,
             bitdepth=pairing.format.depth,
             timeline=pairing.timeline,
@@ -157,15 +160,25 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         )
 
 
-def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) -> Iterator[Note]:
-    """Notes about how the models fit the pictures."""
-    if choice is not None and choice.by == "viewing":
-        from acuity.models.fit import mismatch
-        from acuity.models.spec import ModelSpec
+def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
+    """The display that the pictures are scaled to: the one asked for, or that of the models."""
+    viewed = None if request.viewing is None else find_viewing(request.viewing).display
+    if request.display != AUTO:
+        return request.display or viewed
+    displays = {viewed if isinstance(model, str) else model_display(model.label) for model in models} - {None}
+    if len(displays) > 1:
+        raise ModelError(
+            to_set("display", AUTO),
+            " has two answers: the models are made for 1080p and for 2160p, so name one",
+        )
+    return displays.pop() if displays else AUTO
 
-        text = mismatch(ModelSpec(version=choice.model), pairing.width, pairing.height)
-        if text is not None:
-            yield notes.warning("model-size", text)
+
+def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
+    """Notes about how the models fit the pictures."""
+    labels = [model.label for model in measurement.models]
+    if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:
+        yield note
     if any(extractor.name == "cambi" for extractor in measurement.extractors):
         depth = pairing.format.depth
         advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""

@@ -41,6 +41,28 @@ def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
     return {**given, **more}
 
 
+def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
+    asked = {"crop": "64:48:2:2", "display": "1080p", "frame_cnt": 2, "precision": "max"}
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score_encoded", **encoded_arguments(folder, filter="lanczos", **asked))
+        expected = acuity.score(
+            folder / "ref.mkv",
+            folder / "dis.mp4",
+            model="vmaf_v0.6.1",
+            pairing=PairOptions(frame_count=2, crop="64:48:2:2", display="1080p", filter="lanczos"),
+        )
+        assert found["score"] == expected.score
+        shown = found["acuity"]["input"]
+        assert (shown["crop"], shown["display"], shown["filter"]) == ([64, 48, 2, 2], "1080p", "lanczos")
+        assert (shown["width"], shown["height"]) == (1440, 1080)
+        assert {note["code"] for note in found["notes"]} >= {"crop", "scaled"}
+        raw_pair = await ask("vmaf_score", **raw_arguments(folder, **asked))
+        assert raw_pair["acuity"]["input"]["display"] == "1080p"
+
+    play(scenario, folder)
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_raw_pair(folder: Path, era: str) -> None:
     async def scenario(ask: Ask) -> None:

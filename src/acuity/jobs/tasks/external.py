@@ -25,7 +25,7 @@ from acuity.jobs.progress import Pace
 from acuity.jobs.tasks.backend_label import label_backend
 from acuity.jobs.tasks.report_summary import summarize
 from acuity.models.choose import AUTO, choose
-from acuity.models.fit import first_mismatch
+from acuity.models.fit import display_note, first_mismatch
 from acuity.models.spec import parse_spec
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request
@@ -175,13 +175,16 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
             feed=lambda: pipes.feed(pairing, tell),
         )
         tell(pairing.description["pairs"])
+        labels = [parse_spec(model).label for model in wanted.models] if wanted.request.predict else []
+        shown = display_note(labels, pairing.width, pairing.height, pairing.aspect)
+        notes = [*pairing.notes, *([] if shown is None else [shown])]
         about = {
             "width": pairing.width,
             "height": pairing.height,
             "bitdepth": pairing.format.depth,
             "frames": len(scored["frames"]),
             "input": pairing.description,
-            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in pairing.notes],
+            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in notes],
         }
     return _document(wanted, pairing.width, pairing.height, scored, acuity=about)
 

@@ -37,11 +37,9 @@ ENCODED: Final = "vmaf_score_encoded"
 
 _RAW_TEXT: Final = """\
 Score a distorted raw YUV clip against its reference. It takes .yuv files, whose width, height, pixfmt and \
-bitdepth you know; MP4, MKV, Y4M and other files that say these themselves are for vmaf_score_encoded. \
-`score` is the mean over all frames: 100 looks like the reference, above 93 differences are hard to see, a \
-difference of 6 is noticeable. `models` has minimum and percentiles, `worst` the lowest frames; heed \
-`notes` and mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with \
-frame_cnt."""
+bitdepth you know; MP4, MKV, Y4M and other files that say these themselves are for vmaf_score_encoded, \
+which explains the options and the answer. A difference of 6 is noticeable. Heed `notes` and \
+mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with frame_cnt."""
 
 _ENCODED_TEXT: Final = """\
 Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. The distorted \

@@ -16,6 +16,8 @@ from acuity.scoring.request import MAX_TEXT
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 PRECISIONS: Final = ("legacy", "max", "full", *map(str, range(1, 18)))
+# Raw samples carry no tags of colour or fields.
+_TAGGED: Final = ("colour", "deinterlace", "filter")
 
 
 def path_argument(description: str) -> dict[str, Any]:
@@ -71,10 +73,18 @@ _OPTIONS: Final[dict[str, Any]] = {
 }
 
 
-def _input(required: dict[str, Any]) -> dict[str, Any]:
+# What the options mean is said once, since every client reads the whole list of tools.
+_RAW_OPTIONS: Final = {
+    name: {**about, "description": "As in vmaf_score_encoded."}
+    for name, about in _OPTIONS.items()
+    if name not in _TAGGED
+}
+
+
+def _input(required: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {**required, **_OPTIONS},
+        "properties": {**required, **options},
         "required": list(required),
         "additionalProperties": False,
     }
@@ -85,7 +95,8 @@ RAW_INPUT: Final = _input(
         "ref": path_argument("The original: a raw YUV file in an allowed folder."),
         "dis": path_argument("The version to judge, of the same size, layout and depth."),
         **RAW.arguments(*GEOMETRY),
-    }
+    },
+    _RAW_OPTIONS,
 )
 ENCODED_INPUT: Final = _input(
     {
@@ -93,7 +104,8 @@ ENCODED_INPUT: Final = _input(
         "distorted_encoded": path_argument(
             "The version to judge; its size, depth, range and rate may differ."
         ),
-    }
+    },
+    _OPTIONS,
 )
 
 _ANSWER: Final[dict[str, str | list[str]]] = {

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from acuity.errors import InputError, NoFramesError, PairingError
 from acuity.video.notes import Note, warning
 from acuity.video.pairs.clock import Clock, Timeline
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pair_plan import PairPlan, Side, make_plan
+from acuity.video.pairs.content import Look, find_bars, remarks
+from acuity.video.pairs.pair_options import AUTO, PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, Side
+from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch
-from acuity.video.readers.reader import VideoInfo, VideoReader
+from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -40,7 +42,11 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
             and not _gives_each_its_own(ref.info.path)
         ):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
-        plan = make_plan(ref.info, dis.info, options)
+        active = (find_bars(ref), find_bars(dis)) if options.crop == AUTO else (None, None)
+        plan = make_plan(ref.info, dis.info, options, active)
+        for reader, side in zip((ref, dis), plan.sides, strict=True):
+            if isinstance(reader, BaseReader):
+                reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
         plan.notes.extend(plausibility_warnings(ref.info, dis.info))
         return Pairing(ref, dis, plan, options)
     except BaseException:
@@ -67,11 +73,14 @@ class Pairing:
         self.info_dis: VideoInfo = dis.info
         self.width: int = plan.ref.width
         self.height: int = plan.ref.height
+        self.aspect: float = plan.ref.aspect  # of one sample, width to height
+        self.display: str = plan.display  # that both videos are scaled to, or 'native'
         self.format: PixelFormat = plan.ref.format
         self.notes: list[Note] = plan.notes
         self._plan = plan
         self._readers = (ref, dis)
         self._gather_notes()
+        self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
         self._pairs = 0  # yielded so far
@@ -104,7 +113,10 @@ class Pairing:
             "pixel_format": self.format.layout,
             "bitdepth": self.format.depth,
             "pair_by": self._plan.pair_by,
-            "range": self.info_ref.to_dict()["range"],
+            "range": self._range(),
+            "display": self.display,
+            "filter": self.options.filter,
+            "crop": list(self._plan.crop) if self._plan.crop else None,
             "conversions": list(self._plan.conversions),
             "frame_skip_ref": self.options.frame_skip_ref,
             "frame_skip_dis": self.options.frame_skip_dis,
@@ -136,6 +148,7 @@ class Pairing:
         finally:
             self._gather_notes()
             self.close()
+        self.notes.extend(remarks(self._plan, self._looks))
         if self._pairs == 0:
             raise NoFramesError(self._nothing())
 
@@ -164,11 +177,17 @@ class Pairing:
         if ahead is None:
             frame_bytes = self.format.frame_bytes(self.width, self.height)
             ahead = max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
-        sides = (self._plan.ref, self._plan.dis)
-        for reader, side, skip, name in zip(self._readers, sides, self._skips, ("ref", "dis"), strict=True):
-            produce = _Producer(reader, side, skip)
+        parts = (self._readers, self._plan.sides, self._looks, self._skips, ("ref", "dis"))
+        for reader, side, look, skip, name in zip(*parts, strict=True):
+            produce = _Producer(reader, side, look, skip)
             self._prefetches.append(Prefetch(produce, ahead=ahead, name=name))
         return self._prefetches
+
+    def _range(self) -> str | None:
+        """The range in which the pictures are compared; None where the reference doesn't say it."""
+        side = self._plan.ref
+        said = side.info.full_range is not None or side.full_range
+        return ("full" if side.full_range else "limited") if said else None
 
     def _note_lengths(self, lengths: list[int | None]) -> None:
         ref, dis = lengths
@@ -204,9 +223,10 @@ class Pairing:
 class _Producer:
     """Reads one video: skips its start, leaves out frames, applies the planned conversions."""
 
-    def __init__(self, reader: VideoReader, side: Side, skip: int) -> None:
+    def __init__(self, reader: VideoReader, side: Side, look: Look, skip: int) -> None:
         self._reader = reader
         self._side = side
+        self._look = look
         self._skip = skip
         self._pictures: Iterator[Picture] | None = None
 
@@ -222,11 +242,20 @@ class _Producer:
         picture = next(self._pictures, None)
         if picture is None:
             return None
+        self._look.see(picture)
         for step in self._side.steps:
             picture = step(picture)
         return picture
 
     def _open(self) -> Iterator[Picture]:
+        pictures = self._from_start()
+        if self._side.deinterlace is None:
+            return pictures
+        from acuity.video.pairs.deinterlace import deinterlaced
+
+        return deinterlaced(pictures, self._side.info, self._side.deinterlace)
+
+    def _from_start(self) -> Iterator[Picture]:
         if self._skip and self._reader.info.seekable:
             self._reader.seek(self._skip)
             return iter(self._reader)
