@@ -9,7 +9,7 @@ import pytest
 
 from acuity.errors import PairingError
 from acuity.video.pairs.convert import Cut, Deepen, Fit, Resample, Turn
-from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_options import PairOptions, Rectangle
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.recolour import Recolour
@@ -213,6 +213,18 @@ def test_differences_that_are_refused_with_a_remedy(
 ) -> None:
     with pytest.raises(PairingError, match=says):
         plan(ref, dis, kinds or ("container", "container"), **options)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "part"),
+    [(90, (352, 640, 0, 0)), (270, (352, 640, 8, 0)), (180, (640, 352, 0, 0)), (0, (640, 352, 0, 8))],
+)
+def test_bars_turn_with_the_picture(degrees: int, part: tuple[int, ...]) -> None:
+    """A bar of 8 rows above is at the right after a quarter turn clockwise."""
+    upright = {"width": 352, "height": 640} if degrees % 180 else {"width": 640, "height": 352}
+    infos = video("ref", "container", rotation=degrees), video("dis", "container", **upright)
+    made = make_plan(*infos, PairOptions(crop="auto"), (Rectangle(640, 352, 0, 8), None))
+    assert made.crop == part
 
 
 def test_matched_rates_leave_out_frames_of_the_faster_video() -> None:

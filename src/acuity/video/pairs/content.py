@@ -1,7 +1,7 @@
-"""What the pictures themselves show: black bars, and samples that contradict the range of their video.
+"""Black bars, and samples that contradict the range of their video, found by looking at pictures.
 
-`Look` gathers a few figures of every few pictures of one video, as it was decoded. `remarks()` compares those
-of the two videos.
+`Look` gathers a few figures of every few pictures of one video, as they were decoded. `remarks()` compares
+those of the two videos.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _STEP: Final = 4
 _SMALL: Final = 256  # pixels of the shorter side of pictures that are looked at wholly
 # How many pictures tell where the bars are before the comparison begins.
 _PROBES: Final = 12
+_SECOND: Final = 25  # frames from one of them to the next where the length is unknown
 
 # Means of a line, in 8-bit levels above black: bars are below the first, the picture is above the second.
 _BAR: Final = 8
@@ -110,7 +111,7 @@ class Look:
 
     @property
     def active(self) -> Rectangle | None:
-        """What lies between the bars, with even edges; None where there are none."""
+        """The rectangle between the bars, with even edges; None where there are none."""
         left, right, above, below = (edge + edge % 2 for edge in self.bars)
         if not (left or right or above or below):
             return None
@@ -160,7 +161,7 @@ def _edge(line: Any, first: int, near: int) -> int:
 
 
 def find_bars(reader: VideoReader) -> Rectangle | None:
-    """What lies between the bars of a video, from pictures spread over it; leaves the reader at its start."""
+    """The rectangle between the bars of a video, from pictures spread over it; rewinds the reader."""
     info = reader.info
     if not info.seekable:
         raise PairingError(
@@ -171,7 +172,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
     look = Look(info, full_range=bool(info.full_range) and not info.rgb, exact=True)
     with contextlib.suppress(InputError):  # the length was a guess, or the comparison will say what is wrong
         for number in range(_PROBES):
-            reader.seek(number * (info.frames or 1) // _PROBES)
+            reader.seek(number * (info.frames or _PROBES * _SECOND) // _PROBES)
             picture = next(iter(reader), None)
             if picture is None:
                 break
@@ -181,7 +182,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
 
 
 def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
-    """What the reader of the score should know about the pictures."""
+    """Notes about what the pictures of the two videos show."""
     if plan.crop is None:
         yield from _about_bars(plan, looks)
     yield from _about_range(plan, looks)
@@ -223,18 +224,22 @@ def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     wrong = _wrong_range(plan, looks)
     # A raw or Y4M file that says nothing may be of any range, and RGB is always full.
     limited = [side.range_known and not side.info.full_range for side in plan.sides]
-    shares = [look.outside if counts else 0.0 for look, counts in zip(looks, limited, strict=True)]
-    for side, other, share, its in zip(plan.sides, plan.sides[::-1], shares, shares[::-1], strict=True):
+    shares = [
+        0.0 if side.read_full_range else look.outside for side, look in zip(plan.sides, looks, strict=True)
+    ]
+    for side, other, counts, share, its in zip(
+        plan.sides, plan.sides[::-1], limited, shares, shares[::-1], strict=True
+    ):
         names = ("full", "limited") if side.info.full_range else ("limited", "full")
         said = (
             f"{side.name} is {'taken for' if side.info.full_range is None else 'tagged as'} {names[0]} range"
         )
         outside = f"{100 * share:.2g} % of its luma leaves 16 to 235"
-        if side is wrong or share > max(_TRACE, _APART * its):
+        if side is wrong or (counts and share > max(_TRACE, _APART * its)):
             why = outside if share > _TRACE else f"its luma is that of {other.name} in {names[1]} range"
             advice = f"if it is {names[1]} range, tag it so and score it again"
             yield notes.warning("range-samples", f"{said}, but {why}: {advice}")
-        elif share > _TRACE:
+        elif counts and share > _TRACE:
             yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
 
 

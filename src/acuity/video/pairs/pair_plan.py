@@ -30,7 +30,7 @@ class Side:
     aspect: float  # of one sample, width to height
     full_range: bool  # video that does not say its range is limited
     matrix: str | None
-    active: Rectangle | None = None  # what lies between black bars, where that was looked for
+    active: Rectangle | None = None  # between black bars, if those were looked for
     steps: list[Step] = field(default_factory=list)
     stride: int = 1  # every so many of its frames are compared
     needs_chroma: bool = False

@@ -148,7 +148,7 @@ class Pairing:
         finally:
             self._gather_notes()
             self.close()
-        self.notes.extend(remarks(self._plan, self._looks))
+            self.notes.extend(remarks(self._plan, self._looks))
         if self._pairs == 0:
             raise NoFramesError(self._nothing())
 

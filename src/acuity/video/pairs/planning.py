@@ -23,7 +23,7 @@ def make_plan(
     options: PairOptions,
     active: tuple[Rectangle | None, Rectangle | None] = (None, None),
 ) -> PairPlan:
-    """Take the decisions in order; `active` is what lies between black bars, where that was looked for."""
+    """Take the decisions in order; `active` is the rectangle between black bars, if those were looked for."""
     plan = PairPlan(Side.of(ref, active[0]), Side.of(dis, active[1]))
     for decide in _DECISIONS:
         decide(plan, options)

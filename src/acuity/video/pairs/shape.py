@@ -63,7 +63,7 @@ def crop(plan: PairPlan, options: PairOptions) -> None:
 
 
 def _of_distorted(plan: PairPlan, part: Rectangle) -> Rectangle:
-    """The part of the distorted video that shows what `part` of the reference shows."""
+    """The part of the distorted video that belongs to `part` of the reference."""
     ref, dis = plan.sides
     if (ref.width, ref.height) == (dis.width, dis.height):
         return part
@@ -87,7 +87,7 @@ def _of_distorted(plan: PairPlan, part: Rectangle) -> Rectangle:
 
 
 def _between_bars(plan: PairPlan) -> tuple[Rectangle, Rectangle]:
-    """What lies between the black bars of each; where shapes differ, what lies between those of both."""
+    """The part between the black bars of each; if their shapes differ, the part between the bars of both."""
     ref, dis = plan.sides
     one, other = (side.active or Rectangle(side.width, side.height, 0, 0) for side in plan.sides)
     both = _common(one, other)
