@@ -215,6 +215,18 @@ def test_limited_samples_that_are_tagged_as_full_are_noted(tmp_path: Path) -> No
         )
 
 
+@pytest.mark.parametrize("crf", ["28", "45"])
+def test_ringing_around_text_on_white_is_no_range(tmp_path: Path, crf: str) -> None:
+    rng = np.random.default_rng(3)
+    page = np.where(rng.random((HEIGHT // 4, WIDTH // 2)) < 0.3, 16, 235).repeat(4, 0).repeat(2, 1)
+    page[::12], page[:, :60] = 235, 235
+    pages = [np.roll(page, 4 * number, axis=0).astype(np.uint8) for number in range(3)]
+    clips = [video(tmp_path / f"{q}.mp4", pages, options={"crf": q}) for q in ("1", crf)]
+    pairing = pair(*clips)
+    assert max(int(dis.luma.max()) for _, dis in pairing) > 240
+    assert "range-samples" not in {note.code for note in pairing.notes}
+
+
 def test_superwhite_in_both_is_information(tmp_path: Path) -> None:
     bright = [np.maximum(plane, 250) for plane in SOURCE]
     clips = [video(tmp_path / f"{crf}.mp4", bright, options={"crf": crf}) for crf in ("10", "35")]

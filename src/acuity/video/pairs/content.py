@@ -36,8 +36,10 @@ _FEWEST_LINES: Final = 4
 _LEAST_SHARE: Final = 0.01
 _LEAST_PICTURE: Final = 0.25
 
-# Levels by which noise and ringing may leave 16 to 235, and the share of samples that may leave it further.
-_MARGIN: Final = 6
+# Means of so many samples in each direction show neither noise nor ringing. Levels by which they may leave
+# 16 to 235, and the share of them that may leave it further.
+_BLOCK: Final = 4
+_MARGIN: Final = 4
 _TRACE: Final = 0.002
 # How many times as many of one video as of the other leave the range, for the other to speak against it.
 _APART: Final = 4
@@ -61,7 +63,7 @@ class Look:
         self._step = _STEP if min(info.width, info.height) > _SMALL else 1
         self._count = 0
         self._lines: tuple[Any, ...] | None = None  # means of columns and of rows, the highest so far
-        self._samples = 0
+        self._blocks = 0
         self._outside = 0
 
     def see(self, picture: Picture) -> None:
@@ -76,18 +78,17 @@ class Look:
 
         luma = picture.luma
         few: Any = np.ascontiguousarray(luma[:: self._step, :: self._step])
-        columns, rows = (luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few)
         means = tuple(
             part.sum(axis=axis, dtype=np.uint32) / np.float32(part.shape[axis])
-            for axis, part in enumerate((columns, rows))
+            for axis, part in enumerate((luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few))
         )
         before = self._lines
         self._lines = means if before is None else tuple(map(np.maximum, before, means))
-        unit = 1 << (picture.format.depth - 8)
-        self._samples += few.size
-        self._outside += int(
-            np.count_nonzero(few < (16 - _MARGIN) * unit) + np.count_nonzero(few > (235 + _MARGIN) * unit)
-        )
+        rows, columns = (size // _BLOCK for size in few.shape)
+        cut = few[: rows * _BLOCK, : columns * _BLOCK].reshape(rows, _BLOCK, columns, _BLOCK)
+        blocks = cut.sum(axis=(1, 3), dtype=np.uint32) / (_BLOCK**2 << (picture.format.depth - 8))
+        self._blocks += blocks.size
+        self._outside += int(np.count_nonzero((blocks < 16 - _MARGIN) | (blocks > 235 + _MARGIN)))
 
     @property
     def seen(self) -> bool:
@@ -96,8 +97,8 @@ class Look:
 
     @property
     def outside(self) -> float:
-        """The share of luma that clearly leaves 16 to 235."""
-        return self._outside / max(self._samples, 1)
+        """The share of the picture whose luma clearly leaves 16 to 235."""
+        return self._outside / max(self._blocks, 1)
 
     @property
     def bars(self) -> tuple[int, ...]:
