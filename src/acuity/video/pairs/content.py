@@ -36,9 +36,9 @@ _FEWEST_LINES: Final = 4
 _LEAST_SHARE: Final = 0.01
 _LEAST_PICTURE: Final = 0.25
 
-# Means of so many samples in each direction show neither noise nor ringing. Levels by which they may leave
-# 16 to 235, and the share of them that may leave it further.
-_BLOCK: Final = 4
+# Means of blocks of so many pixels in each direction show neither noise nor ringing. Levels by which they may
+# leave 16 to 235, and the share of them that may leave it further.
+_BLOCK: Final = 16
 _MARGIN: Final = 4
 _TRACE: Final = 0.002
 # How many times as many of one video as of the other leave the range, for the other to speak against it.
@@ -84,9 +84,10 @@ class Look:
         )
         before = self._lines
         self._lines = means if before is None else tuple(map(np.maximum, before, means))
-        rows, columns = (size // _BLOCK for size in few.shape)
-        cut = few[: rows * _BLOCK, : columns * _BLOCK].reshape(rows, _BLOCK, columns, _BLOCK)
-        blocks = cut.sum(axis=(1, 3), dtype=np.uint32) / (_BLOCK**2 << (picture.format.depth - 8))
+        side = _BLOCK // self._step
+        rows, columns = (size // side for size in few.shape)
+        cut = few[: rows * side, : columns * side].reshape(rows, side, columns, side)
+        blocks = cut.sum(axis=(1, 3), dtype=np.uint32) / (side**2 << (picture.format.depth - 8))
         self._blocks += blocks.size
         self._outside += int(np.count_nonzero((blocks < 16 - _MARGIN) | (blocks > 235 + _MARGIN)))
 
