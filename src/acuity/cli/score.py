@@ -28,6 +28,7 @@ from acuity.cli.scoring import check_target, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
+from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.run import NOT_A_NUMBER, STEERED
@@ -41,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_pools(arguments.pools)
     format = report_format(arguments)
     wanted = request(arguments)
-    if arguments.output is not None:
+    if arguments.output is None:
+        check_output("-")  # the score is only printed
+    else:
         check_target(arguments.output, (arguments.reference, arguments.distorted))
     quiet = arguments.quiet or arguments.json
     with embedded("acuity", embedding(arguments)) as attach:

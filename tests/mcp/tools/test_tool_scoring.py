@@ -446,8 +446,11 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
                 ("vmaf", "vmaf_v0.6.1"),
                 ("psnr", "psnr"),
             ]
-            refused = (await ask(tool, **given, viewing="tv", model="version=vmaf_v0.6.1neg"))["error"]
-            assert "viewing='tv' chooses the model, and 'model' names one" in refused
+            for model in ("version=vmaf_v0.6.1neg", "version=vmaf_v0.6.1"):  # the second is the default
+                refused = (await ask(tool, **given, viewing="tv", model=model))["error"]
+                assert "viewing='tv' chooses the model, and 'model' names one" in refused
+            changed = (await ask(tool, **given, viewing="tv", disable_clip=True))["error"]
+            assert "viewing='tv' takes no disable_clip" in changed
             assert (
                 "use one of 'tv', 'phone', '4k-tv'" in (await ask(tool, **given, viewing="cinema"))["error"]
             )

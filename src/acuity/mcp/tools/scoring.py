@@ -11,7 +11,7 @@ from acuity.errors import BackendError, ModelError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.external import ExternalPayload
 from acuity.jobs.tasks.score import score_payload
-from acuity.mcp.catalog import Tool
+from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.tools.external import External, examine
 from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.long_tool import long_tool
@@ -84,17 +84,17 @@ class _Scoring:
         self._binary = services.settings.binary
         self._models = models
 
-    async def plan_raw(self, given: Mapping[str, Any]) -> JobSpec:
+    async def plan_raw(self, given: Arguments) -> JobSpec:
         return await self._plan(RAW, given, (given["ref"], given["dis"]), echo={})
 
-    async def plan_encoded(self, given: Mapping[str, Any]) -> JobSpec:
+    async def plan_encoded(self, given: Arguments) -> JobSpec:
         echo = {name: given[name] for name in ("reference_encoded", "distorted_encoded")}
         return await self._plan(
             ENCODED, given, (given["reference_encoded"], given["distorted_encoded"]), echo
         )
 
     async def _plan(
-        self, tool: str, arguments: Mapping[str, Any], pair: tuple[str, str], echo: dict[str, Any]
+        self, tool: str, arguments: Arguments, pair: tuple[str, str], echo: dict[str, Any]
     ) -> JobSpec:
         """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
         reference, distorted = (str(self._paths.check(path)) for path in pair)
@@ -105,7 +105,13 @@ class _Scoring:
             request = replace(request, convert="depth")
         request = replace(request, features=[self._paths.check_feature(text) for text in request.features])
         external = await examine(self._binary) if self._binary is not None else None
-        models = asked_models([*map(str, request.models)], request.viewing, request.metrics, presets)
+        models = asked_models(
+            [*map(str, request.models)],
+            "model" if "model" in arguments.given else None,
+            request.viewing,
+            request.metrics,
+            presets,
+        )
         if external is None:
             models += [model for preset in chosen for model in preset.models]
         checked = [await self._checked(model, arguments, external=external is not None) for model in models]
@@ -126,7 +132,8 @@ class _Scoring:
         clip, transform = not arguments["disable_clip"], arguments["enable_transform"]
         if text == AUTO:
             if transform or not clip:
-                raise _no_model_to_change(f"model '{AUTO}'")
+                viewing = arguments.get("viewing")
+                raise _no_model_to_change(f"viewing='{viewing}'" if viewing else f"model '{AUTO}'")
             return text
         finder = await self._models.finder(external=external)
         spec = parse_spec(self._paths.check_model(text, finder))

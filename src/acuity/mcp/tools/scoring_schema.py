@@ -29,17 +29,24 @@ def model_argument(description: str) -> dict[str, Any]:
 
 
 def asked_models(
-    models: list[str], viewing: str | None, metrics: Sequence[str], presets: Collection[str] = ()
+    models: list[str],
+    named_by: str | None,
+    viewing: str | None,
+    metrics: Sequence[str],
+    presets: Collection[str] = (),
 ) -> list[str]:
-    """The models asked for besides those of presets; presets, viewing and metrics replace the default."""
+    """The models asked for besides those of presets; presets, viewing and metrics replace the default.
+
+    `named_by` is the argument with which the client named the model; None: it is the default.
+    """
     if viewing is not None:
-        if models not in ([DEFAULT_MODEL], [AUTO]):
+        if named_by is not None and models != [AUTO]:
             raise ModelError(
-                f"viewing='{viewing}' chooses the model, and 'model' names one: leave one of them out"
+                f"viewing='{viewing}' chooses the model, and '{named_by}' names one: leave one of them out"
             )
         return [AUTO]
     replaced = presets or (metrics and "vmaf" not in metrics)
-    return [] if replaced and models == [DEFAULT_MODEL] else models
+    return [] if replaced and named_by is None else models
 
 
 def _switch(description: str) -> dict[str, Any]:
