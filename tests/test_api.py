@@ -88,7 +88,7 @@ def test_readers_can_be_handed_in(clips: tuple[Path, Path]) -> None:
 def test_names_may_give_the_geometry(clips: tuple[Path, Path]) -> None:
     named = [path.rename(path.with_name(f"{path.stem}_{WIDTH}x{HEIGHT}_420p.yuv")) for path in clips]
     report = acuity.score(*named)
-    assert [note.code for note in report.notes] == ["guessed", "guessed"]
+    assert [note.code for note in report.notes] == ["guessed", "guessed", "display"]
     with pytest.raises(acuity.InputError, match="pass width="):
         acuity.score(*named, guess=False)
 
@@ -164,7 +164,11 @@ def test_features_without_a_model(clips: tuple[Path, Path]) -> None:
         (1920, 1080, "vmaf_v0.6.1"),
         (3839, 2159, "vmaf_v0.6.1"),
         (3840, 1600, "vmaf_4k_v0.6.1"),
-        (1920, 2160, "vmaf_4k_v0.6.1"),
+        (1600, 3840, "vmaf_4k_v0.6.1"),
+        (2880, 2160, "vmaf_4k_v0.6.1"),
+        (1080, 2340, "vmaf_v0.6.1"),  # phones, upright
+        (1440, 2560, "vmaf_v0.6.1"),
+        (1080, 2400, "vmaf_v0.6.1"),
         (64, 64, "vmaf_v0.6.1"),
     ],
 )

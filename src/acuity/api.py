@@ -1,4 +1,4 @@
-"""acuity.score(): two videos in, one report out."""
+"""acuity.score(), which scores two videos and returns a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acuity.measure import Measurement
     from acuity.video.pairs.pair_options import PairOptions
 
-# Where agents may connect, or what is given the server and starts it.
+# An address where agents may connect, or a function that gets the server and starts it.
 Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"
 
 
@@ -44,6 +44,10 @@ def score(
     guess: bool = True,
     allow_damaged: bool = False,
     align: str | None = None,
+    display: str | None = None,
+    filter: str | None = None,
+    crop: str | None = None,
+    deinterlace: str | None = None,
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
     backend: str = "auto",
@@ -66,9 +70,14 @@ def score(
     Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
     length may give what is missing, where only one reading is possible. `rate` is their frame rate.
     `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
-    `align` says what to do about frames that are not the same in both videos: 'refuse' (the default), 'auto',
-    which leaves out what one of them lacks, 'warn' or 'off'. `pairing` says what to do where the two videos
-    differ otherwise, and `align` has the last word. `backend` is the device to compute on.
+
+    `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter` bicubic or lanczos;
+    'auto' takes the display that the model is made for, 'native' the reference's size. Unless it is given,
+    `viewing` takes its model's display, and other models the reference's size. `crop` is the part of both
+    pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without black bars. `deinterlace` is
+    'bwdif' or 'yadif', for interlaced video. `align` says what to do about frames that are not the same in
+    both: 'refuse' (the default), 'auto', which leaves out what one of them lacks, 'warn' or 'off'. `pairing`
+    has these and more options for videos that differ. `backend` is the device to compute on.
 
     `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
     or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
@@ -77,6 +86,7 @@ def score(
     Raises AcuityError.
     """
     several = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
+    words = {"display": display, "filter": filter, "crop": crop, "deinterlace": deinterlace, "align": align}
     request = Request(
         ref,
         dis,
@@ -91,7 +101,7 @@ def score(
         fps=rate,
         guess=guess,
         allow_damaged=allow_damaged,
-        **({} if pairing is None else asdict(pairing)) | ({} if align is None else {"align": align}),
+        **({} if pairing is None else asdict(pairing)) | {name: word for name, word in words.items() if word},
         threads=threads,
         subsample=subsample,
         instruction_set=instruction_set,
@@ -111,7 +121,7 @@ def score(
 
 
 def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:
-    """What starts a server where `serve` says; raises EmbeddedError."""
+    """The function that starts a server as `serve` says; raises EmbeddedError."""
     if callable(serve):
         return serve
     transport, _, place = serve.partition(":")

@@ -1,37 +1,37 @@
 """The exception tree.
 
     AcuityError                      anything a caller may want to catch at once
-    ├── InputError (ValueError)      the video given cannot be read as asked
+    ├── InputError (ValueError)      the video can't be read
     │   ├── FormatError              not a video, or not the format it claims to be
     │   ├── TruncatedError           ends in the middle of a frame
     │   └── NoFramesError            nothing to score
-    ├── PairingError (ValueError)    the two videos cannot be compared as they are
+    ├── PairingError (ValueError)    the two videos can't be compared
     ├── ModelError (ValueError)      a model that is unknown or malformed
     ├── FeatureError (ValueError)    an extractor or option that is unknown or out of range
-    │   ├── UnfitPictureError        pictures that an extractor has no answer for
-    │   └── NameClashError           two figures that would go by one name
+    │   ├── UnfitPictureError        pictures that an extractor can't compute
+    │   └── NameClashError           two figures would have the same name
     ├── ScoreError (ArithmeticError) a model's score that is not a number
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
     ├── PathError (ValueError)       a path outside the folders a server may read
     ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
     ├── OutputError (OSError)        a report that could not be written
-    ├── JobError (RuntimeError)      work given to another process did not come to an end
-    │   ├── JobFailed                the work itself says why
+    ├── JobError (RuntimeError)      a job in another process was not completed
+    │   ├── JobFailed                the job failed; the message has the reason
     │   ├── WorkerLost               its process crashed, was killed or ran out of memory
-    │   ├── JobTimeout               it took longer than it may
-    │   ├── JobCancelled             somebody asked for it to stop
-    │   ├── QueueFull                too much work is waiting already
-    │   ├── StoreError               the memory of jobs can't be used
+    │   ├── JobTimeout               it exceeded its time limit
+    │   ├── JobCancelled             it was cancelled
+    │   ├── QueueFull                the queue of jobs is full
+    │   ├── StoreError               the store of jobs can't be used
     │   └── NoReport                 a job that has no report to read
-    ├── EmbeddedError (RuntimeError) a server inside a measuring process that can't do what it is asked
+    ├── EmbeddedError (RuntimeError) an embedded server that can't be started or can't carry out a command
     │   └── CommandQueueFull         too many commands wait for a frame boundary already
     ├── FeedingError (RuntimeError)  frames come from two threads at once
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
 
-Messages are one sentence for people: they name the file, the value and what to do next. What to do is a
-field of its own (`Remedy`), so a command says `--scale force` where Python says `scale=force`.
+A message is one sentence for people: it names the file, the value and the remedy. The remedy is a field of
+its own (`Remedy`), so a command prints `--scale force` where Python prints `scale=force`.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class Remedy(NamedTuple):
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
-        """The remedy that JSON has made a list of; TypeError or ValueError where it is none."""
+        """The remedy from its JSON list; raises TypeError or ValueError."""
         action, names, value, verb = document
         return cls(action, tuple(names), value, verb)
 
@@ -103,7 +103,7 @@ class AcuityError(Exception):
 
 
 class InputError(AcuityError, ValueError):
-    """The video given cannot be read as asked."""
+    """The video can't be read."""
 
 
 class FormatError(InputError):
@@ -119,15 +119,15 @@ class NoFramesError(InputError):
 
 
 class PairingError(AcuityError, ValueError):
-    """Reference and distorted cannot be compared as they are."""
+    """Reference and distorted can't be compared."""
 
 
 class ModelError(AcuityError, ValueError):
-    """A model that is unknown or malformed."""
+    """The model is unknown or malformed."""
 
 
 class FeatureError(AcuityError, ValueError):
-    """An extractor or an option that is unknown or out of range."""
+    """The extractor or option is unknown or out of range."""
 
 
 class UnfitPictureError(FeatureError):
@@ -135,7 +135,7 @@ class UnfitPictureError(FeatureError):
 
 
 class NameClashError(FeatureError):
-    """Two figures would go by one name in reports."""
+    """Two figures would have the same name in reports."""
 
 
 class ScoreError(AcuityError, ArithmeticError):
@@ -147,23 +147,23 @@ class BackendError(AcuityError, RuntimeError):
 
 
 class PathError(AcuityError, ValueError):
-    """A path outside the folders a server may read, or one that is no plain file."""
+    """The path is outside the folders that a server may read, or is no plain file."""
 
 
 class SettingsError(AcuityError, ValueError):
-    """A setting of a server that can't be used."""
+    """A setting of a server is invalid."""
 
 
 class MissingExtra(AcuityError, ImportError):
-    """A part of Acuity that comes with an extra, and the extra is not installed."""
+    """The extra that this part of Acuity needs is not installed."""
 
 
 class JobError(AcuityError, RuntimeError):
-    """Work given to another process did not come to an end."""
+    """A job in another process was not completed."""
 
 
 class JobFailed(JobError):
-    """The work itself says why it failed."""
+    """The job failed; the message has the reason."""
 
 
 class WorkerLost(JobError):
@@ -171,37 +171,37 @@ class WorkerLost(JobError):
 
 
 class JobTimeout(JobError):
-    """The work took longer than it may."""
+    """The job exceeded its time limit."""
 
 
 class JobCancelled(JobError):
-    """Somebody asked for the work to stop."""
+    """The job was cancelled."""
 
 
 class QueueFull(JobError):
-    """Too much work is waiting already."""
+    """The queue of jobs is full."""
 
 
 class StoreError(JobError):
-    """The memory of jobs can't be used."""
+    """The store of jobs can't be used."""
 
 
 class NoReport(JobError):
-    """A job without a report: unknown, not over yet, failed, no score, or one whose result wasn't kept."""
+    """The job has no report: it is unknown, unfinished, failed, no score, or its result wasn't kept."""
 
 
 class EmbeddedError(AcuityError, RuntimeError):
-    """A server inside a measuring process can't be started so, or the measurement can't be steered so."""
+    """An embedded server can't be started, or a steering command can't be carried out."""
 
 
 class CommandQueueFull(EmbeddedError):
     """Too many commands wait for a frame boundary already; none was sent."""
 
-    code: Final = "VMAF_ERR_MCP_QUEUE_FULL"  # as clients are told
+    code: Final = "VMAF_ERR_MCP_QUEUE_FULL"  # `data.code` for clients
 
 
 class OutputError(AcuityError, OSError):
-    """A report that could not be written."""
+    """The report could not be written."""
 
 
 class FeedingError(AcuityError, RuntimeError):
@@ -209,7 +209,7 @@ class FeedingError(AcuityError, RuntimeError):
 
 
 class NotReady(AcuityError, LookupError):
-    """The answer needs frames that were not fed yet; "no answer" is not "broken"."""
+    """The answer needs frames that were not fed yet, which is not a failure."""
 
 
 class ClosedError(AcuityError, RuntimeError):

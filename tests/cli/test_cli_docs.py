@@ -53,7 +53,7 @@ def test_metrics_and_ways_of_watching(commands: str) -> None:
         assert row.endswith(f"| {metric.better} |")
     for name, viewing in VIEWINGS.items():
         model, _ = models_for_viewing(name)
-        assert f"| `{name}` | `{model}` | {viewing.display} |" in commands
+        assert f"| `{name}` | `{model}` | {viewing.seen} |" in commands
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_acuity_says_it_in_every_way(steered) -> None:  # type: ignore[no-untype
     assert float(quiet.out) > 0
     assert quiet.err == f"acuity: warning: {SWAPPED}\n"
     document = json.loads(steered("acuity", "--json", swap="vmaf_v0.6.1neg").out)
-    assert [(note["code"], note["text"]) for note in document["notes"]] == [("steered", SWAPPED)]
+    assert ("steered", SWAPPED) in [(note["code"], note["text"]) for note in document["notes"]]
 
 
 def test_a_stop_and_a_subsample_are_said(steered) -> None:  # type: ignore[no-untyped-def]

@@ -57,10 +57,11 @@ def test_the_way_of_watching_chooses_the_model(capsys: Capture, pair: list[str])
     assert found["model"] == "vmaf_v1.0.16_5d0h"
     assert found["model_chosen_by"] == "viewing"
     assert found["model_reason"] == (
-        "VMAF v1 for a phone seen from 5 times the height of its display, at 25 frames a second, a usual rate"
+        "VMAF v1 for a phone seen from 5 times the height of its display, at the 1620x1080 of a 1080p"
+        " display, at 25 frames a second, a usual rate"
     )
     ran = run_acuity(capsys, *pair, "--viewing", "phone")
-    assert "vmaf_v1.0.16_5d0h, scored at 8 bit" in ran.out
+    assert "vmaf_v1.0.16_5d0h, scored at 8 bit, filling a 1080p display" in ran.out
     assert f"vmaf_v1.0.16_5d0h  {found['model_reason']}" in ran.err
 
 
@@ -72,10 +73,20 @@ def test_the_frame_rate_chooses_too(capsys: Capture, fast: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("version_1")
-def test_pictures_of_another_size_than_the_display_are_remarked(capsys: Capture, pair: list[str]) -> None:
-    notes = {note["code"]: note for note in document(capsys, *pair, "--viewing", "4k-tv")["notes"]}
-    assert notes["model-size"]["level"] == "warning"
-    assert "made for 4k and the pictures are 48x32" in notes["model-size"]["text"]
+def test_a_way_of_watching_takes_the_display_of_its_model(capsys: Capture, pair: list[str]) -> None:
+    found = document(capsys, *pair, "--viewing", "tv")
+    assert (found["width"], found["height"], found["input"]["display"]) == (1620, 1080, "1080p")
+    assert [text.endswith("from 48x32 to 1620x1080 with a bicubic filter")
+            for text in found["input"]["conversions"]] == [True, True]  # fmt: skip
+    found = document(capsys, *pair, "--viewing", "tv", "--display", "native")
+    assert (found["width"], found["height"], found["input"]["display"]) == (48, 32, "native")
+    notes = {note["code"]: note for note in found["notes"]}
+    assert notes["display"] == {
+        "level": "info",
+        "code": "display",
+        "text": "vmaf_v1.0.16_3d0h is made for a 1080p display, and 48x32 is scored as if it took 3 % of its"
+        " height, pixel for pixel: pass display=1080p to score both videos as they fill it",
+    }
 
 
 @pytest.mark.usefixtures("version_1")
@@ -92,9 +103,10 @@ def test_another_model_can_be_beside_the_chosen_one(capsys: Capture, pair: list[
 def test_the_depth_is_said_where_it_moves_the_figures(
     capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert document(capsys, *pair, "--feature", "psnr")["notes"] == []
+    codes = [note["code"] for note in document(capsys, *pair, "--feature", "psnr")["notes"]]
+    assert codes == ["display"]
     monkeypatch.setattr(EXTRACTORS["psnr"], "name", "cambi")
-    (note,) = document(capsys, *pair, "--feature", "psnr")["notes"]
+    (_, note) = document(capsys, *pair, "--feature", "psnr")["notes"]
     assert (note["level"], note["code"]) == ("info", "bit-depth-scored")
     assert note["text"].startswith(
         "scored at 8 bit (VMAF v1 is meant for 10 bit): cambi, and VMAF v1 with it"

@@ -14,6 +14,11 @@ def test_a_stretch_shows_its_lowest_frame() -> None:
     assert stretches(scores, 10).tolist() == [90.0] * 5 + [20.0] + [90.0] * 4
 
 
+def test_stretches_are_even_in_time() -> None:
+    begins = stretches(np.arange(60.0), 38)  # of rising scores the lowest is the first of its stretch
+    assert np.abs(begins - np.arange(38) * 60 / 38).max() < 1
+
+
 def test_bars_follow_the_scores() -> None:
     lines = plot(np.array([20.0, 60.0, 100.0]), rows=2, seconds=75.0)
     assert lines == ["100 │ ▁█", " 20 │▁██", "     0:00 1:15"]

@@ -162,7 +162,7 @@ def test_raw_video_by_size(capsys: Capture, clips: Path) -> None:
         "-p", "420", "-b", "8", "--fps", "50",
     )  # fmt: skip
     assert found["input"]["reference"]["frame_rate"] == "50"
-    assert found["notes"] == []
+    assert [note["code"] for note in found["notes"]] == ["display"]
 
 
 def test_skipping(capsys: Capture, pair: list[str]) -> None:

@@ -11,10 +11,10 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.pairs.aligner import Aligner
+from acuity.video.alignment.aligner import Aligner
+from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.signature import sign
 from acuity.video.pairs.convert import Fit
-from acuity.video.pairs.faults import Finding
-from acuity.video.pairs.signature import sign
 from acuity.video.picture import Picture, PixelFormat, Signature
 from acuity.video.readers.open import open_video
 

@@ -32,12 +32,11 @@ PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
 _MAX_ALLOCATIONS: Final = 20_000  # between two runs of the garbage collector; Python has 700
 
-# The code of each kind of error, asked in this order; what is not listed is FAILED.
+# The code of each kind of error; the first match counts, and all others are FAILED.
 Codes = tuple[tuple[type[BaseException], int], ...]
 CODES: Final[Codes] = ((BackendError, BACKEND), (NoFramesError, NO_FRAMES))
-# As libvmaf's `vmaf`: a command line that makes no sense is 1, pictures that an extractor can't take are
-# -EINVAL, other input is -1. libvmaf knows no backends and no servers, and calls it a success when it can't
-# write the report.
+# As libvmaf's `vmaf`: a bad command line is 1, pictures that an extractor can't compute are -EINVAL, other
+# bad input is -1. libvmaf has no codes for backends and servers, and exits with 0 if it can't write a report.
 LIBVMAF_CODES: Final[Codes] = (
     *CODES,
     (UnfitPictureError, 234),
@@ -50,8 +49,8 @@ LIBVMAF_CODES: Final[Codes] = (
 
 
 def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> int:
-    """Run a command; say what went wrong in one line, without a traceback."""
-    # numpy's linear algebra would start a thread for every core, spinning beside ours; nothing here uses it.
+    """Run a command; print an error in one line, without a traceback."""
+    # numpy's linear algebra, which is not used here, would start a spinning thread for every core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _fill_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -110,7 +109,7 @@ def _finished(command: Callable[[], int]) -> int:
 def describe(error: OSError) -> str:
     """`FILE: reason` instead of Python's `[Errno 2] reason: 'FILE'`."""
     reason = error.strerror or str(error)
-    # What is opened by name says its name; what is left is printing.
+    # Errors of opened files have a name; without a name it is an error of printing.
     return f"{error.filename}: {reason}" if error.filename else f"the output could not be written: {reason}"
 
 
@@ -122,20 +121,20 @@ def _say(*lines: str) -> None:
 
 
 def _fill_closed_streams() -> None:
-    """A descriptor that was closed before we started would go to the next file, and get what is printed."""
+    """Open descriptors that were closed at the start, or the next opened file would get what is printed."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # Takes the lowest free number, so this one. What can't be read is refused when somebody writes to
-            # it: a report that nobody gets is no success. Of stdin there is nothing to read.
+            # Takes the lowest free number, so this one. Writing to a closed output then fails, because a
+            # report that can't be delivered is no success. A closed stdin is empty.
             os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def _silence(stream: object) -> None:
-    """Point a stream that nobody can read any more at nothing, or Python complains at exit."""
+    """Point a stream whose reader is gone to /dev/null, or Python complains at exit."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())  # type: ignore[attr-defined]

@@ -28,6 +28,8 @@ from acuity.cli.scoring import check_target, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
+from acuity.report import check_output
+from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.run import NOT_A_NUMBER, STEERED
 from acuity.text import one_line
@@ -40,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_pools(arguments.pools)
     format = report_format(arguments)
     wanted = request(arguments)
-    if arguments.output is not None:
+    if arguments.output is None:
+        check_output("-")  # the score is only printed
+    else:
         check_target(arguments.output, (arguments.reference, arguments.distorted))
     quiet = arguments.quiet or arguments.json
     with embedded("acuity", embedding(arguments)) as attach:
@@ -68,8 +72,12 @@ def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) ->
     for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
         rate = f", {float(info.rate):.6g} fps" if info.rate else ""
         codec = f", {info.codec}" if info.codec else ""
-        pixels = f"{info.width}x{info.height}, {info.format.layout} {info.format.depth}-bit"
+        square = info.aspect in (None, 1)
+        shape = "" if square else f" (samples {info.to_dict()['aspect']})"
+        pixels = f"{info.width}x{info.height}{shape}, {info.format.layout} {info.format.depth}-bit"
         rows.append((role, os.path.basename(info.path), f"{pixels}{rate}{codec}"))
+    if pairing.display != "native":
+        rows.append(("display", pairing.display, f"both are compared at {pairing.width}x{pairing.height}"))
     for model in models:
         shown = "" if model.name == "vmaf" else f"shown as {model.name}"
         rows.append(("model", model.label, _why(choice) if choice and model.label == choice.model else shown))
@@ -97,7 +105,7 @@ def _say_essentials(report: ScoreReport) -> None:
     """Print the notes that change what the printed numbers mean."""
     for note in report.notes:
         if note.code in (STEERED, NOT_A_NUMBER):
-            print(f"acuity: {note.level}: {one_line(note.text)}", file=sys.stderr)
+            print(f"acuity: {note.level}: {one_line(note.spelled(ACUITY.spell))}", file=sys.stderr)
 
 
 def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:

@@ -12,7 +12,16 @@ from acuity.cli.getopt import BARE, UsageError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.request import DIFFERENT, FRAMES, MEASURED, RAW_VIDEO, SETTINGS, WORK, Request
+from acuity.scoring.request import (
+    DIFFERENT,
+    FRAMES,
+    MEASURED,
+    PICTURES,
+    RAW_VIDEO,
+    SETTINGS,
+    WORK,
+    Request,
+)
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
@@ -51,7 +60,7 @@ _SWITCH: Final[dict[str, Any]] = {"action": "store_true"}
 
 
 def _for_agents(option: Option) -> dict[str, Any]:
-    """How argparse takes one of the options that both commands share."""
+    """The argparse arguments of an option that both commands share."""
 
     def parse(text: str) -> Any:
         try:
@@ -61,7 +70,7 @@ def _for_agents(option: Option) -> dict[str, Any]:
 
     if not option.value:
         return _SWITCH
-    # main.py's parser sees to it that no file's name is taken for a value that was left out.
+    # main.py's parser ensures that no file name is taken as an omitted value.
     optional = {"nargs": "?"} if option.bare is not None else {}
     return {"metavar": option.value, "type": parse, **optional}
 
@@ -71,7 +80,7 @@ def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], di
 
 
 def _option(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The option for a setting of the request, which says what it may be and what it means."""
+    """The option for a setting of the request, with its choices and help."""
     setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
     made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
     if setting.kind == "integer":
@@ -92,10 +101,10 @@ _MODEL = (
     "(default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
 )
 _VIEWING = f"{ACUITY.help('viewing')}: " + "; ".join(
-    f"{name}, {viewing.display}" for name, viewing in VIEWINGS.items()
+    f"{name}, {viewing.seen}" for name, viewing in VIEWINGS.items()
 )
 _METRICS = f"{ACUITY.help('metrics')}, separated by commas: {', '.join(METRICS)} (default: vmaf)"
-# The letter of an option, and what argparse is told besides what the setting says.
+# The letter of an option, and argparse arguments besides those from the setting.
 _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "models": ("m", {"help": _MODEL}),
     "viewing": ("", {"help": _VIEWING, "metavar": None, "choices": tuple(VIEWINGS)}),
@@ -127,6 +136,7 @@ _OTHERS: Final = {
         ),
     ),
     FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
+    PICTURES: (),
     DIFFERENT: (),
     RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
     WORK: (),
@@ -151,7 +161,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """What to score; refuses what can be refused before a file is opened."""
+    """The request; raises errors before a file is opened."""
     if arguments.viewing and arguments.models and AUTO not in arguments.models:
         raise UsageError(
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "
@@ -167,7 +177,7 @@ def request(arguments: argparse.Namespace) -> Request:
 
 
 def embedding(arguments: argparse.Namespace) -> Wanted:
-    """Where agents may connect while it runs."""
+    """The options of the embedded server."""
     return Wanted(**{option.field: getattr(arguments, option.name) for option in OPTIONS})
 
 
@@ -188,7 +198,7 @@ def report_format(arguments: argparse.Namespace) -> str:
 
 
 def check_pools(methods: list[str]) -> None:
-    """Ask each method for the pool of one frame: a typing error shouldn't cost a whole run."""
+    """Pool one frame with each method, so that a typing error is found before the run."""
     import numpy as np
 
     from acuity.measure import pool

@@ -7,6 +7,7 @@ from typing import Final
 
 from acuity.cli.plot import plot
 from acuity.cli.style import Style, clock, columns, count
+from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
 from acuity.scoring.report import ScoreReport
 
@@ -32,10 +33,12 @@ def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[st
 
 def _headline(report: ScoreReport, style: Style) -> list[str]:
     results = report.results
+    display = report.input["display"]
+    shown = "" if display == "native" else f", filling a {display} display"
     rows = []
     for model in report.models:
         name = "VMAF" if model.name == "vmaf" else model.name
-        depth = f"{report.label_of(model)}, scored at {report.bitdepth} bit"
+        depth = f"{report.label_of(model)}, scored at {report.bitdepth} bit{shown}"
         rows.append((name, f"{results.pool(model.name):.2f}", depth))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
     lines = [
@@ -127,7 +130,7 @@ def _notes(report: ScoreReport, style: Style) -> list[str]:
     lines = []
     for note in report.notes:
         colour, mark = _MARKS[note.level]
-        lines.append("  " + style(colour, mark + note.text))
+        lines.append("  " + style(colour, mark + note.spelled(ACUITY.spell)))
     return lines
 
 

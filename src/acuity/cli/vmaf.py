@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from acuity.video.notes import Note
 
 
-LIBVMAF_VERSION: Final = "3.2.0"  # the one whose options, figures and reports these are
-# Codes of the notes that are said with -q too: libvmaf says the first of them, and has no others.
-_NEVER_QUIET: Final = (
-    "frame-count",
-    "alignment",
-    "steered",
-    "not-a-number",
-)  # names, so that --version loads no numpy
+LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
+# Codes of the notes that are printed with -q too: libvmaf prints the first, and has no others. Names, so that
+# --version loads no numpy.
+_NEVER_QUIET: Final = ("frame-count", "alignment", "steered", "not-a-number")
+# libvmaf always compares pictures at their own size.
+_NOT_SAID: Final = ("display",)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +43,7 @@ def _run(argv: list[str]) -> int:
 def _version(_: Settings) -> int:
     from acuity import __version__
 
-    print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # where libvmaf has it, and first
+    print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # on stderr and first, as in libvmaf
     return 0
 
 
@@ -110,6 +108,7 @@ def _request(settings: Settings, specs: Specs) -> Request:
     asked = {**settings.request, "models": specs.models, "features": specs.features}
     asked["excluded_backends"] = (*settings.excluded, *gpus)
     asked.setdefault("align", "warn")  # libvmaf scores whatever frames it gets
+    asked.setdefault("colour", "as-libvmaf")
     if settings.common_bitdepth:
         asked.setdefault("convert", "depth")
     if settings.cpumask:
@@ -126,9 +125,14 @@ def _meter(settings: Settings) -> LibvmafMeter | None:
 
 
 def _say_notes(notes: Sequence[Note]) -> None:
+    from acuity.scoring.fronts import VMAF
+    from acuity.text import one_line
+
     for note in notes:
+        if note.code in _NOT_SAID:
+            continue
         word = "note" if note.level == "info" else note.level
-        print(f"vmaf: {word}: {note.text}", file=sys.stderr)
+        print(f"vmaf: {word}: {one_line(note.spelled(VMAF.spell))}", file=sys.stderr)
 
 
 def score_lines(report: ScoreReport) -> list[str]:

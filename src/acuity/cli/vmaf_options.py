@@ -11,7 +11,7 @@ from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, w
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
-from acuity.video.pairs.pair_options import WORDS
+from acuity.scoring.request import DIFFERENT, PICTURES, SETTINGS
 
 if TYPE_CHECKING:
     from acuity.scoring.presets import Preset
@@ -20,7 +20,7 @@ DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
 class Settings:
-    """What the command line asked for."""
+    """The settings of a command line."""
 
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
     output: str | None = None
@@ -32,7 +32,7 @@ class Settings:
     action: str = "score"  # or "help", "version", "list_backends"
 
     def __init__(self) -> None:
-        self.request: dict[str, Any] = {}  # the fields of a Request that were asked for, by their names there
+        self.request: dict[str, Any] = {}  # fields of a Request
         self.models: list[str] = []
         self.features: list[str] = []
         self.excluded: set[str] = set()  # backends that 'auto' may not choose
@@ -62,6 +62,8 @@ def _precision(text: str) -> str:
 _VIDEO, _MODEL, _OUT, _WORK, _MORE = "Videos", "Models and features", "Report", "Work", "Help"
 
 _help = VMAF.help
+# What is done where the videos differ, which libvmaf has no options for.
+PAIRING: Final = [name for name in VMAF.settings if SETTINGS[name].group in (PICTURES, DIFFERENT)]
 
 FLAGS: Final[tuple[Flag, ...]] = (
     Flag("reference", "the original: raw YUV, Y4M or any container", "r", "PATH", section=_VIDEO),
@@ -76,7 +78,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
          section=_VIDEO),
     Flag("frame_skip_dist", _help("frame_skip_dis"), "", "N", unsigned,
          section=_VIDEO),
-    *(Flag(name, _help(name), "", "WORD", section=_VIDEO) for name in WORDS),
+    *(Flag(name, _help(name), "", "WORD", section=_VIDEO) for name in PAIRING),
     Flag("allow_damaged", _help("allow_damaged"), section=_VIDEO),
     Flag("model", "version=NAME or path=FILE, then :name=LABEL, :disable_clip, :enable_transform and "
          ":EXTRACTOR.OPTION=VALUE; may be repeated (default: version=vmaf_v0.6.1)", "m", "SPEC",
@@ -114,7 +116,7 @@ _Setter = Callable[[Settings, Any], None]
 
 
 def _set(attribute: str, constant: object = None) -> _Setter:
-    """A setter that stores the value, or a constant where the option is a switch."""
+    """A setter that stores the value, or a constant for a switch."""
     return lambda s, v: setattr(s, attribute, v if constant is None else constant)
 
 
@@ -129,7 +131,7 @@ def _preset(family: str) -> _Setter:
 
 
 def _find_preset(family: str, version: str) -> Preset:
-    """The preset, or a sentence saying which versions there are."""
+    """The preset; raises an error with the known versions."""
     from acuity.scoring.presets import PRESETS
 
     versions = PRESETS[family]
@@ -145,7 +147,7 @@ def _embed(attribute: str) -> _Setter:
 
 
 def _ask(name: str, value: Callable[[Any], Any] = lambda v: v) -> _Setter:
-    """A setter that asks for a field of the request."""
+    """A setter for a field of the request."""
     return lambda s, v: s.request.__setitem__(name, value(v))
 
 
@@ -157,7 +159,7 @@ def _exclude(name: str) -> _Setter:
     return lambda s, v: s.excluded.add(name)
 
 
-# What an option does, where it isn't "store the value under the option's own name".
+# What an option does, unless it stores its value under its own name.
 _SETTERS: Final[dict[str, _Setter]] = {
     **{VMAF.name(name): _ask(name) for name in ("reference", "distorted", *VMAF.settings)},
     "model": lambda s, v: s.models.append(v),
@@ -175,23 +177,23 @@ _SETTERS: Final[dict[str, _Setter]] = {
 
 
 def parse(argv: Sequence[str]) -> Settings:
-    """Settings from a command line; UsageError says what is wrong with it."""
+    """The settings of a command line; raises UsageError."""
     settings = Settings()
     for flag, value in parse_flags(FLAGS, argv):
         _SETTERS.get(flag.long, _set(flag.long))(settings, value)
         if settings.action != "score":
-            return settings  # as libvmaf: -v answers at once, whatever follows
+            return settings  # as in libvmaf, -v takes effect at once, whatever follows
     _complete(settings)
     return settings
 
 
 def _complete(settings: Settings) -> None:
-    """Check what no single option can check, and fill in the default model."""
+    """Check combinations of options, and fill in the default model."""
     asked = settings.request
     for name, letter in (("reference", "r"), ("distorted", "d")):
         if not asked.get(name):
             raise UsageError(f"the {name} video is missing: name it with -{letter}/--{name}")
-    # As libvmaf decides it: any option of the geometry says that the inputs are raw samples.
+    # As in libvmaf, any geometry option means that the inputs are raw samples.
     missing = [flag.spelling for flag in FLAGS if flag.long in GEOMETRY and flag.long not in asked]
     if missing and len(missing) < len(GEOMETRY):
         raise UsageError(f"raw YUV needs its geometry: add {', '.join(missing)}")

@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from acuity.errors import AcuityError
-from acuity.mcp.catalog import Call, Context, Tool
+from acuity.mcp.catalog import Arguments, Call, Context, Tool
 from acuity.mcp.limits import client_of
 from acuity.mcp.results import answer, failure
 from acuity.scoring.fronts import sentence
@@ -68,9 +68,9 @@ class ArgumentError(ValueError):
     """The arguments of a call don't fit the tool's schema."""
 
 
-def check(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def check(tool: Tool, given: Mapping[str, Any] | None) -> Arguments:
     """The arguments with defaults filled in; raises ArgumentError."""
-    arguments = dict(given or {})
+    arguments = Arguments(given)
     if deeper_than(arguments, MAX_DEPTH):
         raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
     error = next(iter(_validator(tool).iter_errors(arguments)), None)

@@ -20,12 +20,20 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 Answer: TypeAlias = dict[str, Any] | types.CallToolResult | types.InputRequiredResult
 
 
+class Arguments(dict[str, Any]):
+    """Arguments of a call with defaults filled in; `given` has the names of those that the client wrote."""
+
+    def __init__(self, given: Mapping[str, Any] | None) -> None:
+        super().__init__(given or {})
+        self.given = frozenset(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of a tool."""
 
     tool: Tool
-    arguments: dict[str, Any]  # checked against the schema, defaults filled in
+    arguments: Arguments  # checked against the schema
     client: str  # for the fair queue
     context: Context
     input: types.CallToolRequestParams  # as received, for answers that take several rounds
@@ -37,7 +45,7 @@ class Call:
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
 # Returns the job that does a tool's work; raises AcuityError for unusable arguments.
-Planner: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[JobSpec]]
+Planner: TypeAlias = Callable[[Arguments], Awaitable[JobSpec]]
 
 
 @dataclass(frozen=True, slots=True)

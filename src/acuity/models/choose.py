@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from acuity.errors import ModelError, to_set
 from acuity.text import quoted
+from acuity.video.display import nearest_display
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
 AUTO: Final = "auto"
 
-# The first entry whose size the reference reaches; a 4K display is watched from nearer than a 1080p one.
+# A 4K display is watched from nearer than a 1080p one.
 # These models read luma only: readers may leave chroma out before the choice is made.
-_MODEL_BY_SIZE: Final = ((3840, 2160, "vmaf_4k_v0.6.1"), (0, 0, "vmaf_v0.6.1"))
+_MODEL_BY_DISPLAY: Final = {"2160p": "vmaf_4k_v0.6.1", "1080p": "vmaf_v0.6.1"}
 
 _VERSION_1: Final = "vmaf_v1.0.16"
 # Frames a second: halfway between 30 and 50, the nearest rates that the two variants are made for.
@@ -29,13 +30,14 @@ class Viewing(NamedTuple):
     """A viewing condition that VMAF v1 has a model for."""
 
     model: str  # the end of its models' names
-    display: str
+    display: str  # that its models are made for
+    seen: str
 
 
 VIEWINGS: Final = {
-    "tv": Viewing("3d0h", "a 1080p television seen from 3 times its height"),
-    "phone": Viewing("5d0h", "a phone seen from 5 times the height of its display"),
-    "4k-tv": Viewing("1d5h_2160", "a 4K television seen from 1.5 times its height"),
+    "tv": Viewing("3d0h", "1080p", "a 1080p television seen from 3 times its height"),
+    "phone": Viewing("5d0h", "1080p", "a phone seen from 5 times the height of its display"),
+    "4k-tv": Viewing("1d5h_2160", "2160p", "a 4K television seen from 1.5 times its height"),
 }
 
 
@@ -49,7 +51,7 @@ class Choice(NamedTuple):
 
 def model_for_size(width: int, height: int) -> str:
     """The default model for pictures of that size."""
-    return next(name for w, h, name in _MODEL_BY_SIZE if width >= w or height >= h)
+    return _MODEL_BY_DISPLAY[nearest_display(width, height)]
 
 
 def find_viewing(word: str) -> Viewing:
@@ -65,15 +67,19 @@ def models_for_viewing(word: str) -> tuple[str, str]:
     return f"{_VERSION_1}_{end}", f"{_VERSION_1}_hfr_{end}"
 
 
-def choose(width: int, height: int, rate: Fraction | None, viewing: str | None = None) -> Choice:
+def choose(
+    width: int, height: int, rate: Fraction | None, viewing: str | None = None, display: str = "native"
+) -> Choice:
     """The model for pictures of this size, frame rate and viewing condition."""
     if viewing is None:
         name = model_for_size(width, height)
-        return Choice(name, "resolution", f"the default for pictures of {width}x{height}")
+        of = f", the size of a {display} display" if display != "native" else ""
+        return Choice(name, "resolution", f"the default for pictures of {width}x{height}{of}")
     usual, fast = models_for_viewing(viewing)
     if rate is None:
         shown = "at an unknown frame rate, taken for a usual one"
     else:
         shown = f"at {float(rate):.6g} frames a second, a {'high' if rate >= _HIGH_RATE else 'usual'} rate"
-    reason = f"VMAF v1 for {find_viewing(viewing).display}, {shown}"
+    at = f", at the {width}x{height} of a {display} display" if display != "native" else ""
+    reason = f"VMAF v1 for {find_viewing(viewing).seen}{at}, {shown}"
     return Choice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)

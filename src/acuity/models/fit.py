@@ -10,10 +10,14 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Final
 
+from acuity.errors import to_set
 from acuity.models.spec import ModelSpec, parse_spec
+from acuity.video.display import is_4k, part_filled
+from acuity.video.notes import Note, info
 
-# The first entry whose edge the longer side reaches.
-_CLASSES: Final = ((3840, "4k"), (1280, "hd"), (0, "sd"))
+_SAME_SIZE: Final = 0.1  # pictures of so nearly the size of a display fill it
+_HD: Final = (1280, 720)  # pixels of the longer and the shorter side, of which one is enough
+_DISPLAY: Final = {"4k": "2160p", "hd": "1080p"}
 
 # The display that a name implies; the first match counts, and other names are not checked.
 _DISPLAYS: Final = (
@@ -31,13 +35,39 @@ _BETTER: Final = (
 
 
 def size_class(width: int, height: int) -> str:
-    """'4k', 'hd' or 'sd', by the longer edge."""
-    return next(name for edge, name in _CLASSES if max(width, height) >= edge)
+    """'4k', 'hd' or 'sd', whichever side is up."""
+    if is_4k(width, height):
+        return "4k"
+    long, short = _HD
+    return "hd" if max(width, height) >= long or min(width, height) >= short else "sd"
 
 
 def model_class(spec: ModelSpec) -> str | None:
     """The class of pictures that a model was made for; None if its name doesn't tell."""
     return next((found for pattern, found in _DISPLAYS if pattern.search(_name(spec))), None)
+
+
+def model_display(label: str) -> str | None:
+    """The display that a model of this version or path was made for; None where its name doesn't say."""
+    return _DISPLAY.get(model_class(ModelSpec(path=label)) or "")
+
+
+def display_note(labels: Iterable[str], width: int, height: int, aspect: float = 1.0) -> Note | None:
+    """What a score of pictures means that don't fill the display of the first model that has one."""
+    for label in labels:
+        if (display := model_display(label)) is None:
+            continue
+        part = part_filled(display, width, height, aspect)
+        if abs(part - 1) <= _SAME_SIZE:
+            return None
+        return info(
+            "display",
+            f"{label} is made for a {display} display, and {width}x{height} is scored as if it took"
+            f" {100 * part:.0f} % of its height, pixel for pixel: pass ",
+            to_set("display", display),
+            " to score both videos as they fill it",
+        )
+    return None
 
 
 def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
@@ -47,7 +77,7 @@ def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:
         return None
     return (
         f"the model '{spec.label}' is made for {made_for} and the pictures are {width}x{height} ({given}):"
-        f" scores may saturate or be biased; {_remedy(spec, given)}"
+        f" scores may saturate or be biased; {_remedy(spec, made_for, given)}"
     )
 
 
@@ -61,10 +91,9 @@ def _name(spec: ModelSpec) -> str:
     return (spec.version if spec.version is not None else PurePath(str(spec.path)).name).lower()
 
 
-def _remedy(spec: ModelSpec, given: str) -> str:
+def _remedy(spec: ModelSpec, made_for: str, given: str) -> str:
     better = next(models for pattern, models in _BETTER if pattern.search(_name(spec)))
     if given in better:
         return f"pick a model for {given}, such as version={better[given]}"
-    return (
-        "scale both videos to the size they are watched at, or compare only scores of pictures of this size"
-    )
+    display = _DISPLAY[made_for]
+    return f"pass display={display} to scale both videos, or compare only scores of pictures of this size"

@@ -74,12 +74,23 @@ def write_document(path: str | os.PathLike[str], text: str) -> None:
 def check_output(path: str | os.PathLike[str]) -> None:
     """Raise now what write_report would raise later, as far as it can be known: call it before long work."""
     target = os.fspath(path)
+    if target in _STDOUT:
+        _check_stdout()
+        return
     try:
-        if target not in _STDOUT and not _is_special(target):
+        if not _is_special(target):
             with _temporary_beside(os.path.realpath(target)):
                 pass
     except OSError as error:
         raise _output_error(target, error) from error
+
+
+def _check_stdout() -> None:
+    """Raise OutputError if standard output was closed when the command started."""
+    import fcntl  # commands only: a library's caller writes files
+
+    if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OutputError("the output could not be written: standard output is closed")
 
 
 def _write_beside(target: str, pieces: Iterable[str]) -> None:

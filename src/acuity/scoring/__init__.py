@@ -1,1 +1,1 @@
-"""Scoring a pair of videos: the request, the run, the report, and the names people use for metrics."""
+"""Scoring a pair of videos: the request, the run, the report, metrics and presets."""

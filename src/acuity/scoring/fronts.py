@@ -1,4 +1,4 @@
-"""The ways into Acuity: how each spells the settings of a request, as options or arguments and in errors.
+"""The fronts of Acuity: how each spells the settings of a request, as options or arguments and in errors.
 
 Python's own spelling is a request's (and that of `Remedy` as text), so it has no entry here.
 """
@@ -18,21 +18,21 @@ _TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backen
 
 
 class Front(NamedTuple):
-    """One way into Acuity."""
+    """One front: a command, a tool or the Python API."""
 
     way: Way  # whose names of a setting count
-    lists: Mapping[str, str]  # what shows the models, features and backends there are
-    look: str  # what is done with those: they are run, or called
+    lists: Mapping[str, str]  # what lists the models, features and backends
+    look: str  # the verb for those: "run" or "call"
     give: str | None = None  # said where raw video should be described and can't be
     omit: str = "leave out the geometry"
 
     @property
     def settings(self) -> list[str]:
-        """The settings that are offered here."""
+        """The settings that this front offers."""
         return [name for name, about in SETTINGS.items() if self.way in about.offered.split()]
 
     def name(self, setting: str) -> str:
-        """What the setting is called here, without dashes before it."""
+        """The setting's name in this front, without leading dashes."""
         names = SETTINGS[setting].names if setting in SETTINGS else {}
         name = names.get(self.way, setting)
         return name.replace("_", "-") if self.way == "option" else name
@@ -44,7 +44,7 @@ class Front(NamedTuple):
         return about.help.format_map(self.lists) + words
 
     def spell(self, remedy: Remedy) -> str:
-        """A remedy in the words of this front."""
+        """A remedy in this front's spelling."""
         match remedy.action:
             case "set":
                 return self._spelled(remedy.names[0], remedy.value)
@@ -65,17 +65,14 @@ class Front(NamedTuple):
         """The JSON Schema of the setting as an argument; of `changes`, None takes a keyword out."""
         about = SETTINGS[setting]
         entry: dict[str, Any] = {"type": about.kind, "minimum": about.minimum, "maximum": about.maximum}
-        entry |= {
-            "enum": list(about.choices()) if about.choices is not None else None,
-            "default": about.default,
-        }
-        if about.kind == "array":
-            enum = entry.pop("enum")
+        choices = {"enum": about.choices} if about.choices else {}
+        if about.kind != "array":
+            entry |= {**choices, "default": False if about.asks_for_less else about.default}
+        elif choices:
+            entry["items"] = choices
+        else:
             texts = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
-            entry |= {"items": {"enum": enum}} if enum else {"items": texts, "maxItems": MAX_ENTRIES}
-            entry["default"] = None if enum else []
-        if about.asks_for_less:
-            entry["default"] = False
+            entry |= {"items": texts, "maxItems": MAX_ENTRIES, "default": []}
         text = self.help(setting)
         entry |= {"description": f"{text[0].upper()}{text[1:]}.", **changes}
         return {keyword: value for keyword, value in entry.items() if value is not None}
@@ -97,7 +94,7 @@ class Front(NamedTuple):
 
 
 def whole(value: Any) -> Any:
-    """JSON has one kind of number: 576.0 is a whole one to a schema, and an int to us."""
+    """The arguments with whole numbers as int: for a JSON Schema, 576.0 is an integer too."""
     return int(value) if isinstance(value, float) else value
 
 
@@ -131,5 +128,5 @@ FRONTS: Final[Mapping[str, Front]] = {
 
 
 def sentence(error: AcuityError, name: str) -> str:
-    """What an error says to the caller of this command or tool."""
+    """The sentence of an error for the caller of this command or tool."""
     return error.spelled(FRONTS.get(name, ENCODED).spell)

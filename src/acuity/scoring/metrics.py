@@ -1,4 +1,4 @@
-"""Metrics by the names people use: one line each says what computes it and which of its figures counts."""
+"""Metrics by friendly names: each line names the extractor or model, and the main figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acuity.text import shortened
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_MOST_RATE: Final = 1000.0  # frames a second; what claims more has no rate worth the name
+_MOST_RATE: Final = 1000.0  # frames a second; higher declared rates are ignored
 
 
 class Metric(NamedTuple):
@@ -22,16 +22,16 @@ class Metric(NamedTuple):
     help: str
     feature: str = ""  # as --feature takes it
     model: str = ""  # as --model takes it
-    key: str = ""  # the column that counts; of 'auto', every model's
-    clip: str = ""  # the figure of the whole clip, where it isn't the mean of the frames'
-    rate_option: str = ""  # the extractor's option that is to be told the frame rate
+    key: str = ""  # the main column; of 'auto', every model's
+    clip: str = ""  # the figure of the whole clip, if it isn't the mean of the frames
+    rate_option: str = ""  # the extractor's option for the frame rate
     better: Literal["higher", "lower"] = "higher"
     unit: str = ""
-    decimals: int = 2  # that people want to see
-    harmonic: bool = False  # whether a harmonic mean, which leans towards bad frames, says something
+    decimals: int = 2  # to print
+    harmonic: bool = False  # whether a harmonic mean, which weights bad frames more, is meaningful
 
     def spec(self, rate: Fraction | None) -> str:
-        """The extractor with its options, for video that is shown so many times a second."""
+        """The extractor with its options, for video of this frame rate."""
         if not self.rate_option or rate is None:
             return self.feature
         separator = ":" if "=" in self.feature else "="
@@ -39,12 +39,12 @@ class Metric(NamedTuple):
 
     @property
     def worst(self) -> tuple[str, str]:
-        """How to pool for the worst frame, and for the figure that the worst twentieth doesn't reach."""
+        """The pooling methods for the worst frame, and for the figure that all but the worst 5 % reach."""
         return ("min", "p5") if self.better == "higher" else ("max", "p95")
 
 
 class Headline(NamedTuple):
-    """The column of a metric that counts in one measurement."""
+    """The main column of a metric in one measurement."""
 
     metric: Metric
     key: str
@@ -131,7 +131,7 @@ def find_metrics(names: Iterable[str]) -> list[Metric]:
 
 
 def headlines(metrics: Sequence[Metric], models: Mapping[str, str]) -> list[Headline]:
-    """What counts, in order; `models` are those measured, name to label."""
+    """The main columns of the metrics, in order; `models` maps the measured names to labels."""
     theirs = {metric.key for metric in metrics if metric.model and metric.model != AUTO}
     found = []
     for metric in metrics:

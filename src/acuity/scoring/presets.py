@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Preset(NamedTuple):
-    """What a preset adds to a request."""
+    """The models, features and conversion that a preset adds to a request."""
 
     models: tuple[str, ...]
     features: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""ScoreReport: what scoring a pair of videos found out, and the document that says it to machines.
+"""ScoreReport: the result of scoring a pair of videos, and its document for programs.
 
 The document is a contract, described in docs/output.md: `acuity score --json` prints it as it is.
 """
@@ -29,7 +29,7 @@ _INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 
 @dataclass(frozen=True, eq=False)
 class ScoreReport:
-    """The figures of every frame, and how they came about."""
+    """The figures of every frame, and how they were computed."""
 
     results: Results
     models: list[AnyModel]  # those that predicted, in the order given
@@ -56,7 +56,7 @@ class ScoreReport:
         return self.models[0].label if self.models else None
 
     def label_of(self, model: AnyModel) -> str:
-        """What to call a score column: its model, or its own name where several had a part in it."""
+        """The label of a score column: its model, or its own name if several models contributed."""
         parts = [segment for segment in self.results.segments if segment.name == model.name]
         return model.label if len(parts) < 2 else f"{model.name} (steered)"
 
@@ -80,7 +80,7 @@ class ScoreReport:
         return self.results.worst(count)
 
     def time_of(self, frame: int) -> float | None:
-        """When a player shows a frame of the reference, in seconds; None where no rate is known."""
+        """The presentation time of a reference frame, in seconds; None if no rate is known."""
         return self.timeline.at(frame)
 
     def to_dict(
@@ -106,7 +106,7 @@ class ScoreReport:
         return found
 
     def summary(self, *, pools: Sequence[str] = (), worst: int = 5) -> dict[str, Any]:
-        """The part of the document that sums the scores up; `metrics` only if some were asked for."""
+        """The summary of the scores in the document; `metrics` only if some were requested."""
         metrics = [self._headline(headline, pools) for headline in self.headlines]
         found: dict[str, Any] = plain(
             {
@@ -131,7 +131,7 @@ class ScoreReport:
 
         choice = self.choice
         if choice is not None and self.results.steered and choice.model not in [m.label for m in self.models]:
-            choice = None  # somebody chose another one since
+            choice = None  # steering has replaced the chosen model
         found: dict[str, Any] = plain(
             {
                 "version": __version__,
@@ -156,18 +156,18 @@ class ScoreReport:
         return found
 
     def marks(self) -> dict[str, Any]:
-        """What changed while frames were measured, for reports; empty if nobody steered."""
+        """The steering entries for reports; empty if the measurement wasn't steered."""
         return {"steering": self.results.marks()} if self.results.steered else {}
 
     def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
-        """One metric: what it is, and the figures of its column; null where no frame has one."""
+        """One metric and the figures of its column; null if no frame has one."""
         metric = headline.metric
         about: dict[str, Any] = {"name": metric.name, "key": headline.key, "label": headline.label}
         about |= {"unit": metric.unit or None, "better": metric.better}
         if not len(self.results.values(headline.key)):
             return {**about, **dict.fromkeys(("clip", *POOLS, "percentiles"))}
         figures = {"clip": self.results.aggregate.get(metric.clip), **self._figures(headline.key, pools)}
-        figures.pop("bootstrap", None)  # which `models` has
+        figures.pop("bootstrap", None)  # it is in `models`
         if not metric.harmonic:
             figures["harmonic_mean"] = None
         return {**about, **figures}
@@ -183,7 +183,7 @@ class ScoreReport:
         return figures
 
     def interval(self, name: str) -> dict[str, float]:
-        """How sure a bootstrap collection is: bagging, stddev and the 95 % interval; empty for one model."""
+        """Bagging, stddev and the 95 % interval of a bootstrap collection; empty for a single model."""
         keys = {part: f"{name}_{part}" for part in _INTERVAL}
         if not all(key in self.results.columns for key in keys.values()):
             return {}

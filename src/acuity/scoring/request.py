@@ -1,4 +1,4 @@
-"""Request: what to score and how, as one record that can travel as JSON.
+"""Request: what to score and how, as one record that can be written as JSON.
 
 The record is also the table that every way into Acuity is made from: what a field may be, what it means, and
 what it is called where that isn't its own name. `fronts.py` makes options, arguments and remedies of it.
@@ -8,10 +8,12 @@ what it is called where that isn't its own name. `fronts.py` makes options, argu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
+from acuity.devices import BACKENDS
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -32,13 +34,14 @@ Way = Literal["option", "getopt", "tool", "embedded"]
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
 FRAMES: Final = "which frames"
+PICTURES: Final = "the pictures that are compared"
 DIFFERENT: Final = "where the two videos differ"
 RAW_VIDEO: Final = "raw video, where the file name doesn't say it"
 WORK: Final = "work (the scores are the same)"
 
 
 class Setting(NamedTuple):
-    """What a field of a request may be, what it means, where it is offered and what it is called there."""
+    """The description of a request's field: type, bounds, meaning, the fronts that offer it, its names."""
 
     kind: Kind  # as JSON Schema has it; the entries of an array are strings
     help: str  # without a capital or a full stop; {models}, {features} and {backends} are where to find them
@@ -46,9 +49,17 @@ class Setting(NamedTuple):
     group: str
     offered: str  # the ways in that have it, separated by spaces
     names: dict[str, str]  # the way in, and the setting's name there unless it is the field's own
-    choices: Callable[[], Collection[str | int]] | None
+    words: str | tuple[str, ...]  # the choices, or the `module:NAME` that has them
     minimum: int | None
     maximum: int | None
+
+    @property
+    def choices(self) -> list[str | int]:
+        """What it may be; empty where that isn't a matter of choosing."""
+        if not isinstance(self.words, str):
+            return list(self.words)
+        module, _, name = self.words.partition(":")
+        return list(getattr(import_module(module), name))
 
     @property
     def asks_for_less(self) -> bool:
@@ -63,7 +74,7 @@ def _set(
     group: str = "",
     offered: str = "option getopt tool",
     *,
-    choices: Callable[[], Collection[str | int]] | None = None,
+    choices: str | tuple[str, ...] = (),
     minimum: int | None = None,
     **names: str,
 ) -> Any:
@@ -76,45 +87,15 @@ def _set(
     return field(default=default, metadata={"setting": about})
 
 
-def _word(name: str, help: str, offered: str = "option getopt tool") -> Any:
+def _word(name: str, help: str, group: str = DIFFERENT, offered: str = "option getopt tool") -> Any:
     """A word of PairOptions, which knows the choices and the default."""
-    return _set(WORDS[name][0], "string", help, DIFFERENT, offered, choices=lambda: WORDS[name])
+    return _set(WORDS[name][0], "string", help, group, offered, choices=WORDS[name])
 
 
 def _auto() -> tuple[str]:
     from acuity.models.choose import AUTO
 
     return (AUTO,)
-
-
-def _viewings() -> Collection[str]:
-    from acuity.models.choose import VIEWINGS
-
-    return VIEWINGS
-
-
-def _metrics() -> Collection[str]:
-    from acuity.scoring.metrics import METRICS
-
-    return METRICS
-
-
-def _layouts() -> Collection[str]:
-    from acuity.video.picture import LAYOUTS
-
-    return LAYOUTS
-
-
-def _depths() -> Collection[int]:
-    from acuity.video.picture import DEPTHS
-
-    return DEPTHS
-
-
-def _backends() -> Collection[str]:
-    from acuity.devices import BACKENDS
-
-    return ("auto", *BACKENDS)
 
 
 _EVERYWHERE: Final = "option getopt tool embedded"
@@ -132,11 +113,11 @@ class Request:
         ":EXTRACTOR.OPTION=VALUE; 'auto' goes by the reference's size",
         MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
     viewing: str | None = _set(
-        None, "string", "VMAF v1's model for this way of watching and the frame rate",
-        MEASURED, "option tool embedded", choices=_viewings)
+        None, "string", "take VMAF v1's model and display for this way of watching, and for the frame rate",
+        MEASURED, "option tool embedded", choices="acuity.models.choose:VIEWINGS")
     metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
         (), "array", "what to measure, by the usual names",
-        MEASURED, "option tool embedded", choices=_metrics)
+        MEASURED, "option tool embedded", choices="acuity.scoring.metrics:METRICS")
     features: Sequence[str] = _set(
         (), "array", "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
         MEASURED, option="feature", getopt="feature", tool="feature")
@@ -149,20 +130,30 @@ class Request:
         None, "integer", "height of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
     pixel_format: str | None = _set(
         None, "string", "chroma layout of raw video: 420 is usual, 400 has luma only",
-        RAW_VIDEO, _EVERYWHERE, choices=_layouts, tool="pixfmt")
+        RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:LAYOUTS", tool="pixfmt")
     bitdepth: int | None = _set(
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
-        RAW_VIDEO, _EVERYWHERE, choices=_depths)
+        RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
         None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
-    guess: bool = False  # take what is missing of a raw file's geometry from its name and length
-    scale: str = _word("scale", "another size: auto scales if one is a container, force always")
+    guess: bool = False  # complete a raw file's geometry from its name and length
+    display: str | None = _set(
+        None, "string", "scale both to fill this display; auto: the model's", PICTURES, "option tool",
+        choices=WORDS["display"])
+    filter: str = _word("filter", "for scaling", PICTURES, "option tool")
+    crop: str | None = _set(
+        None, "string", "compare this part of both: WIDTH:HEIGHT:LEFT:TOP, or auto: without black bars",
+        PICTURES)
+    deinterlace: str = _word("deinterlace", "for interlaced video", PICTURES)
+    scale: str = _word("scale", "another size: auto scales if one is a container, force also other shapes")
     convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
+    colour: str = _word("colour", "other matrix, primaries or range by the tags")
     rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
     vfr: str = _word("vfr", "variable rate: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "HDR against SDR")
     align: str = _word(
-        "align", "other frames, found by looking: auto leaves out what one side lacks", _EVERYWHERE)
+        "align", "other frames, found by looking: auto leaves out what one side lacks", DIFFERENT,
+        _EVERYWHERE)
     frame_count: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
         FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")
@@ -181,29 +172,30 @@ class Request:
     instruction_set: str | None = _set(
         None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
     backend: str = _set(
-        "auto", "string", "one that {backends} lacks is refused, never replaced", WORK, choices=_backends)
-    excluded_backends: Collection[str] = ()  # which 'auto' doesn't stand for
-    sequential_first: bool = False  # order figures as libvmaf does where it is given threads
+        "auto", "string", "one that {backends} lacks is refused, never replaced",
+        WORK, choices=("auto", *BACKENDS))
+    excluded_backends: Collection[str] = ()  # that 'auto' must not choose
+    sequential_first: bool = False  # order figures as libvmaf does with --threads
     # fmt: on
 
     def __post_init__(self) -> None:
-        self.pairing  # noqa: B018  # refuses a word that is unknown before any file is opened
+        self.pairing  # noqa: B018  # refuses an unknown word before any file is opened
 
     @property
     def pairing(self) -> PairOptions:
-        """What to do where the two videos differ."""
+        """The options for pairing the two videos."""
         return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
 
     @property
     def geometry(self) -> RawGeometry:
-        """What is said about raw video."""
+        """The geometry of raw video."""
         from acuity.video.readers.open import RawGeometry
 
         return RawGeometry(self.width, self.height, self.pixel_format, self.bitdepth)
 
     @property
     def opening(self) -> OpenOptions:
-        """How the videos are opened."""
+        """The options for opening the videos."""
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(rate=self.fps, guess=self.guess, allow_damaged=self.allow_damaged)
@@ -223,7 +215,7 @@ class Request:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """The request in a document; TypeError for a field that is unknown."""
+        """The request from its document; raises TypeError for an unknown field."""
         if "fps" not in document:
             return cls(**document)
         from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Scoring a pair of videos as acuity.score() and both commands do it: open, pair, measure."""
+"""Runs a request for acuity.score() and both commands: opens, pairs and measures two videos."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from acuity.errors import ModelError, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
-from acuity.models.choose import AUTO, Choice, choose, models_for_viewing
+from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
+from acuity.models.fit import display_note, model_display
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from acuity.measure.results import Results
     from acuity.video.notes import Note
 
-# Codes of notes that nobody should miss who sees the figures.
+# Codes of notes that must be shown with the figures.
 STEERED: Final = "steered"
 NOT_A_NUMBER: Final = "not-a-number"
 
-# Told before the first frame: what is going to be compared, the models, and which one 'auto' stands for.
+# Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
-# Given the measurement before its first frame, and how many frames there are if known.
+# Called with the measurement before its first frame, and with the number of frames if known.
 AttachCallback = Callable[[Measurement, int | None], None]
 
 
@@ -60,7 +61,7 @@ def run_request(
 
 
 class _Telling(NamedTuple):
-    """Whom to tell about the work, and how often."""
+    """The callbacks of a run, and how often they are called."""
 
     progress: ProgressCallback | None
     running_mean: bool
@@ -70,7 +71,7 @@ class _Telling(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What a request comes to when its metrics are looked up."""
+    """The models, features and metrics of a request, after its metrics are looked up."""
 
     models: list[str | AnyModel]
     features: list[str]
@@ -78,7 +79,7 @@ class _Wanted(NamedTuple):
 
     @property
     def rated(self) -> list[Metric]:
-        """Those whose extractor has to be told the frame rate, once it is known."""
+        """The metrics whose extractor needs the frame rate."""
         return [metric for metric in self.metrics if metric.rate_option]
 
     @classmethod
@@ -103,7 +104,7 @@ class _Wanted(NamedTuple):
 
 
 def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
-    # Before a file is opened: a typing error should cost nothing, and what is measured decides what is read.
+    # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
     wanted = _Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
     automatic = AUTO in models
@@ -113,15 +114,17 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         measurement.add_feature(feature)
     later = _later_extractors(request, wanted, models)
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
-    # Whoever steers may swap to a model that wants chroma.
+    # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
     readers = open_pair(request.reference, request.distorted, request.geometry, opening)
-    with pair_videos(*readers, options=request.pairing) as pairing:
+    shown = replace(request, display=_display(request, models))
+    with pair_videos(*readers, options=shown.pairing) as pairing:
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None
         if automatic:
-            choice = choose(pairing.width, pairing.height, pairing.rate, request.viewing)
+            size = pairing.width, pairing.height
+            choice = choose(*size, pairing.rate, request.viewing, pairing.display)
             chosen = _load(choice.model)
             _add_models(measurement, request, [chosen if model == AUTO else model for model in models])
         if telling.started is not None:
@@ -145,7 +148,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             models=measurement.models,
             choice=choice,
             headlines=headlines(wanted.metrics, {model.name: model.label for model in measurement.models}),
-            notes=[*pairing.notes, *_remarks(pairing, measurement, choice), *_about_figures(results)],
+            notes=[*pairing.notes, *_remarks(pairing, measurement), *_about_figures(results)],
             input=pairing.description,
             bitdepth=pairing.format.depth,
             timeline=pairing.timeline,
@@ -157,15 +160,25 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         )
 
 
-def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) -> Iterator[Note]:
-    """What the reader of the figures should know about the models beside the pictures."""
-    if choice is not None and choice.by == "viewing":
-        from acuity.models.fit import mismatch
-        from acuity.models.spec import ModelSpec
+def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
+    """The display that the pictures are scaled to: the one asked for, or that of the models."""
+    viewed = None if request.viewing is None else find_viewing(request.viewing).display
+    if request.display != AUTO:
+        return request.display or viewed
+    displays = {viewed if isinstance(model, str) else model_display(model.label) for model in models} - {None}
+    if len(displays) > 1:
+        raise ModelError(
+            to_set("display", AUTO),
+            " has two answers: the models are made for 1080p and for 2160p, so name one",
+        )
+    return displays.pop() if displays else AUTO
 
-        text = mismatch(ModelSpec(version=choice.model), pairing.width, pairing.height)
-        if text is not None:
-            yield notes.warning("model-size", text)
+
+def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
+    """Notes about how the models fit the pictures."""
+    labels = [model.label for model in measurement.models]
+    if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:
+        yield note
     if any(extractor.name == "cambi" for extractor in measurement.extractors):
         depth = pairing.format.depth
         advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""
@@ -177,7 +190,7 @@ def _remarks(pairing: Pairing, measurement: Measurement, choice: Choice | None) 
 
 
 def _about_figures(results: Results) -> Iterator[Note]:
-    """What the reader of the figures should know about how they came about."""
+    """Notes about how the figures were computed."""
     if (text := results.steering()) is not None:
         yield notes.warning(STEERED, f"steered: {text}")
     for name, which in results.undefined.items():

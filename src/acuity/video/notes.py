@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
+
+from acuity.errors import Remedy
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
     """One sentence about how the videos were read or compared.
 
-    `code` is stable and meant for programs, `text` is meant for people.
+    `code` is stable and meant for programs, `text` is meant for people. `pieces` are its text and remedies.
     """
 
     level: Literal["info", "warning"]
     code: str
     text: str
+    pieces: tuple[str | Remedy, ...] = field(default=(), repr=False, compare=False)
+
+    def spelled(self, spell: Callable[[Remedy], str]) -> str:
+        """The sentence with its remedies as `spell` writes them."""
+        return "".join(spell(p) if isinstance(p, Remedy) else p for p in self.pieces or (self.text,))
 
 
-def info(code: str, text: str) -> Note:
-    return Note("info", code, text)
+def info(code: str, *pieces: str | Remedy) -> Note:
+    return Note("info", code, "".join(map(str, pieces)), pieces)
 
 
-def warning(code: str, text: str) -> Note:
-    return Note("warning", code, text)
+def warning(code: str, *pieces: str | Remedy) -> Note:
+    return Note("warning", code, "".join(map(str, pieces)), pieces)

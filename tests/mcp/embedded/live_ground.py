@@ -1,4 +1,4 @@
-"""A measurement that is fed by hand, with a server beside it and the official client in front."""
+"""A measurement that is fed by hand, with a server beside it and the official client in front of it."""
 
 from __future__ import annotations
 

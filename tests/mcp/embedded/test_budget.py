@@ -17,7 +17,7 @@ from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.limits import CONNECTION
 from acuity.mcp.wire.serving import Handshake
-from front_bench import Measured, call
+from endpoint_bench import Measured, call
 
 WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
 

@@ -23,7 +23,7 @@ from acuity.mcp.embedded.presence import QUIET, Presence
 from acuity.mcp.embedded.resources.subscriptions import UpdatePublisher
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
-from front_bench import META
+from endpoint_bench import META
 from moving_pictures import pair
 from scoring_clips import y4m
 from test_smoke_examples import example

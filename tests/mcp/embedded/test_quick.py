@@ -13,7 +13,7 @@ from acuity.mcp.app import build_server
 from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.messages import Message, parse
 from acuity.mcp.wire.serving import Handshake
-from front_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request
+from endpoint_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request
 from transport_bench import run
 
 

@@ -224,7 +224,7 @@ def test_a_pipe_that_nobody_reads_stops_nothing_and_is_reported() -> None:
         assert len(before) == count - 1
         log.info("again")
         notice, after = lines.records()
-    assert notice["message"] == "2 log line(s) left out: nobody was reading stderr"
+    assert notice["message"] == "2 log line(s) left out: stderr was not read"
     assert after["message"] == "again"
     assert handler.lost == 0
 

@@ -42,6 +42,28 @@ def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
     return {**given, **more}
 
 
+def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
+    asked = {"crop": "64:48:2:2", "display": "1080p", "frame_cnt": 2, "precision": "max"}
+
+    async def scenario(ask: Ask) -> None:
+        found = await ask("vmaf_score_encoded", **encoded_arguments(folder, filter="lanczos", **asked))
+        expected = acuity.score(
+            folder / "ref.mkv",
+            folder / "dis.mp4",
+            model="vmaf_v0.6.1",
+            pairing=PairOptions(frame_count=2, crop="64:48:2:2", display="1080p", filter="lanczos"),
+        )
+        assert found["score"] == expected.score
+        shown = found["acuity"]["input"]
+        assert (shown["crop"], shown["display"], shown["filter"]) == ([64, 48, 2, 2], "1080p", "lanczos")
+        assert (shown["width"], shown["height"]) == (1440, 1080)
+        assert {note["code"] for note in found["notes"]} >= {"crop", "scaled"}
+        raw_pair = await ask("vmaf_score", **raw_arguments(folder, **asked))
+        assert raw_pair["acuity"]["input"]["display"] == "1080p"
+
+    play(scenario, folder)
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_raw_pair(folder: Path, era: str) -> None:
     async def scenario(ask: Ask) -> None:
@@ -425,8 +447,11 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
                 ("vmaf", "vmaf_v0.6.1"),
                 ("psnr", "psnr"),
             ]
-            refused = (await ask(tool, **given, viewing="tv", model="version=vmaf_v0.6.1neg"))["error"]
-            assert "viewing='tv' chooses the model, and 'model' names one" in refused
+            for model in ("version=vmaf_v0.6.1neg", "version=vmaf_v0.6.1"):  # the second is the default
+                refused = (await ask(tool, **given, viewing="tv", model=model))["error"]
+                assert "viewing='tv' chooses the model, and 'model' names one" in refused
+            changed = (await ask(tool, **given, viewing="tv", disable_clip=True))["error"]
+            assert "viewing='tv' takes no disable_clip" in changed
             assert (
                 "use one of 'tv', 'phone', '4k-tv'" in (await ask(tool, **given, viewing="cinema"))["error"]
             )

@@ -119,6 +119,11 @@ def test_a_stock_binary_has_no_precision(folder: Path) -> None:
             f"the vmaf binary {binary} has no --precision: leave out precision"
         )
         assert "has no --scale" in (await ask("vmaf_score", **arguments(folder, scale="force")))["error"]
+        for own in ({"viewing": "tv"}, {"metrics": ["psnr"]}):
+            assert (
+                f"has no --{next(iter(own))}"
+                in (await ask("vmaf_score", **arguments(folder, **own)))["error"]
+            )
 
     play(scenario, folder, binary=binary)
     assert "--precision" not in runs_of(binary)[-1]

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from acuity.errors import PairingError
-from acuity.video.pairs.convert import Deepen, Fit, Resample, Turn
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pair_plan import PairPlan, make_plan
+from acuity.video.pairs.convert import Cut, Deepen, Fit, Resample, Turn
+from acuity.video.pairs.pair_options import PairOptions, Rectangle
+from acuity.video.pairs.pair_plan import PairPlan
+from acuity.video.pairs.planning import make_plan
+from acuity.video.pairs.recolour import Recolour
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.reader import VideoInfo
 
@@ -56,6 +58,10 @@ DEEP = {"format": PixelFormat("420", 10)}
 WIDE = {"format": PixelFormat("444", 8)}
 FULL = {"full_range": True}
 LIMITED = {"full_range": False}
+HD = {"matrix": "bt709"}
+SD = {"matrix": "smpte170m"}
+RGB = {"matrix": "gbr", "full_range": True, "format": PixelFormat("444", 8)}
+PAL = {"width": 720, "height": 576, "aspect": Fraction(64, 45)}
 TURNED = {"rotation": 90, "width": 360, "height": 640}
 PQ = {"transfer": "smpte2084"}
 HLG = {"transfer": "arib-std-b67"}
@@ -68,7 +74,18 @@ HANDLED = [
     (None, SMALL, None, {}, [], [Fit], {"scaled": "info"}),
     (None, SMALL, Y4M, {"scale": "force"}, [], [Fit], {"scaled": "info"}),
     (None, SMALL, ("y4m", "container"), {}, [], [Fit], {"scaled": "info"}),
-    (None, {"width": 640, "height": 480}, None, {}, [], [Fit], {"scaled": "info", "shape": "warning"}),
+    (None, {"width": 640, "height": 480}, None, {"scale": "force"}, [], [Fit],
+     {"scaled": "info", "shape": "warning"}),
+    (None, {"width": 480, "height": 360, "aspect": Fraction(4, 3)}, None, {}, [], [Fit], {"scaled": "info"}),
+    (PAL, {"width": 1024, "height": 576}, None, {}, [], [Fit], {"scaled": "info"}),
+    (PAL, {"width": 720, "height": 576}, None, {}, [], [], {}),
+    (PAL, {"width": 360, "height": 288}, None, {}, [], [Fit], {"scaled": "info"}),
+    (PAL, {"width": 720, "height": 576, "aspect": Fraction(16, 15)}, None, {}, [], [], {"shape": "warning"}),
+    (None, SMALL, None, {"crop": "320:180:0:0"}, [Cut], [Cut, Fit], {"crop": "info", "scaled": "info"}),
+    (None, None, Y4M, {"crop": "320:180:2:4"}, [Cut], [Cut], {"crop": "info"}),
+    (None, {"width": 640, "height": 272}, None, {"crop": "640:272:0:44"}, [Cut], [], {"crop": "info"}),
+    (None, None, Y4M, {"display": "1080p"}, [Fit], [Fit], {"scaled": "info"}),
+    ({"width": 1920, "height": 1080}, SMALL, None, {"display": "auto"}, [], [Fit], {"scaled": "info"}),
     (None, DEEP, None, {}, [Deepen], [], {"bit-depth": "info"}),
     (DEEP, None, None, {}, [], [Deepen], {"bit-depth": "info"}),
     (DEEP, None, Y4M, {"convert": "force"}, [], [Deepen], {"bit-depth": "info"}),
@@ -80,7 +97,10 @@ HANDLED = [
     (None, FULL, None, {}, [], [Fit], {"range": "info"}),
     (FULL, LIMITED, None, {}, [], [Fit], {"range": "info"}),
     (None, LIMITED, None, {}, [], [], {}),
-    (LIMITED, FULL, Y4M, {}, [], [], {"range": "warning"}),
+    (LIMITED, FULL, Y4M, {}, [], [Fit], {"range": "info"}),
+    (LIMITED, FULL, Y4M, {"colour": "as-libvmaf"}, [], [], {"range": "warning"}),
+    (LIMITED, FULL, None, {"colour": "as-libvmaf"}, [], [Fit], {"range": "info"}),
+    (LIMITED, FULL, None, {"colour": "ignore"}, [], [], {"range": "warning"}),
     (LIMITED, FULL, Y4M, {"convert": "force"}, [], [Fit], {"range": "info"}),
     (None, FULL, Y4M, {"convert": "force"}, [], [], {"range": "warning"}),
     (None, FULL, ("raw", "container"), {}, [], [], {"range": "warning"}),
@@ -92,9 +112,25 @@ HANDLED = [
     (PQ, PQ, None, {}, [], [], {"hdr": "warning"}),
     (PQ, SDR, None, {"hdr": "ignore"}, [], [], {"hdr": "warning"}),
     (PQ, None, ("container", "y4m"), {}, [], [], {"hdr": "warning"}),
-    ({"matrix": "bt709"}, {"matrix": "smpte170m"}, None, {}, [], [], {"matrix": "warning"}),
-    ({"primaries": "bt709"}, {"primaries": "bt2020"}, None, {}, [], [], {"primaries": "warning"}),
+    (HD, SD, None, {}, [], [Resample, Recolour, Resample], {"matrix": "info"}),
+    (HD, SD | WIDE, None, {}, [], [Recolour, Resample], {"matrix": "info", "chroma-layout": "info"}),
+    (HD | FULL | DEEP, SD | LIMITED, None, {}, [], [Resample, Recolour, Resample],
+     {"matrix": "info", "range": "info", "bit-depth": "info"}),
+    (HD, SD, None, {"colour": "ignore"}, [], [], {"matrix": "warning"}),
+    (HD, None, None, {}, [], [], {}),
+    (SD, {"matrix": "bt470bg"}, None, {}, [], [], {}),
+    (HD, SD | {"format": PixelFormat("400", 8)}, None, {}, [], [Resample], {"chroma-layout": "info"}),
+    ({"primaries": "bt709"}, {"primaries": "smpte170m"}, None, {}, [], [], {}),
+    ({"primaries": "bt709"}, {"primaries": "bt2020"}, None, {}, [], [Resample, Recolour, Resample],
+     {"primaries": "info"}),
+    ({"primaries": "bt709"}, {"primaries": "bt2020"}, None, {"colour": "ignore"}, [], [],
+     {"primaries": "warning"}),
+    (HD, RGB, None, {}, [], [Resample], {"rgb": "info", "chroma-layout": "info"}),
+    (RGB, RGB, None, {}, [], [], {"rgb": "info"}),
+    (RGB, None, None, {}, [], [Resample], {"matrix": "warning", "rgb": "info", "chroma-layout": "info"}),
+    (PQ | HD, SDR | SD, None, {"hdr": "ignore"}, [], [], {"hdr": "warning", "matrix": "warning"}),
     (None, {"interlaced": True}, Y4M, {}, [], [], {"interlaced": "warning"}),
+    (None, {"interlaced": True}, Y4M, {"deinterlace": "bwdif"}, [], [], {"deinterlaced": "info"}),
     (None, FAST, None, {"rate": "match"}, [], [], {"rate": "info"}),
     (None, FAST, None, {"rate": "by-index"}, [], [], {"rate": "warning"}),
     (None, FAST, Y4M, {}, [], [], {"rate": "warning"}),
@@ -125,6 +161,29 @@ def test_differences_that_are_handled_and_said(
 REFUSED = [
     (None, SMALL, Y4M, {}, "dimensions do not match: 'ref' is 640x360 and 'dis' is 320x180.* scale=force"),
     (None, SMALL, None, {"scale": "never"}, "dimensions do not match"),
+    (None, {"width": 640, "height": 272}, None, {}, "another shape .* pass crop=640:272:0:44, .*scale=force"),
+    (None, {"width": 640, "height": 480}, None, {}, "another shape .* pass crop=auto, if not, scale=force"),
+    (None, {"width": 360, "height": 640}, None, {}, "'dis' .360x640. is turned on its side .*scale=force"),
+    (
+        PAL,
+        {"width": 640, "height": 480, "aspect": Fraction(1)},
+        None,
+        {},
+        "another shape .*samples of 1.422:1",
+    ),
+    (None, None, None, {"crop": "640:362:0:0"}, "crop=640:362:0:0 reaches beyond the 640x360 of 'ref'"),
+    (
+        None,
+        None,
+        None,
+        {"crop": "320:180:1:0"},
+        "between the chroma samples of 'ref' .420.: use even numbers",
+    ),
+    (None, SMALL, None, {"crop": "322:180:0:2"}, "between the chroma samples of 'dis'"),
+    (None, {"width": 480, "height": 270}, None, {"crop": "322:180:0:2"}, "between the pixels of 'dis'"),
+    (HD, {"matrix": "ictcp"}, None, {}, "matrix bt709 and 'dis' ictcp, which cannot be .* colour=ignore"),
+    (HD, SD, None, {"convert": "never"}, "convert=auto"),
+    ({"matrix": "ycgco"}, RGB, None, {}, "'dis' is RGB and 'ref' has the matrix ycgco"),
     (None, DEEP, Y4M, {}, "bit depths do not match: 'ref' has 8 and 'dis' has 10.* convert=force"),
     (None, WIDE, ("raw", "y4m"), {}, "pixel formats do not match: 'ref' is 420 and 'dis' is 444"),
     (None, WIDE, Y4M, {"convert": "depth"}, "pixel formats do not match: 'ref' is 420 and 'dis' is 444"),
@@ -156,6 +215,18 @@ def test_differences_that_are_refused_with_a_remedy(
         plan(ref, dis, kinds or ("container", "container"), **options)
 
 
+@pytest.mark.parametrize(
+    ("degrees", "part"),
+    [(90, (352, 640, 0, 0)), (270, (352, 640, 8, 0)), (180, (640, 352, 0, 0)), (0, (640, 352, 0, 8))],
+)
+def test_bars_turn_with_the_picture(degrees: int, part: tuple[int, ...]) -> None:
+    """A bar of 8 rows above is at the right after a quarter turn clockwise."""
+    upright = {"width": 352, "height": 640} if degrees % 180 else {"width": 640, "height": 352}
+    infos = video("ref", "container", rotation=degrees), video("dis", "container", **upright)
+    made = make_plan(*infos, PairOptions(crop="auto"), (Rectangle(640, 352, 0, 8), None))
+    assert made.crop == part
+
+
 def test_matched_rates_leave_out_frames_of_the_faster_video() -> None:
     assert (plan(None, FAST, rate="match").dis.stride, plan(FAST, None, rate="match").ref.stride) == (2, 2)
     made = plan({"rate": Fraction(24000, 1001)}, {"rate": Fraction(119.88)}, rate="match")
@@ -174,6 +245,12 @@ def test_rates_that_are_the_same_in_all_but_spelling() -> None:
         {"rate": "drop"},
         {"vfr": None},
         {"hdr": "x"},
+        {"crop": "640x360"},
+        {"crop": "0:0:0:0"},
+        {"display": "720p"},
+        {"filter": "bilinear"},
+        {"deinterlace": "yes"},
+        {"colour": ""},
         {"frame_skip_ref": -1},
         {"ahead": 0},
     ],

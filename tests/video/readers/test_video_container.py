@@ -190,7 +190,8 @@ def test_rgb_is_converted_and_that_is_said(tmp_path: Path) -> None:
         picture = reader.read()
         assert picture is not None
         assert reader.info.format == PixelFormat("444", 8)
-        assert "BT.709" in reader.info.extra["converted"]
+        assert reader.info.extra["converted"] == "bgr0 to yuv444p"
+        assert (reader.info.matrix, reader.info.full_range) == ("gbr", True)
         assert (picture.luma == 235).all()
         assert (picture.planes[1] == 128).all()
 

@@ -25,7 +25,7 @@ from acuity.jobs.progress import Pace
 from acuity.jobs.tasks.backend_label import label_backend
 from acuity.jobs.tasks.report_summary import summarize
 from acuity.models.choose import AUTO, choose
-from acuity.models.fit import first_mismatch
+from acuity.models.fit import display_note, first_mismatch
 from acuity.models.spec import parse_spec
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request
@@ -34,7 +34,7 @@ from acuity.video.local_file import open_local
 Report = Callable[[Progress], None]
 
 _MOST_REPORT: Final = 512 << 20  # bytes
-_MOST_STDERR: Final = 2000  # characters that are repeated, the last ones
+_MOST_STDERR: Final = 2000  # the last characters, which an error repeats
 _CHUNK: Final = 1 << 16
 # What C prints for numbers that JSON doesn't have; strings are matched too, to be left alone.
 _NO_NUMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")|-?\b(?:nan|inf(?:inity)?)\b', re.IGNORECASE)
@@ -48,8 +48,8 @@ class ExternalPayload:
     request: Request  # without the presets' models and features, and one model at most; raw if it has a width
     options: list[str]
     presets: dict[str, str] = field(default_factory=dict)  # family and version of test conditions
-    backend_used: str | None = None  # where it is certain beforehand
-    echo: dict[str, Any] = field(default_factory=dict)  # entries of the document that are known before
+    backend_used: str | None = None  # if it is known in advance
+    echo: dict[str, Any] = field(default_factory=dict)  # entries of the document known in advance
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -66,7 +66,7 @@ class ExternalPayload:
 
 
 def run(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Score, and answer with the binary's JSON report and what a caller should know besides."""
+    """Score, and return the binary's JSON report with the summary and notes."""
     wanted = ExternalPayload.from_document(payload)
     if (width := wanted.request.width) is not None and (height := wanted.request.height) is not None:
         wanted = _with_model(wanted, width, height)
@@ -75,7 +75,7 @@ def run(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _with_model(wanted: ExternalPayload, width: int, height: int) -> ExternalPayload:
-    """'auto' replaced by the model that it stands for."""
+    """The payload with 'auto' replaced by its model."""
     chosen = f"version={choose(width, height, None).model}"
     models = [chosen if model == AUTO else model for model in wanted.models]
     return replace(wanted, request=replace(wanted.request, models=models))
@@ -84,7 +84,7 @@ def _with_model(wanted: ExternalPayload, width: int, height: int) -> ExternalPay
 def _document(
     wanted: ExternalPayload, width: int, height: int, scored: dict[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """The binary's report, and what a caller should know besides."""
+    """The binary's report with the summary and notes."""
     presets = [PRESETS[family][version] for family, version in wanted.presets.items()]
     models = [*wanted.models, *(model for preset in presets for model in preset.models)]
     features = [*wanted.request.features, *(feature for preset in presets for feature in preset.features)]
@@ -125,7 +125,7 @@ def score_opened(
         try:
             child = _start(command, [*inputs, *others, theirs])
         finally:
-            os.close(theirs)  # or the pipe would never end
+            os.close(theirs)  # otherwise the pipe would never end
         return _parsed(_finish(child, output, feed))
 
 
@@ -175,13 +175,16 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
             feed=lambda: pipes.feed(pairing, tell),
         )
         tell(pairing.description["pairs"])
+        labels = [parse_spec(model).label for model in wanted.models] if wanted.request.predict else []
+        shown = display_note(labels, pairing.width, pairing.height, pairing.aspect)
+        notes = [*pairing.notes, *([] if shown is None else [shown])]
         about = {
             "width": pairing.width,
             "height": pairing.height,
             "bitdepth": pairing.format.depth,
             "frames": len(scored["frames"]),
             "input": pairing.description,
-            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in pairing.notes],
+            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in notes],
         }
     return _document(wanted, pairing.width, pairing.height, scored, acuity=about)
 
@@ -237,7 +240,7 @@ def _start(command: list[str], descriptors: list[int]) -> subprocess.Popen[bytes
 
 
 def _finish(child: subprocess.Popen[bytes], output: IO[bytes], feed: Callable[[], None] | None) -> bytes:
-    """Feed the binary, and read until it ends, so that it never waits for us."""
+    """Feed the binary, and read its output until it ends, so that it never blocks on a full pipe."""
     assert child.stderr is not None
     with child, _Tail(child.stderr) as complaints, _Whole(output, child) as report:
         try:
@@ -254,7 +257,7 @@ def _finish(child: subprocess.Popen[bytes], output: IO[bytes], feed: Callable[[]
 
 
 class _Whole:
-    """All that comes through a pipe, read by a thread of its own; whoever writes too much is ended."""
+    """Reads all of a pipe on a thread of its own; a process that writes too much is ended."""
 
     def __init__(self, stream: IO[bytes], writer: subprocess.Popen[bytes]) -> None:
         self._stream = stream
@@ -263,7 +266,7 @@ class _Whole:
         self._thread = threading.Thread(target=self._read, name="report", daemon=True)
 
     def wait(self) -> bytes:
-        """What was written, once the other end is closed; JobFailed where it is too much."""
+        """The text, once the other end is closed; raises JobFailed if it is too long."""
         self._thread.join()
         if len(self._kept) > _MOST_REPORT:
             raise JobFailed(f"the report is longer than {_MOST_REPORT >> 20} MB: score fewer frames at once")
@@ -285,7 +288,7 @@ class _Whole:
 
 
 class _Tail:
-    """The last of what comes through a pipe, read by a thread of its own."""
+    """Reads a pipe on a thread of its own, and keeps its end."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -294,7 +297,7 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """On one line: error messages are sentences."""
+        """The end of the text, on one line."""
         said = self._kept.decode("utf-8", "replace")
         return " ".join(said.split())[-_MOST_STDERR:]
 

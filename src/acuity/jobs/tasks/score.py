@@ -19,12 +19,12 @@ _EVERY: Final = 0.1  # seconds between two messages
 
 
 def score_payload(request: Request, *, precision: str = "legacy", **echo: Any) -> dict[str, Any]:
-    """What the task is given: the request, the report's digits, and entries of the document known before."""
+    """The task's payload: the request, the report's digits, and entries of the document known in advance."""
     return {"request": request.to_document(), "precision": precision, "echo": echo}
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
-    """Score, and answer with the command's JSON report and what a caller should know besides."""
+    """Score, and return the command's JSON report with the summary and notes."""
     request = Request.from_document(payload["request"])
     found = _document(request, _score(request, report), payload["precision"])
     return {**found, **payload["echo"]}
@@ -38,7 +38,7 @@ def _score(request: Request, report: Callable[[Progress], None]) -> ScoreReport:
 
     def started(pairing: Pairing, _: list[AnyModel], __: object) -> None:
         nonlocal pace
-        pace = Pace()  # opening files is no scoring
+        pace = Pace()  # don't count the opening of files
         report(pace.progress(0, pairing.length, None))
 
     def frame(done: int, total: int | None, mean: float | None) -> None:

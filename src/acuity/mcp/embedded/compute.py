@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from acuity.access.path_text import shown
 from acuity.errors import InputError, PathError
 from acuity.jobs.job import JobSpec, ProgressListener
 from acuity.jobs.tasks.score import score_payload
-from acuity.mcp.tools.scoring import asked_models
-from acuity.mcp.tools.scoring_schema import DEFAULT_MODEL
+from acuity.mcp.catalog import Arguments
+from acuity.mcp.tools.scoring_schema import asked_models
 from acuity.models.choose import AUTO
 from acuity.models.sources import model_folders
 from acuity.scoring.fronts import EMBEDDED
@@ -49,7 +49,7 @@ class Compute:
         return self._jobs is not None
 
     async def score(
-        self, arguments: Mapping[str, Any], *, client: str, progress: ProgressListener | None = None
+        self, arguments: Arguments, *, client: str, progress: ProgressListener | None = None
     ) -> dict[str, Any]:
         """The report on a pair, and what counts in it at the top; raises AcuityError."""
         request = self._request(arguments)
@@ -67,7 +67,7 @@ class Compute:
         if jobs is not None:
             await jobs.stop(0.0)
 
-    def _request(self, arguments: Mapping[str, Any]) -> Request:
+    def _request(self, arguments: Arguments) -> Request:
         given = EMBEDDED.fields(arguments)
         raw = "width" in given or "height" in given
         if raw:
@@ -117,14 +117,15 @@ class Compute:
             return self._jobs
 
 
-def _models(given: Mapping[str, Any]) -> list[str]:
+def _models(given: Arguments) -> list[str]:
     """The model that was asked for, by either of its names; `viewing` and `metrics` replace the default."""
-    model, version = str(given["model"]), given.get("model_version")
-    if version is not None and model != DEFAULT_MODEL:
-        raise InputError(f"'model' is '{model}' and 'model_version' is '{version}': give one of them")
-    return asked_models(
-        [model if version is None else str(version)], given.get("viewing"), given.get("metrics", ())
-    )
+    named = [name for name in ("model", "model_version") if name in given.given]
+    if len(named) > 1:
+        values = " and ".join(f"'{name}' is '{given[name]}'" for name in named)
+        raise InputError(f"{values}: give one of them")
+    named_by = named[0] if named else None
+    model = str(given[named_by or "model"])
+    return asked_models([model], named_by, given.get("viewing"), given.get("metrics", ()))
 
 
 def _answer(report: dict[str, Any]) -> dict[str, Any]:

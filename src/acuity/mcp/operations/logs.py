@@ -121,7 +121,7 @@ class LineHandler(logging.Handler):
 
 
 def _about_lost(lines: int) -> logging.LogRecord:
-    return _record(logging.WARNING, f"{lines} log line(s) left out: nobody was reading stderr")
+    return _record(logging.WARNING, f"{lines} log line(s) left out: stderr was not read")
 
 
 def _about_bad(record: logging.LogRecord, error: Exception) -> logging.LogRecord:

@@ -10,13 +10,14 @@ from acuity.errors import GEOMETRY, BackendError
 from acuity.mcp.tools.external import External
 from acuity.scoring.fronts import RAW, whole
 from acuity.scoring.presets import PRESETS
-from acuity.scoring.request import DIFFERENT, FRAMES, SETTINGS
+from acuity.scoring.request import DIFFERENT, FRAMES, PICTURES, SETTINGS
 
 # Settings about pairing, which are left out if Acuity decodes and pairs the videos.
 _PAIRING: Final = [
     name
     for name in RAW.settings
-    if SETTINGS[name].group in (FRAMES, DIFFERENT) and name != "subsample"  # pairs are left out, not pictures
+    # Subsampling leaves out pairs, not pictures.
+    if SETTINGS[name].group in (FRAMES, PICTURES, DIFFERENT) and name != "subsample"
 ]
 # Settings that the task writes itself, or that have their own place below.
 _ELSEWHERE: Final = (*_PAIRING, *GEOMETRY, "models", "features", "backend")

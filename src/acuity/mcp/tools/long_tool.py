@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +9,7 @@ import anyio.to_thread
 import mcp_types as types
 
 from acuity.jobs.job import JobSpec
-from acuity.mcp.catalog import Answer, Call, Planner, Tool
+from acuity.mcp.catalog import Answer, Arguments, Call, Planner, Tool
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.score_answers import ASKED, score_answer
 from acuity.mcp.tasks.documents import links
@@ -42,7 +41,7 @@ def long_tool(
     where it can be read again.
     """
 
-    async def plan_with_choice(arguments: Mapping[str, Any]) -> JobSpec:
+    async def plan_with_choice(arguments: Arguments) -> JobSpec:
         spec = await plan(arguments)
         if ASKED not in arguments:
             return spec

@@ -1,9 +1,9 @@
-"""Scoring a pair of videos: raw samples whose geometry the caller knows, or files that say it themselves."""
+"""The tools vmaf_score, for raw video, and vmaf_score_encoded, for files that carry their geometry."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,17 +11,17 @@ from acuity.errors import BackendError, ModelError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.external import ExternalPayload
 from acuity.jobs.tasks.score import score_payload
-from acuity.mcp.catalog import Tool
+from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.tools.external import External, examine
 from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
-    DEFAULT_MODEL,
     ENCODED_INPUT,
     ENCODED_OUTPUT,
     RAW_INPUT,
     RAW_OUTPUT,
+    asked_models,
 )
 from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
@@ -37,11 +37,9 @@ ENCODED: Final = "vmaf_score_encoded"
 
 _RAW_TEXT: Final = """\
 Score a distorted raw YUV clip against its reference. It takes .yuv files, whose width, height, pixfmt and \
-bitdepth you know; MP4, MKV, Y4M and other files that say these themselves are for vmaf_score_encoded. \
-`score` is the mean over all frames: 100 looks like the reference, above 93 differences are hard to see, a \
-difference of 6 is noticeable. `models` has minimum and percentiles, `worst` the lowest frames; heed \
-`notes` and mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with \
-frame_cnt."""
+bitdepth you know; MP4, MKV, Y4M and other files that say these themselves are for vmaf_score_encoded, \
+which explains the options and the answer. A difference of 6 is noticeable. Heed `notes` and \
+mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with frame_cnt."""
 
 _ENCODED_TEXT: Final = """\
 Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. The distorted \
@@ -54,7 +52,7 @@ frames. For long videos call it through submit_job."""
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded; the list of models may be shared with whoever else shows it."""
+    """vmaf_score and vmaf_score_encoded; other tools and resources may share the list of models."""
     family = _Scoring(services, models or ModelList())
     return [
         long_tool(
@@ -79,26 +77,26 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
 
 
 class _Scoring:
-    """Plans: every path checked, every backend there, before anything is queued."""
+    """Makes jobs from arguments, and checks every path and the backend before anything is queued."""
 
     def __init__(self, services: Services, models: ModelList) -> None:
         self._paths = services.paths
         self._binary = services.settings.binary
         self._models = models
 
-    async def plan_raw(self, given: Mapping[str, Any]) -> JobSpec:
+    async def plan_raw(self, given: Arguments) -> JobSpec:
         return await self._plan(RAW, given, (given["ref"], given["dis"]), echo={})
 
-    async def plan_encoded(self, given: Mapping[str, Any]) -> JobSpec:
+    async def plan_encoded(self, given: Arguments) -> JobSpec:
         echo = {name: given[name] for name in ("reference_encoded", "distorted_encoded")}
         return await self._plan(
             ENCODED, given, (given["reference_encoded"], given["distorted_encoded"]), echo
         )
 
     async def _plan(
-        self, tool: str, arguments: Mapping[str, Any], pair: tuple[str, str], echo: dict[str, Any]
+        self, tool: str, arguments: Arguments, pair: tuple[str, str], echo: dict[str, Any]
     ) -> JobSpec:
-        """The job for whichever engine answers: the binary that VMAF_BIN names, or Acuity's own."""
+        """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
         reference, distorted = (str(self._paths.check(path)) for path in pair)
         request = Request(reference, distorted, **FRONTS[tool].fields(arguments), guess=tool == ENCODED)
         presets = {family: arguments[family] for family in PRESETS if arguments.get(family) is not None}
@@ -107,7 +105,13 @@ class _Scoring:
             request = replace(request, convert="depth")
         request = replace(request, features=[self._paths.check_feature(text) for text in request.features])
         external = await examine(self._binary) if self._binary is not None else None
-        models = asked_models([*map(str, request.models)], request.viewing, request.metrics, presets)
+        models = asked_models(
+            [*map(str, request.models)],
+            "model" if "model" in arguments.given else None,
+            request.viewing,
+            request.metrics,
+            presets,
+        )
         if external is None:
             models += [model for preset in chosen for model in preset.models]
         checked = [await self._checked(model, arguments, external=external is not None) for model in models]
@@ -124,11 +128,12 @@ class _Scoring:
         return JobSpec("external", payload, tool, _title(*pair))
 
     async def _checked(self, text: str, arguments: Mapping[str, Any], *, external: bool) -> str:
-        """A model as the engine takes it: a file where it has one, its path resolved, its options added."""
+        """The model argument for the engine: its file if it has one, the path resolved, options added."""
         clip, transform = not arguments["disable_clip"], arguments["enable_transform"]
         if text == AUTO:
             if transform or not clip:
-                raise _no_model_to_change(f"model '{AUTO}'")
+                viewing = arguments.get("viewing")
+                raise _no_model_to_change(f"viewing='{viewing}'" if viewing else f"model '{AUTO}'")
             return text
         finder = await self._models.finder(external=external)
         spec = parse_spec(self._paths.check_model(text, finder))
@@ -137,20 +142,6 @@ class _Scoring:
             disable_clip=spec.disable_clip or not clip,
             enable_transform=spec.enable_transform or transform,
         ).to_text()
-
-
-def asked_models(
-    models: list[str], viewing: str | None, metrics: Sequence[str], presets: Collection[str] = ()
-) -> list[str]:
-    """The models asked for besides those of presets; presets, viewing and metrics replace the default."""
-    if viewing is not None:
-        if models not in ([DEFAULT_MODEL], [AUTO]):
-            raise ModelError(
-                f"viewing='{viewing}' chooses the model, and 'model' names one: leave one of them out"
-            )
-        return [AUTO]
-    replaced = presets or (metrics and "vmaf" not in metrics)
-    return [] if replaced and models == [DEFAULT_MODEL] else models
 
 
 def _no_model_to_change(what: str) -> ModelError:
@@ -164,7 +155,7 @@ def _external(
     presets: dict[str, str],
     echo: dict[str, Any],
 ) -> ExternalPayload:
-    """The work for another vmaf binary."""
+    """The payload for another vmaf binary."""
     backend = request.backend
     _refuse_missing(
         backend,

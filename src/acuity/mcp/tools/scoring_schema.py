@@ -1,19 +1,23 @@
-"""Schemas of the scoring tools: what they take, made from the settings of a request, and how they answer."""
+"""Input and output schemas of the scoring tools, made from the settings of a request."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from acuity.errors import GEOMETRY
+from acuity.errors import GEOMETRY, ModelError
 from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
+from acuity.models.choose import AUTO
 from acuity.scoring.fronts import RAW
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import MAX_TEXT
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 PRECISIONS: Final = ("legacy", "max", "full", *map(str, range(1, 18)))
+# Raw samples carry no tags of colour or fields.
+_TAGGED: Final = ("colour", "deinterlace", "filter")
 
 
 def path_argument(description: str) -> dict[str, Any]:
@@ -22,6 +26,27 @@ def path_argument(description: str) -> dict[str, Any]:
 
 def model_argument(description: str) -> dict[str, Any]:
     return {**path_argument(description), "default": DEFAULT_MODEL}
+
+
+def asked_models(
+    models: list[str],
+    named_by: str | None,
+    viewing: str | None,
+    metrics: Sequence[str],
+    presets: Collection[str] = (),
+) -> list[str]:
+    """The models asked for besides those of presets; presets, viewing and metrics replace the default.
+
+    `named_by` is the argument with which the client named the model; None: it is the default.
+    """
+    if viewing is not None:
+        if named_by is not None and models != [AUTO]:
+            raise ModelError(
+                f"viewing='{viewing}' chooses the model, and '{named_by}' names one: leave one of them out"
+            )
+        return [AUTO]
+    replaced = presets or (metrics and "vmaf" not in metrics)
+    return [] if replaced and named_by is None else models
 
 
 def _switch(description: str) -> dict[str, Any]:
@@ -55,10 +80,18 @@ _OPTIONS: Final[dict[str, Any]] = {
 }
 
 
-def _input(required: dict[str, Any]) -> dict[str, Any]:
+# What the options mean is said once, since every client reads the whole list of tools.
+_RAW_OPTIONS: Final = {
+    name: {**about, "description": "As in vmaf_score_encoded."}
+    for name, about in _OPTIONS.items()
+    if name not in _TAGGED
+}
+
+
+def _input(required: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {**required, **_OPTIONS},
+        "properties": {**required, **options},
         "required": list(required),
         "additionalProperties": False,
     }
@@ -69,7 +102,8 @@ RAW_INPUT: Final = _input(
         "ref": path_argument("The original: a raw YUV file in an allowed folder."),
         "dis": path_argument("The version to judge, of the same size, layout and depth."),
         **RAW.arguments(*GEOMETRY),
-    }
+    },
+    _RAW_OPTIONS,
 )
 ENCODED_INPUT: Final = _input(
     {
@@ -77,7 +111,8 @@ ENCODED_INPUT: Final = _input(
         "distorted_encoded": path_argument(
             "The version to judge; its size, depth, range and rate may differ."
         ),
-    }
+    },
+    _OPTIONS,
 )
 
 _ANSWER: Final[dict[str, str | list[str]]] = {

@@ -19,7 +19,7 @@ from acuity.errors import EmbeddedError
 
 FIRST: Final = 3  # those below are stdin, stdout and stderr
 _CHUNK: Final = 65536  # bytes that are read at once
-_HIGH: Final = 65536  # bytes waiting to be written from which on the other side is told to stop
+_HIGH: Final = 65536  # bytes waiting to be written above which the protocol has to pause
 _LOW: Final = _HIGH // 4
 
 
@@ -192,7 +192,7 @@ class DescriptorPair(asyncio.Transport):
 
 
 def hung_up(transport: asyncio.BaseTransport) -> bool:
-    """Whether nobody is at the other end any more, as far as the system can tell without writing."""
+    """Whether the other end is closed, as far as the system can tell without writing."""
     pair = transport.get_extra_info("descriptors")
     socket = transport.get_extra_info("socket")
     if transport.is_closing() or (pair is None and socket is None):

@@ -1,4 +1,4 @@
-"""What a session was sent, so that a client that lost its connection can be told again.
+"""The events that a session was sent, kept so that a client can resume after a lost connection.
 
 One log for each session: the SDK names streams by request id alone, so a log shared by sessions would
 replay one client's results to another that happens to count the same way.
@@ -73,7 +73,7 @@ class EventLog(EventStore):
     async def replay_events_after(
         self, last_event_id: EventId, send_callback: EventCallback
     ) -> StreamId | None:
-        """Send what the stream got since; its name if more may follow.
+        """Send the later events of the same stream; returns its name if more may follow.
 
         An event that was dropped meanwhile still says by its id which stream it was of, so a client that
         was away for long misses progress but not its result.
@@ -92,7 +92,7 @@ class EventLog(EventStore):
         return stream.name if goes_on else None
 
     def forget(self, stream_id: StreamId) -> None:
-        """Drop a stream that nobody will ask for."""
+        """Drop a stream that no client can resume."""
         stream = self._by_name.pop(stream_id, None)
         if stream is None:
             return

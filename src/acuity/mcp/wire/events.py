@@ -55,7 +55,7 @@ class EventStream:
             await self._emptied.wait()
 
     def end(self) -> None:
-        """Take no more; what waits is still written."""
+        """Take no more events; those that wait are still written."""
         self._ended = True
         self._filled.set()
         self._emptied.set()

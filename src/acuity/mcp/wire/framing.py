@@ -30,21 +30,21 @@ Frame: TypeAlias = bytes | Fault
 
 
 class Framing(Protocol):
-    """One direction's state, and how to wrap what goes the other way."""
+    """Splits incoming bytes into frames, and wraps outgoing payloads."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """What is complete with these bytes."""
+        """The frames that these bytes complete."""
         ...
 
     def end(self) -> list[Frame]:
-        """What is left when no more bytes come."""
+        """The last frames, when no more bytes come."""
         ...
 
     def wrap(self, payload: bytes) -> bytes: ...
 
     @property
     def waiting(self) -> bool:
-        """Whether a message has begun whose end has not come yet."""
+        """Whether a message has arrived in part."""
         ...
 
 
@@ -59,7 +59,7 @@ class Lines:
 
     def feed(self, data: bytes) -> list[Frame]:
         frames: list[Frame] = []
-        if not self.waiting and data.find(b"\n") == len(data) - 1:  # one whole line, as most often
+        if not self.waiting and data.find(b"\n") == len(data) - 1:  # one whole line, the usual case
             self._finish(data, frames)
             return frames
         self._buffer += data
@@ -92,7 +92,7 @@ class Lines:
             self._skipping = False
         elif len(line) > self._limit:
             frames.append(_too_long(self._limit))
-        elif line:  # an empty one harms nobody
+        elif line:  # empty lines are ignored
             frames.append(line)
 
     def _skip(self, frames: list[Frame]) -> None:
@@ -152,7 +152,7 @@ class ContentLength:
 
     def _head(self, frames: list[Frame]) -> bool:
         blank = len(self._buffer) - len(self._buffer.lstrip(b"\r\n"))
-        del self._buffer[:blank]  # an empty line between messages harms nobody
+        del self._buffer[:blank]  # empty lines between messages are ignored
         end = _HEAD_END.search(self._buffer, 0, _LONGEST_HEAD)
         if end is None and len(self._buffer) < _LONGEST_HEAD:
             return False

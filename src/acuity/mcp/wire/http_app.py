@@ -13,7 +13,7 @@ from starlette.types import Message as AsgiMessage
 
 from acuity.mcp.wire.messages import Message, Refused, encode, parse
 
-# What has to be entered while an application is served.
+# A context to be entered while an application is served.
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 
 _MESSAGE: Final = "acuity.message"  # in an ASGI scope
@@ -128,7 +128,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         nonlocal kept
         if kept is None:
             return await receive()
-        given, kept = kept, None  # not to be held for as long as somebody waits for what else comes
+        given, kept = kept, None  # a pending receive() must not keep the body in memory
         return {"type": "http.request", "body": given, "more_body": False}
 
     return again

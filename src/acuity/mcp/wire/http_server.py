@@ -56,7 +56,7 @@ class HttpEndpoint:
             listener.close()
 
     async def stop(self) -> None:
-        """Let what is nearly answered be answered, and end what is left."""
+        """Give POSTs a moment to be answered, then end all requests."""
         self.close()
         self._half_open.close()
         with anyio.move_on_after(_FLUSH, shield=True):
@@ -279,7 +279,7 @@ def connection_class(
                 self._head.end()
                 self.connections.add(self)
             if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
-                self._request.begin(self.transport)  # it has only begun
+                self._request.begin(self.transport)  # the next request has begun, or this one is incomplete
             else:
                 self._request.end()
 
@@ -295,7 +295,7 @@ def connection_class(
 
 
 class _Together(asyncio.Transport):
-    """A transport that writes what it is given within one turn of the event loop at once."""
+    """A transport that joins all writes of one turn of the event loop."""
 
     def __init__(self, inner: asyncio.Transport) -> None:
         super().__init__()
@@ -341,7 +341,7 @@ class _Deadline:
 
     def begin(self, transport: asyncio.Transport) -> None:
         if self._timer is None:
-            # Not close(): that waits until everything is written, which is what doesn't happen.
+            # Not close(), which waits until everything is written.
             self._timer = asyncio.get_running_loop().call_later(self._seconds, transport.abort)
 
     def end(self) -> None:

@@ -52,7 +52,7 @@ def encode(message: Message) -> bytes:
 def progress_params(
     token: types.ProgressToken, progress: float, total: float | None, message: str | None
 ) -> dict[str, Any]:
-    """What a notification of progress says; what isn't known is left out."""
+    """The params of a progress notification; unknown values are left out."""
     given = {"total": total, "message": message}
     said = {name: value for name, value in given.items() if value is not None}
     return {"progressToken": token, "progress": progress, **said}

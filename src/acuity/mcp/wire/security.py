@@ -1,4 +1,4 @@
-"""Who may speak HTTP to the server: checks of Host, Origin and token in front of every endpoint.
+"""Checks of Host, Origin and token in front of every HTTP endpoint.
 
 A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server here as if it
 were its own (DNS rebinding). The Host header gives such a page away, and Origin any other foreign page.
@@ -47,7 +47,7 @@ _FOREIGN: Final = Response("foreign pages may not use this server\n", 403)
 
 @dataclass(frozen=True, slots=True)
 class HttpSecurity:
-    """What an HTTP endpoint asks of its clients."""
+    """The checks of one HTTP endpoint."""
 
     tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
@@ -58,7 +58,7 @@ class HttpSecurity:
     def for_address(
         cls, address: Address, *, tokens: Tokens | None = None, names: Collection[str] = ()
     ) -> HttpSecurity:
-        """The checks for what listens there; raises SettingsError if strangers could get in."""
+        """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
         reachable = not is_loopback(address.host)
         tokens = tokens or Tokens()
         if reachable and not tokens:
@@ -89,7 +89,7 @@ class HttpSecurity:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What all HTTP endpoints of a server ask of their clients."""
+    """The checks that all HTTP endpoints of a server have in common."""
 
     tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # further host names this server is called by
@@ -97,7 +97,7 @@ class Access:
     local_pages: bool = False  # whether pages of this machine's own servers may read answers
 
     def at(self, address: Address) -> HttpSecurity:
-        """The checks for what listens there; raises SettingsError if strangers could get in."""
+        """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
         security = HttpSecurity.for_address(address, tokens=self.tokens, names=self.names)
         return replace(security, wrong_host=self.wrong_host)
 
@@ -107,7 +107,7 @@ class Access:
 
 
 class Guarded:
-    """An application behind those checks. Who was let in is known to everything that the request starts."""
+    """An application behind the checks. Sets ORIGIN for everything that an admitted request starts."""
 
     def __init__(self, app: ASGIApp, security: HttpSecurity) -> None:
         self._app = app
@@ -198,7 +198,7 @@ def _host(url: str) -> str | None:
         return None
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises for what is none
+        _ = parts.port  # raises ValueError for a bad port
         return parts.hostname
     except ValueError:
         return None

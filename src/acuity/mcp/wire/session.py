@@ -1,4 +1,4 @@
-"""One session of Streamable HTTP (protocol versions with a handshake), with what the SDK's own one lacks.
+"""One session of Streamable HTTP (protocol versions with a handshake), derived from the SDK's.
 
 A request whose id is still in flight is refused. A call that is over in a moment and has nothing to tell
 before is answered as plain JSON, which takes half the work, unless the client would rather have events; all
@@ -112,7 +112,7 @@ class Session(StreamableHTTPServerTransport):
             first = None  # the session ends
         if first is not None and _is_answer(first):
             await self._clean_up_memory_streams(name)
-            self._log.forget(name)  # nobody has an id to ask for it with
+            self._log.forget(name)  # no client has an event id of it
             await self._create_json_response(first.message)(request.scope, request.receive, send)
         elif self._terminated:
             reason = "the session ended before the request did"
@@ -168,7 +168,7 @@ class Session(StreamableHTTPServerTransport):
             await self._clean_up_memory_streams(name)
 
     async def _replay_events(self, last_event_id: str, request: Request, send: Send) -> None:
-        """Tell a client that comes back what it missed and what follows; the SDK's own never ends that."""
+        """Send a resuming client the events it missed and those that follow; the SDK's own never ends."""
         to_wire, wire = anyio.create_memory_object_stream[SSEEvent](0)
         with wire:
             write = partial(self._write_missed, last_event_id, to_wire)
@@ -182,7 +182,7 @@ class Session(StreamableHTTPServerTransport):
             name = await self._log.replay_events_after(last_event_id, tell)
             if name is None or name in self._request_streams:
                 return
-            # Nothing is awaited in between: what is said next is either replayed or comes through here.
+            # Nothing is awaited in between, so the next event is either replayed or comes through here.
             streams = anyio.create_memory_object_stream[EventMessage](REQUEST_STREAM_BUFFER_SIZE)
             self._request_streams[name] = streams
             await self._write_events(name, [], streams[1], to_wire)
@@ -196,7 +196,7 @@ class Session(StreamableHTTPServerTransport):
 
 
 async def _first(events: MemoryObjectReceiveStream[EventMessage]) -> EventMessage | None:
-    """What is said first about a request, if that is soon; None too where its stream was closed."""
+    """The first event of a request if it comes soon; None as well if its stream was closed."""
     with anyio.move_on_after(MOMENT):
         try:
             return await events.receive()

@@ -81,7 +81,7 @@ class Sessions(StreamableHTTPSessionManager):
     def _refused(self, scope: Scope) -> Response | None:
         """Return the answer to a request that can't begin a session; the SDK would make one for it first."""
         if _header(scope, _VERSION) not in _HANDSHAKE:
-            return None  # which the SDK refuses, with what is supported
+            return None  # the SDK refuses it and names the supported ones
         if scope["method"] not in _METHODS:
             return PlainTextResponse("Method Not Allowed", 405, {"Allow": ", ".join(_METHODS)})
         if not _is_initialize(scope):
@@ -135,7 +135,7 @@ class Sessions(StreamableHTTPSessionManager):
         return self._end_longest_idle({name for name in idle if count[name] == most})
 
     def _end_longest_idle(self, origins: Collection[str]) -> bool:
-        # Whoever would have timed out next goes; its client is told to begin a new session.
+        # The session that would time out next is ended; its client gets the answer to begin a new one.
         idle = [s for s in self._sessions() if s.is_idle and s.origin in origins]
         if not idle:
             return False

@@ -25,7 +25,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens a server knows; none where everybody who reaches it may use it."""
+    """The tokens of a server; empty if it asks for none."""
 
     by_token: Mapping[str, str] = field(default_factory=dict, repr=False)  # token to principal
 
@@ -45,7 +45,7 @@ class Tokens:
         if scheme.lower() != "bearer":
             return None
         sent, found = given.strip().encode(), None
-        for token, name in self.by_token.items():  # all of them: how long it takes tells nothing
+        for token, name in self.by_token.items():  # all of them, so that the time it takes reveals nothing
             if hmac.compare_digest(sent, token.encode()):
                 found = name
         return found

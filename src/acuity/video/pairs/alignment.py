@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from acuity.errors import PairingError, Remedy, to_set
+from acuity.video.alignment.aligner import Aligner
+from acuity.video.alignment.faults import Finding
 from acuity.video.notes import Note, warning
-from acuity.video.pairs.aligner import Aligner
-from acuity.video.pairs.faults import Finding
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 

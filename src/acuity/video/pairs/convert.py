@@ -32,6 +32,25 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Cut a rectangle out of the picture, without a copy; its edges lie between chroma samples."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def __call__(self, picture: Picture) -> Picture:
+        rows, columns = picture.luma.shape
+        planes = []
+        for plane in picture.planes:
+            down, right = round(rows / plane.shape[0]), round(columns / plane.shape[1])
+            kept = plane[self.top // down :, self.left // right :]
+            planes.append(kept[: -(-self.height // down), : -(-self.width // right)])
+        return replace(picture, planes=tuple(planes))
+
+
+@dataclass(frozen=True, slots=True)
 class Deepen:
     """Convert to more bits a sample, without loss."""
 
@@ -52,19 +71,20 @@ class Deepen:
 
 @dataclass(slots=True)
 class Fit:
-    """Scale to another size with a bicubic filter, and to another layout, depth or range, in one step."""
+    """Scale to another size, and to another layout, depth or range, in one step."""
 
     width: int
     height: int
     format: PixelFormat
     from_full: bool
     to_full: bool
+    filter: str = "bicubic"
     _reformatter: VideoReformatter | None = field(default=None, init=False, repr=False, compare=False)
 
     def __call__(self, picture: Picture) -> Picture:
-        from av.video.reformatter import ColorRange, VideoReformatter
+        from av.video.reformatter import VideoReformatter
 
-        from acuity.video.readers.avframes import BICUBIC, ToPlanar, av_name, to_frame
+        from acuity.video.readers.avframes import FILTERS, ToPlanar, av_name, av_range, to_frame
 
         if self._reformatter is None:
             self._reformatter = VideoReformatter()
@@ -75,9 +95,9 @@ class Fit:
             width=self.width,
             height=self.height,
             format=av_name(PixelFormat(layout, self.format.depth)),
-            interpolation=BICUBIC,
-            src_color_range=ColorRange.JPEG if self.from_full else ColorRange.MPEG,
-            dst_color_range=ColorRange.JPEG if self.to_full else ColorRange.MPEG,
+            interpolation=FILTERS[self.filter],
+            src_color_range=av_range(self.from_full),
+            dst_color_range=av_range(self.to_full),
         )
         planes = ToPlanar(frame.format)(frame, luma_only=_luma_only(picture) or self.format.layout == "400")
         return replace(picture, planes=planes, format=self.format)

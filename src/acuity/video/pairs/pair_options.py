@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Final, Literal, get_args, get_origin, get_type_hints
+from typing import Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from acuity.errors import PairingError, to_set
+
+AUTO: Final = "auto"
+_RECTANGLE: Final = re.compile(r"([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6})")
+
+
+class Rectangle(NamedTuple):
+    """A part of a picture, as FFmpeg's crop filter takes it."""
+
+    width: int
+    height: int
+    left: int
+    top: int
+
+    def __str__(self) -> str:
+        return ":".join(map(str, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +29,18 @@ class PairOptions:
     """The options of pair_videos().
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and
-        refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, 'never' refuses.
-    convert: the same for different bit depth, chroma layout and range; 'depth' is 'auto' that takes raw and
+        refuses raw and Y4M pairs, as libvmaf does; 'force' scales those too, and stretches a picture of
+        another shape; 'never' refuses.
+    filter: how pictures are scaled.
+    display: '1080p' and '2160p' scale both videos to fill such a display, without changing their shape;
+        'auto' takes the one for the reference's size; 'native' and None compare at the reference's size.
+    crop: the part of both pictures that is compared, as WIDTH:HEIGHT:LEFT:TOP in the reference's pixels, or
+        'auto': without the black bars that are found.
+    deinterlace: the filter for interlaced video; 'off' compares it as it is.
+    convert: as scale, for different bit depth, chroma layout and range; 'depth' is 'auto' that takes raw and
         Y4M pairs to the greater depth too.
+    colour: other matrix, primaries or range by the tags: 'convert' takes the distorted video to the
+        reference's; 'as-libvmaf' does so if a container is involved; 'ignore' compares samples as they are.
     rate: different frame rates: 'refuse'; 'match' leaves out frames of the faster video, for whole ratios;
         'by-index' compares frame n with frame n whatever the rates and times say.
     vfr: variable frame rate: 'by-time' needs equal presentation times; 'by-index' ignores them.
@@ -28,7 +53,12 @@ class PairOptions:
     """
 
     scale: Literal["auto", "never", "force"] = "auto"
+    filter: Literal["bicubic", "lanczos"] = "bicubic"
+    display: Literal["native", "auto", "1080p", "2160p"] | None = None
+    crop: str | None = None
+    deinterlace: Literal["off", "bwdif", "yadif"] = "off"
     convert: Literal["auto", "never", "depth", "force"] = "auto"
+    colour: Literal["convert", "as-libvmaf", "ignore"] = "convert"
     rate: Literal["refuse", "match", "by-index"] = "refuse"
     vfr: Literal["by-time", "by-index"] = "by-time"
     hdr: Literal["refuse", "ignore"] = "refuse"
@@ -40,7 +70,7 @@ class PairOptions:
 
     def __post_init__(self) -> None:
         for name, choices in WORDS.items():
-            if (word := getattr(self, name)) not in choices:
+            if (word := getattr(self, name)) not in choices and not (word is None and name == "display"):
                 raise PairingError(to_set(name, repr(word)), f" is unknown: use one of {', '.join(choices)}")
         for name in ("frame_skip_ref", "frame_skip_dis", "frame_count"):
             if (count := getattr(self, name)) < 0:
@@ -54,9 +84,27 @@ class PairOptions:
             )
         if self.ahead is not None and self.ahead < 1:
             raise PairingError(f"ahead={self.ahead} is too small: at least one picture is read ahead")
+        self.rectangle  # noqa: B018  # refuses what is none
+
+    @property
+    def rectangle(self) -> Rectangle | None:
+        """The part that `crop` names; None where it names none."""
+        if self.crop in (None, AUTO):
+            return None
+        match = _RECTANGLE.fullmatch(str(self.crop))
+        found = Rectangle(*map(int, match.groups())) if match else Rectangle(0, 0, 0, 0)
+        if not (found.width and found.height):
+            raise PairingError(
+                to_set("crop", repr(self.crop)),
+                f" is no part of a picture: write {AUTO}, or WIDTH:HEIGHT:LEFT:TOP in pixels",
+            )
+        return found
 
 
-# The options that are words, with their choices; the first is the default.
+# The options that are words, with their choices; the first is the default, also of what may be None.
 WORDS: Final[dict[str, tuple[str, ...]]] = {
-    name: get_args(hint) for name, hint in get_type_hints(PairOptions).items() if get_origin(hint) is Literal
+    name: get_args(word)
+    for name, hint in get_type_hints(PairOptions).items()
+    for word in (hint, *get_args(hint))
+    if get_origin(word) is Literal
 }

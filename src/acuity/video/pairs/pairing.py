@@ -13,13 +13,15 @@ from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
 from acuity.video.pairs.alignment import CODE, Decision, Survey, Watch
 from acuity.video.pairs.clock import Clock, Timeline
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pair_plan import PairPlan, Side, make_plan
+from acuity.video.pairs.content import Look, find_bars, remarks
+from acuity.video.pairs.pair_options import AUTO, PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, Side
+from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
-from acuity.video.pairs.signature import sign
+from acuity.video.pairs.producer import Producer
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch
-from acuity.video.readers.reader import VideoInfo, VideoReader
+from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -42,7 +44,6 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
             and not _gives_each_its_own(ref.info.path)
         ):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
-        plan = make_plan(ref.info, dis.info, options)
         for video in (ref.info, dis.info):
             if options.align == "auto" and not video.seekable:
                 raise PairingError(
@@ -50,6 +51,11 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
                     f" reads both videos twice, and '{video.path}' can be read once: pass a file, or ",
                     to_set("align", "off"),
                 )
+        active = (find_bars(ref), find_bars(dis)) if options.crop == AUTO else (None, None)
+        plan = make_plan(ref.info, dis.info, options, active)
+        for reader, side in zip((ref, dis), plan.sides, strict=True):
+            if isinstance(reader, BaseReader):
+                reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
         plan.notes.extend(plausibility_warnings(ref.info, dis.info))
         return Pairing(ref, dis, plan, options)
     except BaseException:
@@ -76,18 +82,19 @@ class Pairing:
         self.info_dis: VideoInfo = dis.info
         self.width: int = plan.ref.width
         self.height: int = plan.ref.height
+        self.aspect: float = plan.ref.aspect  # of one sample, width to height
+        self.display: str = plan.display  # that both videos are scaled to, or 'native'
         self.format: PixelFormat = plan.ref.format
         self.notes: list[Note] = plan.notes
         self._plan = plan
         self._readers = (ref, dis)
         self._gather_notes()
+        self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
         self._pairs = 0  # yielded so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
-        self._survey: Prefetch | None = (
-            None  # reads both videos before the pairs, where they are to be aligned
-        )
+        self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
         self.decisions: list[Decision] = []  # of it
         self._prefetches: list[Prefetch] = []
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
@@ -117,7 +124,10 @@ class Pairing:
             "pixel_format": self.format.layout,
             "bitdepth": self.format.depth,
             "pair_by": self._plan.pair_by,
-            "range": self.info_ref.to_dict()["range"],
+            "range": self._range(),
+            "display": self.display,
+            "filter": self.options.filter,
+            "crop": list(self._plan.crop) if self._plan.crop else None,
             "conversions": list(self._plan.conversions),
             "frame_skip_ref": self.options.frame_skip_ref,
             "frame_skip_dis": self.options.frame_skip_dis,
@@ -168,6 +178,7 @@ class Pairing:
         finally:
             self._gather_notes()
             self.close()
+            self.notes.extend(remarks(self._plan, self._looks))
         if self._pairs == 0:
             raise NoFramesError(self._nothing())
 
@@ -229,13 +240,19 @@ class Pairing:
         if ahead is None:
             frame_bytes = self.format.frame_bytes(self.width, self.height)
             ahead = max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
-        sides = (self._plan.ref, self._plan.dis)
         signed = self.options.align != "off" and not again
+        parts = (self._readers, self._plan.sides, self._looks, self._skips, ("ref", "dis"))
         started = []
-        for reader, side, skip, name in zip(self._readers, sides, self._skips, ("ref", "dis"), strict=True):
-            produce = _Producer(reader, side, skip, again=again, signed=signed)
+        for reader, side, look, skip, name in zip(*parts, strict=True):
+            produce = Producer(reader, side, skip, look=None if again else look, signed=signed, again=again)
             started.append(Prefetch(produce, ahead=ahead, name=name))
         return started
+
+    def _range(self) -> str | None:
+        """The range in which the pictures are compared; None where the reference doesn't say it."""
+        side = self._plan.ref
+        said = side.info.full_range is not None or side.full_range
+        return ("full" if side.full_range else "limited") if said else None
 
     def _note_lengths(self, lengths: list[int | None]) -> None:
         ref, dis = lengths
@@ -280,46 +297,6 @@ def _read_on(left: Prefetch, right: Prefetch, watch: Watch) -> None:
     while (ref := left.take()) is not None and (dis := right.take()) is not None:
         watch.add(ref, dis)
     watch.end()
-
-
-class _Producer:
-    """Reads one video: skips its start, leaves out frames, applies the planned conversions, signs."""
-
-    def __init__(self, reader: VideoReader, side: Side, skip: int, *, again: bool, signed: bool) -> None:
-        self._reader = reader
-        self._side = side
-        self._skip = skip
-        self._again = again  # the video was read before
-        self._signed = signed
-        self._pictures: Iterator[Picture] | None = None
-
-    def __call__(self) -> Picture | None:
-        if self._pictures is None:
-            self._pictures = self._open()
-            leave_out = 0
-        else:
-            leave_out = self._side.stride - 1
-        for _ in range(leave_out):
-            if next(self._pictures, None) is None:
-                return None
-        picture = next(self._pictures, None)
-        if picture is None:
-            return None
-        for step in self._side.steps:
-            picture = step(picture)
-        if self._signed:
-            picture.signature = sign(picture)
-        return picture
-
-    def _open(self) -> Iterator[Picture]:
-        if (self._skip or self._again) and self._reader.info.seekable:
-            self._reader.seek(self._skip)
-            return iter(self._reader)
-        pictures = iter(self._reader)
-        for _ in range(self._skip):
-            if next(pictures, None) is None:
-                break
-        return pictures
 
 
 def _pairs(side: Side, skip: int) -> int | None:

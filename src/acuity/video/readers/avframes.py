@@ -10,15 +10,26 @@ import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 
 from acuity.video.picture import DEPTHS, LAYOUTS, Picture, PixelFormat, Samples
+from acuity.video.readers.reader import RgbTarget
 
-# Bicubic, and bit-exact so that a score does not depend on the instruction set libswscale finds.
-BICUBIC: Final = (
-    Interpolation.BICUBIC
-    | Interpolation.ACCURATE_RND
+# Bit-exact, so that a score does not depend on the instruction set libswscale finds.
+_EXACT: Final = (
+    Interpolation.ACCURATE_RND
     | Interpolation.BITEXACT
     | Interpolation.FULL_CHR_H_INT
     | Interpolation.FULL_CHR_H_INP
 )
+FILTERS: Final = {"bicubic": Interpolation.BICUBIC | _EXACT, "lanczos": Interpolation.LANCZOS | _EXACT}
+
+# Matrices that libswscale can turn RGB into.
+RGB_MATRICES: Final = {
+    "bt709": Colorspace.ITU709,
+    "fcc": Colorspace.FCC,
+    "bt470bg": Colorspace.ITU601,
+    "smpte170m": Colorspace.ITU601,
+    "smpte240m": Colorspace.SMPTE240M,
+    "bt2020nc": Colorspace.BT2020,
+}
 
 
 def av_name(format: PixelFormat) -> str:
@@ -70,6 +81,10 @@ def _is_rgb(source: av.VideoFormat) -> bool:
     return source.is_rgb or source.has_palette or source.is_bayer or source.name.startswith("xyz")
 
 
+def av_range(full: bool) -> ColorRange:
+    return ColorRange.JPEG if full else ColorRange.MPEG
+
+
 class ToPlanar:
     """Turns decoded frames into pictures of one format, without a copy if possible."""
 
@@ -78,24 +93,22 @@ class ToPlanar:
         direct = DIRECT.get(source.name)
         self.format = direct or nearest(source)
         self.converts = direct is None
-        self._to_bt709 = _is_rgb(source)
+        self.rgb = _is_rgb(source)
+        self.target = RgbTarget()  # of RGB
         self._reformatter = VideoReformatter()
 
     @property
     def description(self) -> str | None:
-        if not self.converts:
-            return None
-        how = " with the BT.709 matrix in limited range" if self._to_bt709 else ""
-        return f"{self.source} to {av_name(self.format)}{how}"
+        return f"{self.source} to {av_name(self.format)}" if self.converts else None
 
     def __call__(self, frame: av.VideoFrame, *, luma_only: bool = False) -> tuple[Samples, ...]:
         if self.converts:
             frame = self._reformatter.reformat(
                 frame,
                 format=av_name(self.format),
-                interpolation=BICUBIC,
-                dst_colorspace=Colorspace.ITU709 if self._to_bt709 else None,
-                dst_color_range=ColorRange.MPEG if self._to_bt709 else None,
+                interpolation=FILTERS["bicubic"],
+                dst_colorspace=RGB_MATRICES[self.target.matrix] if self.rgb else None,
+                dst_color_range=av_range(self.target.full_range) if self.rgb else None,
             )
         count = 1 if luma_only or self.format.layout == "400" else 3
         return tuple(_view(frame.planes[index], self.format) for index in range(count))

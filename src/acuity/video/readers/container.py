@@ -16,7 +16,7 @@ from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import Decoder
 from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
-from acuity.video.readers.reader import BaseReader, check_frame
+from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
 
 # Packets that are read to find out whether the frame rate is even, if the container has no index.
 _PROBE_PACKETS: Final = 400
@@ -95,6 +95,11 @@ class ContainerReader(BaseReader):
                 self._pending = None
                 self._last_time = None
                 self._next += 1
+
+    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
+        self._luma_only = self._luma_only and not chroma
+        if rgb is not None:
+            self._planar.target = rgb
 
     def close(self) -> None:
         self._closed = True

@@ -60,6 +60,7 @@ MATRICES: Final = {
     14: "ictcp",
 }
 _RANGES: Final = {1: False, 2: True}
+_BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever is coded first
 
 # Frame times are even when each step is this close to the usual one (or to it by two clock ticks).
 _UNEVEN: Final = 0.3
@@ -81,12 +82,11 @@ def describe(
     extra = {"container": container.format.name}
     if planar.description is not None:
         extra["converted"] = planar.description
-    if stream.sample_aspect_ratio not in (None, 1):
-        extra["aspect"] = str(stream.sample_aspect_ratio)
     rotation, flipped = orientation(first)
     if flipped:
         extra["flipped"] = "yes"
-    full_range = True if planar.source.startswith("yuvj") else _RANGES.get(first.color_range)
+    full_range = True if planar.rgb or planar.source.startswith("yuvj") else _RANGES.get(first.color_range)
+    matrix = MATRICES.get(first.colorspace) or MATRICES.get(context.colorspace)
     return VideoInfo(
         path=path,
         kind="container",
@@ -100,8 +100,10 @@ def describe(
         full_range=full_range,
         transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(context.color_trc),
         primaries=PRIMARIES.get(first.color_primaries) or PRIMARIES.get(context.color_primaries),
-        matrix=MATRICES.get(first.colorspace) or MATRICES.get(context.colorspace),
+        matrix="gbr" if planar.rgb else None if matrix == "gbr" else matrix,
+        aspect=stream.sample_aspect_ratio or None,
         interlaced=first.interlaced_frame,
+        bottom_field_first=context.field_order in _BOTTOM_FIRST,
         codec=context.name,
         seekable=True,
         extra=extra,

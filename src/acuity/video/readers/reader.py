@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from acuity.errors import InputError, NoFramesError
 from acuity.video.notes import Note
@@ -32,10 +32,17 @@ class VideoInfo:
     transfer: str | None = None  # e.g. "bt709", "smpte2084", "arib-std-b67"
     primaries: str | None = None
     matrix: str | None = None
+    aspect: Fraction | None = None  # of one sample, width to height; None: not said
     interlaced: bool = False
+    bottom_field_first: bool = False
     codec: str | None = None
     seekable: bool = False
     extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def rgb(self) -> bool:
+        """Whether the video is RGB, which a reader turns into YUV."""
+        return self.matrix == "gbr"
 
     @property
     def hdr(self) -> bool:
@@ -59,9 +66,17 @@ class VideoInfo:
             "transfer": self.transfer,
             "primaries": self.primaries,
             "matrix": self.matrix,
+            "aspect": None if self.aspect is None else ":".join(map(str, self.aspect.as_integer_ratio())),
             "interlaced": self.interlaced,
             **self.extra,
         }
+
+
+class RgbTarget(NamedTuple):
+    """The YUV that RGB is turned into."""
+
+    matrix: str = "bt709"
+    full_range: bool = False
 
 
 class VideoReader(Protocol):
@@ -102,6 +117,12 @@ class BaseReader:
     def seek(self, frame: int) -> None:
         """Continue with picture number `frame`; raises InputError if that can't be exact."""
         raise NotImplementedError
+
+    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
+        """Settle how pictures are handed out: with chroma even if luma was enough, and RGB as this YUV.
+
+        Only a reader whose video has colour tags has something to settle.
+        """
 
     def close(self) -> None:
         """Close the file. May be called again."""

@@ -149,8 +149,6 @@ def _header_line(source: Source) -> bytes:
 
 def _describe(source: Source, header: Y4mHeader, frames: int | None) -> VideoInfo:
     extra = {"colour": header.colour}
-    if header.aspect is not None:
-        extra["aspect"] = header.aspect
     if header.alpha:
         extra["dropped"] = "the alpha plane"
     return VideoInfo(
@@ -163,7 +161,9 @@ def _describe(source: Source, header: Y4mHeader, frames: int | None) -> VideoInf
         frames_exact=frames is not None,
         rate=header.rate,
         full_range=header.full_range,
+        aspect=header.aspect,
         interlaced=header.interlaced,
+        bottom_field_first=header.bottom_field_first,
         seekable=source.seekable,
         extra=extra,
     )

@@ -47,7 +47,8 @@ class Y4mHeader:
     colour: str
     rate: Fraction | None = None
     interlaced: bool = False
-    aspect: str | None = None  # of one sample, as written
+    bottom_field_first: bool = False
+    aspect: Fraction | None = None  # of one sample
     full_range: bool | None = None
 
     @property
@@ -80,7 +81,8 @@ def parse_header(line: bytes, name: str) -> Y4mHeader:
         colour=colour,
         rate=_rate(values.get("F"), name),
         interlaced=_PROGRESSIVE[interlace],
-        aspect=values.get("A"),
+        bottom_field_first=interlace == "b",
+        aspect=_aspect(values.get("A", "")),
         full_range=_RANGES.get(hints.get("COLORRANGE", "")),
     )
 
@@ -130,5 +132,15 @@ def _rate(text: str | None, name: str) -> Fraction | None:
     match = _RATIO.fullmatch(text)
     if match is None:
         raise FormatError(f"'{name}' has the frame rate 'F{text}' in its Y4M header, which is not a ratio")
+    return _ratio(match)
+
+
+def _aspect(text: str) -> Fraction | None:
+    """A shape that cannot be read is one that is not said: nothing but the shape depends on it."""
+    match = _RATIO.fullmatch(text)
+    return _ratio(match) if match is not None else None
+
+
+def _ratio(match: re.Match[str]) -> Fraction | None:
     top, bottom = int(match[1]), int(match[2])
     return Fraction(top, bottom) if top and bottom else None  # 0:0 says "unknown"

@@ -138,8 +138,12 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
             assert found["metrics"] == expected["metrics"]
             alone = await ground.ask(client, "compute_vmaf", **given, metrics=["psnr"])
             assert (alone["score"], alone["model"]) == (None, None)
-            refused = await ground.refused(client, "compute_vmaf", **given, viewing="tv", model=NEG)
-            assert "viewing='tv' chooses the model" in refused
+            for name, model in (("model", NEG), ("model", MODEL), ("model_version", "vmaf_v0.6.1")):
+                asked = {**given, "viewing": "tv", name: model}
+                refused = await ground.refused(client, "compute_vmaf", **asked)
+                assert f"viewing='tv' chooses the model, and '{name}' names one" in refused
+            twice = {**given, "model": MODEL, "model_version": "vmaf_v0.6.1neg"}
+            assert "give one of them" in await ground.refused(client, "compute_vmaf", **twice)
 
     play(scene, tmp_path, MODEL)
 

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.pairs import faults
-from acuity.video.pairs.faults import JUMP, Finding, Matches
-from acuity.video.pairs.history import History
+from acuity.video.alignment import faults
+from acuity.video.alignment.faults import JUMP, Finding, Matches
+from acuity.video.alignment.history import History
 from acuity.video.picture import Signature
 
 REACH: Final = 8  # frames that the videos may be apart to be noticed at once

@@ -19,7 +19,7 @@ from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.framing import FRAMINGS, Fault, Frame
 from acuity.mcp.wire.messages import Refused, parse
 from acuity.mcp.wire.serving import Handshake
-from front_bench import Lines, Measured, at_socket, call, hello, lines_to, request
+from endpoint_bench import Lines, Measured, at_socket, call, hello, lines_to, request
 from transport_bench import run
 
 LIMIT = 400

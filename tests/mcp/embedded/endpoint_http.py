@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import httpx2
 
 from acuity.mcp.settings import WireLimits
-from front_bench import Measured, fronted
+from endpoint_bench import Measured, opening
 
 PATH = "/mcp/sse"
 
@@ -99,8 +99,8 @@ async def at_sse(
     """A server with event streams, and its address."""
     bench = Measured()
     async with (
-        fronted(bench, limits, fast=fast) as front,
-        front.sse(0, PATH) as endpoint,
+        opening(bench, limits, fast=fast) as endpoints,
+        endpoints.sse(0, PATH) as endpoint,
         http_client() as http,
     ):
         yield bench, http, endpoint[0].where

@@ -16,7 +16,7 @@ import pytest
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
 from descriptor_client import Descriptors
-from front_bench import Measured, at_socket, call, fronted, lines_to, request
+from endpoint_bench import Measured, at_socket, call, lines_to, opening, request
 from transport_bench import run
 
 BAD: list[tuple[bytes, int, Any]] = [
@@ -115,7 +115,7 @@ def test_who_begins_a_message_and_does_not_end_it_is_dropped(tmp_path: Path) -> 
     async def main() -> None:
         limits = WireLimits(read_timeout=0.05)
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench, limits) as front, front.uds(path), lines_to(path) as idle:
+        async with opening(bench, limits) as endpoints, endpoints.uds(path), lines_to(path) as idle:
             async with lines_to(path) as slow:
                 await slow.socket.send(b'{"jsonrpc"')
                 code, number, reason = await slow.error()
@@ -169,7 +169,7 @@ def test_who_reads_nothing_is_dropped_and_its_work_ends(tmp_path: Path) -> None:
     async def main() -> None:
         limits = WireLimits(write_timeout=0.05)
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench, limits) as front, front.uds(path), lines_to(path) as other:
+        async with opening(bench, limits) as endpoints, endpoints.uds(path), lines_to(path) as other:
             async with lines_to(path) as deaf:
                 await deaf.send(call(1, "wait"), call(2, "shout"))
                 await bench.cancelled.reaches()
@@ -212,8 +212,8 @@ async def at_pipes(framing: FramingName, limits: WireLimits | None = None) -> As
     (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
     client = Pair(read, write, framing)
     try:
-        async with fronted(Measured(), limits) as front:
-            async with front.pair(theirs_read, theirs_write, framing, client.over.set):
+        async with opening(Measured(), limits) as endpoints:
+            async with endpoints.pair(theirs_read, theirs_write, framing, client.over.set):
                 yield client
             assert os.get_blocking(theirs_read)  # its flags are its owner's business
     finally:
@@ -289,7 +289,7 @@ def test_files_serve_as_descriptors(tmp_path: Path) -> None:
         over = anyio.Event()
         with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
             read, write = source.fileno(), target.fileno()
-            async with fronted(Measured()) as front, front.pair(read, write, "lines", over.set):
+            async with opening(Measured()) as endpoints, endpoints.pair(read, write, "lines", over.set):
                 await over.wait()
         lines = (tmp_path / "out").read_text().strip().split("\n")
         assert sorted(json.loads(line)["id"] for line in lines) == [1, 2, 3]
@@ -301,9 +301,9 @@ def test_one_socket_as_both_descriptors() -> None:
     async def main() -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            async with fronted(Measured()) as front:
+            async with opening(Measured()) as endpoints:
                 number = theirs.fileno()
-                async with front.pair(number, number, "lines", lambda: None):
+                async with endpoints.pair(number, number, "lines", lambda: None):
                     client = Pair(ours.fileno(), ours.fileno(), "lines")
                     await client.send(call(1, "vmaf.status"))
                     assert (await client.receive())["id"] == 1

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.pairs.history import FLOOR, History
+from acuity.video.alignment.history import FLOOR, History
 
 Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "other"]
 Matches = Sequence[tuple[int, int]]

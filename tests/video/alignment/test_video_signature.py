@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity import _native
-from acuity.video.pairs.signature import sign
+from acuity.video.alignment.signature import sign
 from acuity.video.picture import Picture, PixelFormat
 
 

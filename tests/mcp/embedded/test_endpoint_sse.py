@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from acuity.mcp.settings import WireLimits
-from front_bench import INITIALIZED, STATUS, WAYS, Measured, call, fronted, hello, request, structured
-from front_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
+from endpoint_bench import INITIALIZED, STATUS, WAYS, Measured, call, hello, opening, request, structured
+from endpoint_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
 from transport_bench import run
 
 
@@ -247,8 +247,8 @@ def test_who_reads_nothing_is_dropped() -> None:
 
 def test_the_end_of_the_server_ends_streams() -> None:
     async def main() -> None:
-        async with fronted(Measured()) as front, http_client() as http, AsyncExitStack() as streams:
-            async with front.sse(0, PATH) as endpoint:
+        async with opening(Measured()) as endpoints, http_client() as http, AsyncExitStack() as streams:
+            async with endpoints.sse(0, PATH) as endpoint:
                 response = await streams.enter_async_context(http.stream("GET", endpoint[0].where))
                 events = events_of(response)
                 assert (await anext(events)).kind == "ready"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity.video.pairs.aligner import FAR, Aligner
-from acuity.video.pairs.faults import Finding
+from acuity.video.alignment.aligner import FAR, Aligner
+from acuity.video.alignment.faults import Finding
 from acuity.video.picture import Signature
 from misaligned_clips import found
 

@@ -1,4 +1,4 @@
-"""A small server behind every front, clients for each, and messages as each way of speaking words them."""
+"""The bench of the embedded endpoints: a server with quick answers, a client, and messages of every kind."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Measured(Bench):
 
 
 @asynccontextmanager
-async def fronted(
+async def opening(
     bench: Measured, limits: WireLimits | None = None, *, fast: bool = True
 ) -> AsyncIterator[Endpoints]:
     server = build_server(bench.catalog(), name="bench", version="1")
@@ -158,8 +158,8 @@ async def at_socket(
     """A server at a Unix socket, and one client."""
     bench = Measured()
     async with (
-        fronted(bench, limits, fast=fast) as front,
-        front.uds(folder / "s"),
+        opening(bench, limits, fast=fast) as endpoints,
+        endpoints.uds(folder / "s"),
         lines_to(folder / "s") as client,
     ):
         yield bench, client

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.mcp.settings import WireLimits
-from front_bench import Measured, call, fronted, request
-from front_http import PATH, at_sse, http_client, post, stream_at
+from endpoint_bench import Measured, call, opening, request
+from endpoint_http import PATH, at_sse, http_client, post, stream_at
 from transport_bench import run
 
 BODY = json.dumps(call(1, "vmaf.status")).encode()
@@ -191,7 +191,7 @@ def test_unusual_heads_are_answered(head: str) -> None:
 
 def test_streamable_http_takes_all_ways() -> None:
     async def main() -> None:
-        async with fronted(Measured()) as front, front.http(0) as endpoint, http_client() as http:
+        async with opening(Measured()) as endpoints, endpoints.http(0) as endpoint, http_client() as http:
             assert endpoint[0].where.endswith("/mcp")
             bare = await post(http, endpoint[0].where, call(1, "vmaf.status"))
             assert bare.json()["result"]["structuredContent"]["paused"] is False

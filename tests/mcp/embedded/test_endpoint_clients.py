@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from acuity.mcp.embedded.endpoints import Endpoints
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
 from descriptor_client import Descriptors
-from front_bench import STATUS, Measured, fronted, lines_to
+from endpoint_bench import STATUS, Measured, lines_to, opening
 from transport_bench import run
 
 ERAS = ["legacy", "2026-07-28", "auto"]
@@ -52,10 +52,10 @@ async def framed(stream: Descriptors, framing: FramingName) -> AsyncIterator[Any
 
 
 @asynccontextmanager
-async def over_uds(front: Endpoints, folder: Path) -> AsyncIterator[Any]:
+async def over_uds(endpoints: Endpoints, folder: Path) -> AsyncIterator[Any]:
     path = folder / "s"
     async with (
-        front.uds(path),
+        endpoints.uds(path),
         lines_to(path) as client,
         framed(_Receiving(client.socket), "lines") as streams,
     ):
@@ -80,11 +80,11 @@ class _Receiving:
 
 def over_pipes(framing: FramingName) -> Callable[[Endpoints, Path], AbstractAsyncContextManager[Any]]:
     @asynccontextmanager
-    async def connected(front: Endpoints, _: Path) -> AsyncIterator[Any]:
+    async def connected(endpoints: Endpoints, _: Path) -> AsyncIterator[Any]:
         (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
         try:
             async with (
-                front.pair(theirs_read, theirs_write, framing, lambda: None),
+                endpoints.pair(theirs_read, theirs_write, framing, lambda: None),
                 framed(Descriptors(read, write), framing) as streams,
             ):
                 yield streams
@@ -96,14 +96,14 @@ def over_pipes(framing: FramingName) -> Callable[[Endpoints, Path], AbstractAsyn
 
 
 @asynccontextmanager
-async def over_sse(front: Endpoints, _: Path) -> AsyncIterator[Any]:
-    async with front.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint[0].where) as streams:
+async def over_sse(endpoints: Endpoints, _: Path) -> AsyncIterator[Any]:
+    async with endpoints.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint[0].where) as streams:
         yield streams
 
 
 @asynccontextmanager
-async def over_http(front: Endpoints, _: Path) -> AsyncIterator[Any]:
-    async with front.http(0) as endpoint, streamable_http_client(endpoint[0].where) as streams:
+async def over_http(endpoints: Endpoints, _: Path) -> AsyncIterator[Any]:
+    async with endpoints.http(0) as endpoint, streamable_http_client(endpoint[0].where) as streams:
         yield streams
 
 
@@ -124,8 +124,8 @@ async def client_of(
 ) -> AsyncIterator[tuple[Measured, Client]]:
     bench = Measured()
     async with (
-        fronted(bench, fast=fast) as front,
-        Client(TRANSPORTS[transport](front, folder), mode=era) as client,
+        opening(bench, fast=fast) as endpoints,
+        Client(TRANSPORTS[transport](endpoints, folder), mode=era) as client,
     ):
         yield bench, client
 

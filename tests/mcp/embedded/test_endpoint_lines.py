@@ -12,16 +12,16 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.settings import WireLimits
-from front_bench import (
+from endpoint_bench import (
     INITIALIZED,
     STATUS,
     WAYS,
     Measured,
     at_socket,
     call,
-    fronted,
     hello,
     lines_to,
+    opening,
     request,
     structured,
 )
@@ -157,7 +157,11 @@ def test_who_sends_no_more_but_reads_gets_its_answer_however_long_it_takes(tmp_p
 def test_who_leaves_ends_its_work_and_nobody_elses(tmp_path: Path) -> None:
     async def main() -> None:
         bench = Measured()
-        async with fronted(bench) as front, front.uds(tmp_path / "s"), lines_to(tmp_path / "s") as stays:
+        async with (
+            opening(bench) as endpoints,
+            endpoints.uds(tmp_path / "s"),
+            lines_to(tmp_path / "s") as stays,
+        ):
             async with lines_to(tmp_path / "s") as leaves:
                 await leaves.send(call(1, "wait"))
                 await bench.started.reaches()
@@ -181,7 +185,7 @@ def test_a_last_line_without_an_end_is_a_message(tmp_path: Path) -> None:
 def test_too_many_clients_are_turned_away_until_one_leaves(tmp_path: Path) -> None:
     async def main() -> None:
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench, WireLimits(max_connections=1)) as front, front.uds(path):
+        async with opening(bench, WireLimits(max_connections=1)) as endpoints, endpoints.uds(path):
             async with lines_to(path) as first:
                 await first.ask(call(1))
                 async with lines_to(path) as second:
@@ -198,11 +202,11 @@ def test_too_many_clients_are_turned_away_until_one_leaves(tmp_path: Path) -> No
 def test_the_socket_is_the_owners_alone_and_goes_with_the_server(tmp_path: Path) -> None:
     async def main() -> None:
         path = tmp_path / "s"
-        async with fronted(Measured()) as front:
-            async with front.uds(path):
+        async with opening(Measured()) as endpoints:
+            async with endpoints.uds(path):
                 assert stat.S_IMODE(path.stat().st_mode) == 0o700
                 with pytest.raises(SettingsError, match="in use by another server"):
-                    async with front.uds(path):
+                    async with endpoints.uds(path):
                         pass
             assert not path.exists()
 
@@ -212,8 +216,8 @@ def test_the_socket_is_the_owners_alone_and_goes_with_the_server(tmp_path: Path)
 def test_the_end_of_the_server_answers_what_is_quick_and_ends_the_rest(tmp_path: Path) -> None:
     async def main() -> None:
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench) as front, AsyncExitStack() as clients:
-            async with front.uds(path):
+        async with opening(bench) as endpoints, AsyncExitStack() as clients:
+            async with endpoints.uds(path):
                 client = await clients.enter_async_context(lines_to(path))
                 await client.send(call(1, "wait"))
                 await bench.started.reaches()
@@ -227,7 +231,12 @@ def test_the_end_of_the_server_answers_what_is_quick_and_ends_the_rest(tmp_path:
 def test_a_flood_does_not_keep_others_waiting(tmp_path: Path) -> None:
     async def main() -> None:
         bench, path = Measured(), tmp_path / "s"
-        async with fronted(bench) as front, front.uds(path), lines_to(path) as flood, lines_to(path) as other:
+        async with (
+            opening(bench) as endpoints,
+            endpoints.uds(path),
+            lines_to(path) as flood,
+            lines_to(path) as other,
+        ):
             await other.ask(call(0))
             many = 1000
             await flood.send(*(call(number, "vmaf.status") for number in range(many)))

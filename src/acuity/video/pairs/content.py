@@ -1,0 +1,269 @@
+"""Black bars, and samples that contradict the range of their video, found by looking at pictures.
+
+`Look` gathers a few figures of every few pictures of one video, as they were decoded. `remarks()` compares
+those of the two videos.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.errors import InputError, PairingError, to_set
+from acuity.video import notes
+from acuity.video.pairs.pair_options import AUTO, Rectangle
+from acuity.video.pairs.pair_plan import PairPlan, Side
+
+if TYPE_CHECKING:
+    from acuity.video.notes import Note
+    from acuity.video.picture import Picture
+    from acuity.video.readers.reader import VideoInfo, VideoReader
+
+# Of how many pictures one is looked at, and of its samples every how many in each direction.
+_EVERY: Final = 8
+_STEP: Final = 4
+_SMALL: Final = 256  # pixels of the shorter side of pictures that are looked at wholly
+# How many pictures tell where the bars are before the comparison begins.
+_PROBES: Final = 12
+_SECOND: Final = 25  # frames from one of them to the next where the length is unknown
+
+# Means of a line, in 8-bit levels above black: bars are below the first, the picture is above the second.
+_BAR: Final = 8
+_PICTURE: Final = 24
+# Bars are at least so many lines, and so much of the picture, and leave so much of it.
+_FEWEST_LINES: Final = 4
+_LEAST_SHARE: Final = 0.01
+_LEAST_PICTURE: Final = 0.25
+
+# Means of blocks of so many pixels in each direction show neither noise nor ringing. Levels by which they may
+# leave 16 to 235, and the share of them that may leave it further.
+_BLOCK: Final = 16
+_MARGIN: Final = 4
+_TRACE: Final = 0.002
+# How many times as many of one video as of the other leave the range, for the other to speak against it.
+_APART: Final = 4
+# From full to limited range, about black.
+_SQUEEZED: Final = 219 / 255
+# Levels by which lines differ in brightness at least, and how many times less if one of the ranges is wrong.
+_LEVELS: Final = 1.5
+_BETTER: Final = 3
+
+_PLACES: Final = tuple(place / 63 for place in range(64))  # at which the brightness of lines is compared
+_SIDES: Final = ("left", "right", "above", "below")
+
+
+class Look:
+    """Figures of the pictures of one video."""
+
+    def __init__(self, info: VideoInfo, *, full_range: bool, exact: bool = False) -> None:
+        self._info = info
+        self._full_range = full_range
+        self._exact = exact  # to the pixel, not to a few of them
+        self._step = _STEP if min(info.width, info.height) > _SMALL else 1
+        self._count = 0
+        self._lines: tuple[Any, ...] | None = None  # means of columns and of rows, the highest so far
+        self._blocks = 0
+        self._outside = 0
+
+    def see(self, picture: Picture) -> None:
+        """Take in the next picture; most are passed over, since bars don't come and go."""
+        self._count += 1
+        if self._count % _EVERY == 1:
+            self.study(picture)
+
+    def study(self, picture: Picture) -> None:
+        """Take in this picture."""
+        import numpy as np
+
+        luma = picture.luma
+        few: Any = np.ascontiguousarray(luma[:: self._step, :: self._step])
+        means = tuple(
+            part.sum(axis=axis, dtype=np.uint32) / np.float32(part.shape[axis])
+            for axis, part in enumerate((luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few))
+        )
+        before = self._lines
+        self._lines = means if before is None else tuple(map(np.maximum, before, means))
+        side = _BLOCK // self._step
+        rows, columns = (size // side for size in few.shape)
+        cut = few[: rows * side, : columns * side].reshape(rows, side, columns, side)
+        blocks = cut.sum(axis=(1, 3), dtype=np.uint32) / (side**2 << (picture.format.depth - 8))
+        self._blocks += blocks.size
+        self._outside += int(np.count_nonzero((blocks < 16 - _MARGIN) | (blocks > 235 + _MARGIN)))
+
+    @property
+    def seen(self) -> bool:
+        """Whether there was a picture."""
+        return self._lines is not None
+
+    @property
+    def outside(self) -> float:
+        """The share of the picture whose luma clearly leaves 16 to 235."""
+        return self._outside / max(self._blocks, 1)
+
+    @property
+    def bars(self) -> tuple[int, ...]:
+        """Black columns at the left and right, black rows above and below."""
+        return self._counted(_bars)
+
+    @property
+    def dark(self) -> tuple[int, ...]:
+        """The same of lines that may be a dark part of the picture."""
+        return self._counted(lambda line, _: _below(line, _PICTURE))
+
+    @property
+    def active(self) -> Rectangle | None:
+        """The rectangle between the bars, with even edges; None where there are none."""
+        left, right, above, below = (edge + edge % 2 for edge in self.bars)
+        if not (left or right or above or below):
+            return None
+        width, height = self._info.width - left - right, self._info.height - above - below
+        return Rectangle(width - width % 2, height - height % 2, left, above)
+
+    @property
+    def lines(self) -> tuple[Any, Any]:
+        """The highest means of columns and of rows, as 8-bit levels of limited range."""
+        assert self._lines is not None
+        unit = 1 << (self._info.format.depth - 8)
+        columns, rows = (line / unit for line in self._lines)
+        return (columns * _SQUEEZED + 16, rows * _SQUEEZED + 16) if self._full_range else (columns, rows)
+
+    def _counted(self, count: Callable[[Any, int], tuple[int, int]]) -> tuple[int, ...]:
+        if self._lines is None:
+            return 0, 0, 0, 0
+        step = 1 if self._exact else self._step
+        return tuple(number * step for line in self.lines for number in count(line - 16, step))
+
+
+def _below(line: Any, limit: int) -> tuple[int, int]:
+    """How many values at either end are below the limit."""
+    bright = (line > limit).nonzero()[0]
+    return (int(bright[0]), len(line) - 1 - int(bright[-1])) if len(bright) else (len(line), len(line))
+
+
+def _bars(line: Any, step: int) -> tuple[int, int]:
+    """How many of every `step` lines at either end are a bar; 0 where little is left or the edge is soft."""
+    first, last = _below(line, _BAR)
+    left = len(line) - first - last
+    if left < _LEAST_PICTURE * len(line):
+        return 0, 0
+    near = min(_FEWEST_LINES + len(line) // 100, left)
+    least = max(_FEWEST_LINES / step, _LEAST_SHARE * len(line))
+    found = [_edge(ends, count, near) for ends, count in ((line, first), (line[::-1], last))]
+    return (found[0] if found[0] >= least else 0), (found[1] if found[1] >= least else 0)
+
+
+def _edge(line: Any, first: int, near: int) -> int:
+    """Where the picture begins, next to the first line that isn't black; 0 where it gets brighter by and by.
+
+    Encoding blurs the edge, so the picture begins where half its brightness is reached.
+    """
+    beside = line[first : first + near]
+    return first + int((beside > beside.max() / 2).argmax()) if beside.max() > _PICTURE else 0
+
+
+def find_bars(reader: VideoReader) -> Rectangle | None:
+    """The rectangle between the bars of a video, from pictures spread over it; rewinds the reader."""
+    info = reader.info
+    if not info.seekable:
+        raise PairingError(
+            to_set("crop", AUTO),
+            f" looks at the pictures first, and '{info.path}' can be read only once: write",
+            " WIDTH:HEIGHT:LEFT:TOP instead",
+        )
+    look = Look(info, full_range=bool(info.full_range) and not info.rgb, exact=True)
+    with contextlib.suppress(InputError):  # the length was a guess, or the comparison will say what is wrong
+        for number in range(_PROBES):
+            reader.seek(number * (info.frames or _PROBES * _SECOND) // _PROBES)
+            picture = next(iter(reader), None)
+            if picture is None:
+                break
+            look.study(picture)
+    reader.seek(0)
+    return look.active
+
+
+def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+    """Notes about what the pictures of the two videos show."""
+    if plan.crop is None:
+        yield from _about_bars(plan, looks)
+    yield from _about_range(plan, looks)
+
+
+def _about_bars(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+    remedy = to_set("crop", AUTO)
+    both = True
+    for side, look, other, its in (
+        (plan.ref, looks[0], plan.dis, looks[1]),
+        (plan.dis, looks[1], plan.ref, looks[0]),
+    ):
+        mine = _shares(side, look.bars)
+        dark = _shares(other, its.dark)
+        both = both and any(mine)
+        if side.info.rotation == other.info.rotation and any(
+            share > least + _LEAST_SHARE for share, least in zip(mine, dark, strict=True)
+        ):
+            both = False
+            text = f"{side.name} has black bars ({_named(look.bars)}) where {other.name} has a picture"
+            yield notes.warning("bars", f"{text}: pass ", remedy, " to compare the part that both have")
+    if both:
+        text = f"both videos have black bars ({_named(looks[0].bars)})"
+        yield notes.info("bars", f"{text}: pass ", remedy, " to compare the picture alone")
+
+
+def _shares(side: Side, bars: tuple[int, ...]) -> list[float]:
+    whole = (side.info.width, side.info.width, side.info.height, side.info.height)
+    return [count / size for count, size in zip(bars, whole, strict=True)]
+
+
+def _named(bars: tuple[int, ...]) -> str:
+    return ", ".join(
+        f"about {count} pixels {where}" for count, where in zip(bars, _SIDES, strict=True) if count
+    )
+
+
+def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+    wrong = _wrong_range(plan, looks)
+    # A raw or Y4M file that says nothing may be of any range, and RGB is always full.
+    limited = [side.range_known and not side.info.full_range for side in plan.sides]
+    shares = [
+        0.0 if side.read_full_range else look.outside for side, look in zip(plan.sides, looks, strict=True)
+    ]
+    for side, other, counts, share, its in zip(
+        plan.sides, plan.sides[::-1], limited, shares, shares[::-1], strict=True
+    ):
+        names = ("full", "limited") if side.info.full_range else ("limited", "full")
+        said = (
+            f"{side.name} is {'taken for' if side.info.full_range is None else 'tagged as'} {names[0]} range"
+        )
+        outside = f"{100 * share:.2g} % of its luma leaves 16 to 235"
+        if side is wrong or (counts and share > max(_TRACE, _APART * its)):
+            why = outside if share > _TRACE else f"its luma is that of {other.name} in {names[1]} range"
+            advice = f"if it is {names[1]} range, tag it so and score it again"
+            yield notes.warning("range-samples", f"{said}, but {why}: {advice}")
+        elif counts and share > _TRACE:
+            yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
+
+
+def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
+    """The video whose brightness equals the other's if its own range is taken for the opposite."""
+    import numpy as np
+
+    ref, dis = plan.sides
+    if plan.crop or ref.info.rotation != dis.info.rotation or not all(look.seen for look in looks):
+        return None
+    one, other = (
+        np.concatenate([np.interp(_PLACES, np.linspace(0, 1, len(line)), line) for line in look.lines])
+        for look in looks
+    )
+    apart = _distance(one, other)
+    for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
+        if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
+            # One of them: the one that says it is full range and isn't, or the one that doesn't and is.
+            found = narrow if narrow.info.full_range and not narrow.info.rgb else wide
+            return found if found.range_known and not found.info.rgb else None
+    return None
+
+
+def _distance(one: Any, other: Any) -> float:
+    return float(((one - other) ** 2).mean() ** 0.5)

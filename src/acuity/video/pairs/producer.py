@@ -1,0 +1,71 @@
+"""Reading one video of a pair: from its start or later, every frame or some, converted and signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acuity.video.alignment.signature import sign
+from acuity.video.pairs.content import Look
+from acuity.video.pairs.pair_plan import Side
+from acuity.video.picture import Picture
+from acuity.video.readers.reader import VideoReader
+
+
+class Producer:
+    """Reads one video: skips its start, leaves out frames, applies the planned conversions, signs."""
+
+    def __init__(
+        self,
+        reader: VideoReader,
+        side: Side,
+        skip: int,
+        *,
+        look: Look | None = None,
+        signed: bool = False,
+        again: bool = False,
+    ) -> None:
+        self._reader = reader
+        self._side = side
+        self._skip = skip
+        self._look = look  # which sees the pictures as they come
+        self._signed = signed  # whether the pictures get signatures
+        self._again = again  # whether the video was read before
+        self._pictures: Iterator[Picture] | None = None
+
+    def __call__(self) -> Picture | None:
+        if self._pictures is None:
+            self._pictures = self._open()
+            leave_out = 0
+        else:
+            leave_out = self._side.stride - 1
+        for _ in range(leave_out):
+            if next(self._pictures, None) is None:
+                return None
+        picture = next(self._pictures, None)
+        if picture is None:
+            return None
+        if self._look is not None:
+            self._look.see(picture)
+        for step in self._side.steps:
+            picture = step(picture)
+        if self._signed:
+            picture.signature = sign(picture)
+        return picture
+
+    def _open(self) -> Iterator[Picture]:
+        pictures = self._from_start()
+        if self._side.deinterlace is None:
+            return pictures
+        from acuity.video.pairs.deinterlace import deinterlaced
+
+        return deinterlaced(pictures, self._side.info, self._side.deinterlace)
+
+    def _from_start(self) -> Iterator[Picture]:
+        if (self._skip or self._again) and self._reader.info.seekable:
+            self._reader.seek(self._skip)
+            return iter(self._reader)
+        pictures = iter(self._reader)
+        for _ in range(self._skip):
+            if next(pictures, None) is None:
+                break
+        return pictures

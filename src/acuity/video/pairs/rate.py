@@ -1,0 +1,72 @@
+"""Decisions about when frames are shown: which frame of one video belongs to which of the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from acuity.errors import PairingError, to_set
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_plan import PairPlan
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+# Rates this close are the same: 24000/1001 and 23.976 are, 24 and 23.976 are not.
+_SAME_RATE: Final = 5000  # as one part in so many
+# Steps between the times of two videos of variable rate differ by rounding to milliseconds only.
+_EQUAL_TIMES: Final = 0.003
+
+
+def match_times(plan: PairPlan, options: PairOptions) -> None:
+    """Pair by time if a frame rate varies, otherwise by number."""
+    ref, dis = plan.sides
+    variable = [side for side in plan.sides if side.info.variable_rate]
+    timed = ref.info.kind == dis.info.kind == "container"
+    if variable and options.vfr == "by-time":
+        if not timed:
+            raise PairingError(
+                f"{variable[0].name} has a variable frame rate and the other video has no times to pair by:"
+                " pass ",
+                to_set("vfr", "by-index"),
+                " to compare frame by frame",
+            )
+        plan.pair_by, plan.time_slack = "time", _EQUAL_TIMES
+        plan.inform("vfr", f"{variable[0].name} has a variable frame rate: paired by time")
+        return
+    if variable:
+        plan.warn("vfr", f"{variable[0].name} has a variable frame rate: frames are paired by number")
+        return
+    _match_rates(plan, options)
+    if timed and options.rate != "by-index":
+        rate = min(filter(None, (ref.info.rate, dis.info.rate)), default=None)
+        plan.time_slack = float(1 / rate / 2) if rate else None
+
+
+def _match_rates(plan: PairPlan, options: PairOptions) -> None:
+    ref, dis = plan.sides
+    one, other = ref.info.rate, dis.info.rate
+    if one is None or other is None or abs(one / other - 1) * _SAME_RATE <= 1:
+        return
+    said = f"{ref.name} has {_fps(one)} and {dis.name} {_fps(other)} frames a second"
+    ratio = max(one, other) / min(one, other)
+    whole = round(ratio)
+    even = abs(ratio / whole - 1) * _SAME_RATE <= 1
+    if options.rate == "match" and even:
+        faster = ref if one > other else dis
+        faster.stride = whole
+        plan.convert("rate", f"{said}: every {_nth(whole)} frame of {faster.name} is compared")
+    elif options.rate == "by-index" or (options.rate == "refuse" and not plan.container):
+        plan.warn("rate", f"{said}: frame n is compared with frame n")
+    else:
+        every = f" to compare every {_nth(whole)} frame of the faster one, or "
+        match = ("pass ", to_set("rate", "match"), every) if even else ("convert one of them, or pass ",)
+        index = to_set("rate", "by-index"), " to compare frame n with frame n"
+        raise PairingError(f"{said}: ", *match, *index)
+
+
+def _fps(rate: Fraction) -> str:
+    return f"{float(rate):.3f}".rstrip("0").rstrip(".")
+
+
+def _nth(number: int) -> str:
+    return {2: "2nd", 3: "3rd"}.get(number, f"{number}th")
