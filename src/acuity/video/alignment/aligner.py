@@ -22,6 +22,7 @@ _PATIENCE: Final = (
 )
 _SETTLE: Final = 25  # frames after an alarm that help to name it
 _TRACED: Final = 100  # frames of the path that are remembered
+_AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
 _NEVER: Final = 1e12  # the squared error of a frame that isn't there
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
@@ -36,9 +37,11 @@ class Aligner:
 
     def __init__(self) -> None:
         self._history = History()
+        self._new: tuple[list[Signature], list[Signature]] = ([], [])  # pairs to be looked at together
         self._next = 0  # the frame to be looked at when those that follow it within reach are there
         self._costs = np.full(2 * REACH + 1, JUMP)
         self._costs[REACH] = 0.0
+        self._settled = True  # nothing but lag 0 was begun
         self._came_from: list[NDArray[np.intp] | None] = []  # by frame; None: every lag came from 0
         self._frozen: int | None = None  # the first frame of a stretch that may be frozen
         self._alarm: Matches = ()
@@ -54,17 +57,26 @@ class Aligner:
         return bool(self._alarm) or self._other is not None
 
     def add(self, ref: Signature, dis: Signature) -> Finding | None:
+        self._new[0].append(ref)
+        self._new[1].append(dis)
+        return self._take() if len(self._new[0]) == _AT_ONCE else None
+
+    def _take(self) -> Finding | None:
+        """Look at the pairs that are new."""
         history = self._history
-        history.add(ref, dis)
-        found = None
-        if self._next + REACH < history.end:
-            found = self._look()
+        history.extend(*self._new)
+        self._new = ([], [])
+        while self._next + REACH < history.end:
+            if (found := self._look()) is not None:
+                return found
         if history.end % WINDOW == 0:
             self._look_far()
-        return found or self._named(over=False)
+        return self._named(over=False)
 
     def end(self) -> Finding | None:
         """What the last frames say, when no more will come."""
+        if self._new[0] and (found := self._take()) is not None:
+            return found
         while self._next < self._history.end:
             if (found := self._look()) is not None:
                 return found
@@ -83,7 +95,7 @@ class Aligner:
         self._step(frame, errors)
         if (found := self._thawed(frame) or faults.swapped(history, frame - 2)) is not None:
             return found
-        if self.certain or -self._costs.min() <= _ALARM:
+        if self._settled or self.certain or -self._costs.min() <= _ALARM:
             self._patience = _PATIENCE
         elif frame >= self._look_at:
             self._look_at = frame + self._patience
@@ -93,23 +105,22 @@ class Aligner:
 
     def _step(self, frame: int, errors: NDArray[np.float64]) -> None:
         """Take the path one frame further; costs are relative to lag 0's."""
-        paired = errors[REACH]
-        if paired <= errors.min() and np.count_nonzero(self._costs < JUMP) == 1 and self._costs[REACH] == 0.0:
-            self._costs[:] = JUMP  # as nearly always: lag 0 is best and nothing else was begun
-            self._costs[REACH] = 0.0
-            came = None
-        else:
+        came = None
+        if not self._settled or errors.argmin() != REACH:  # mostly lag 0 is best, and nothing else was begun
             cost = faults.costs(errors, self._history.cells, self._history.weight(frame))
             beside = np.minimum(np.r_[0.0, errors[:-1]], np.r_[errors[1:], 0.0])
-            slope = (
-                errors > beside * 1.0001
-            )  # a lag that is, or may be, on the way to a better one gains nothing
+            # A lag that is, or may be, on the way to a better one gains nothing.
+            slope = errors > beside * 1.0001
             slope[REACH] = False
             cost = np.where(slope, np.maximum(cost, cost[REACH]), cost)
             best = int(self._costs.argmin())
             jump = self._costs[best] + JUMP
             came = np.where(self._costs <= jump, np.arange(len(cost)), best)
             self._costs = np.minimum(self._costs, jump) + cost - cost[REACH]
+            self._settled = bool((np.delete(self._costs, REACH) >= JUMP).all())
+            if self._settled:
+                self._costs[:] = JUMP
+                self._costs[REACH] = 0.0
         self._came_from.append(came)
         del self._came_from[:-_TRACED]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -64,34 +63,38 @@ class History:
         self.tracking: list[float] = []
         self.error: list[float] = []
 
-    def add(self, ref: Signature, dis: Signature) -> None:
+    def extend(self, ref: Sequence[Signature], dis: Sequence[Signature]) -> None:
+        """Take in pairs, several at once: each numpy call costs more than its arithmetic."""
         if not self.cells:
-            self.cells = ref.size
-            self._ref, self._dis = (np.empty((2 * KEPT, ref.size), np.float32) for _ in range(2))
+            self.cells = ref[0].size
+            self._ref, self._dis = (np.empty((2 * KEPT, self.cells), np.float32) for _ in range(2))
         row = self.end - self.first
-        if row == 2 * KEPT:
-            self._forget()
+        if row + len(ref) > 2 * KEPT:
+            self._forget(row - KEPT)
             row = KEPT
-        self._ref[row], self._dis[row] = ref, dis
-        moved_ref = moved_dis = 0.0
-        tracking = 1.0
-        if row:
-            change, other = ref - self._ref[row - 1], dis - self._dis[row - 1]
-            moved_ref, moved_dis = float(change @ change), float(other @ other)
-            tracking = float(change @ other) / math.sqrt(moved_ref * moved_dis + 1e-9)
-        error = dis - ref
-        self.moved_ref.append(moved_ref)
-        self.moved_dis.append(moved_dis)
-        self.tracking.append(tracking)
-        self.error.append(float(error @ error))
-        self.end += 1
+        end = row + len(ref)
+        self._ref[row:end], self._dis[row:end] = ref, dis
+        start = max(row - 1, 0)
+        change, other = np.diff(self._ref[start:end], axis=0), np.diff(self._dis[start:end], axis=0)
+        error = self._dis[row:end] - self._ref[row:end]
+        moved_ref, moved_dis = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", other, other)
+        tracking = np.einsum("ij,ij->i", change, other) / np.sqrt(moved_ref * moved_dis + 1e-9)
+        if row == 0:  # which no frame comes before
+            self.moved_ref.append(0.0)
+            self.moved_dis.append(0.0)
+            self.tracking.append(1.0)
+        self.moved_ref += moved_ref.tolist()
+        self.moved_dis += moved_dis.tolist()
+        self.tracking += tracking.tolist()
+        self.error += np.einsum("ij,ij->i", error, error).tolist()
+        self.end += len(ref)
 
-    def _forget(self) -> None:
+    def _forget(self, count: int) -> None:
         for array in (self._ref, self._dis):
-            array[:KEPT] = array[KEPT:]
+            array[:KEPT] = array[count : count + KEPT]
         for figures in (self.moved_ref, self.moved_dis, self.tracking, self.error):
-            del figures[:KEPT]
-        self.first += KEPT
+            del figures[:count]
+        self.first += count
 
     def ref(self, start: int, end: int) -> NDArray[np.float32]:
         return self._ref[start - self.first : end - self.first]
