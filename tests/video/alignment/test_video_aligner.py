@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
@@ -131,3 +132,18 @@ def test_a_break_in_a_long_video_is_found_where_it_is() -> None:
     finding = found(source, coded([*source[:1203], *source[1205:]]))
     assert finding is not None
     assert (finding.kind, finding.frame, finding.lag) == ("lost", 1203, 2)
+
+
+def test_memory_does_not_grow_with_the_video() -> None:
+    source = moving(500)
+    aligner = Aligner()
+    sizes = []
+    tracemalloc.start()
+    try:
+        for _ in range(6):
+            for ref, dis in zip(source, coded(source, 0.2), strict=True):
+                assert aligner.add(ref.copy(), dis.copy()) is None
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert sizes[-1] - sizes[2] < 100_000
