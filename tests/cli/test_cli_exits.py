@@ -150,6 +150,19 @@ def test_a_report_for_a_closed_standard_output(module: str, line: str, clips: Pa
     assert "could not be written" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("module", "line"), [("vmaf", "-r {ref} -d {dis} -q -o - --json"), ("main", "score {ref} {dis} -q")]
+)
+def test_a_closed_standard_output_is_refused_before_a_file_is_opened(
+    module: str, line: str, tmp_path: Path
+) -> None:
+    files = line.format(ref=tmp_path / "missing.y4m", dis=tmp_path / "missing.y4m")
+    command = f"{sys.executable} -m acuity.cli.{module} {files} >&-"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
+    assert ran.returncode == 1
+    assert "standard output is closed" in ran.stderr
+
+
 @pytest.mark.parametrize("module", ["vmaf", "main"])
 def test_interrupt(module: str, clips: Path, tmp_path: Path) -> None:
     """A pipe that stays open keeps the command waiting for frames until the signal comes."""

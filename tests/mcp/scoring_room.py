@@ -18,8 +18,7 @@ from acuity.access.paths import AllowedPaths
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.mcp.app import build_server
-from acuity.mcp.catalog import Catalog
-from acuity.mcp.services import Services
+from acuity.mcp.catalog import Catalog, Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools.scoring import tools
 from tool_results import conforming

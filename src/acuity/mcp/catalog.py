@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
@@ -15,9 +15,23 @@ from pydantic import BaseModel
 
 from acuity.jobs.job import JobSpec
 
+if TYPE_CHECKING:  # both load much, and a server inside a measurement has no Services
+    from acuity.access.paths import AllowedPaths
+    from acuity.jobs.service import Jobs
+    from acuity.mcp.settings import Settings
+
 Context: TypeAlias = ServerRequestContext[Any, Any]
 # A plain document becomes structured content and its JSON text; the others are sent as they are.
 Answer: TypeAlias = dict[str, Any] | types.CallToolResult | types.InputRequiredResult
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services that the standalone server's tools use, created once and shared by all connections."""
+
+    settings: Settings
+    paths: AllowedPaths
+    jobs: Jobs
 
 
 class Arguments(dict[str, Any]):

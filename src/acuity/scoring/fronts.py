@@ -85,7 +85,7 @@ class Front(NamedTuple):
         """The fields of a request that a tool's arguments give."""
         found: dict[str, Any] = {}
         for setting in self.settings:
-            if (value := whole(arguments.get(self.name(setting)))) is None:
+            if (value := as_whole(arguments.get(self.name(setting)))) is None:
                 continue
             if SETTINGS[setting].kind == "array" and isinstance(value, str):
                 value = [value]
@@ -93,8 +93,8 @@ class Front(NamedTuple):
         return found
 
 
-def whole(value: Any) -> Any:
-    """The arguments with whole numbers as int: for a JSON Schema, 576.0 is an integer too."""
+def as_whole(value: Any) -> Any:
+    """The value, with a float as int: where a JSON Schema wants an integer, clients may write 576.0."""
     return int(value) if isinstance(value, float) else value
 
 

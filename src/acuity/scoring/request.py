@@ -115,7 +115,7 @@ class Request:
     viewing: str | None = _set(
         None, "string", "take VMAF v1's model and display for this way of watching, and for the frame rate",
         MEASURED, "option tool embedded", choices="acuity.models.choose:VIEWINGS")
-    metrics: Sequence[str] = _set(  # without 'vmaf' among them, 'auto' is not meant
+    metrics: Sequence[str] = _set(  # if 'vmaf' isn't among them, the default model isn't scored
         (), "array", "what to measure, by the usual names",
         MEASURED, "option tool embedded", choices="acuity.scoring.metrics:METRICS")
     features: Sequence[str] = _set(
@@ -138,21 +138,21 @@ class Request:
         None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
     guess: bool = False  # complete a raw file's geometry from its name and length
     display: str | None = _set(
-        None, "string", "scale both to fill this display; auto: the model's", PICTURES, "option tool",
+        None, "string", "scale both to fill this display; auto is the model's", PICTURES, "option tool",
         choices=WORDS["display"])
-    filter: str = _word("filter", "for scaling", PICTURES, "option tool")
+    filter: str = _word("filter", "filter for scaling", PICTURES, "option tool")
     crop: str | None = _set(
         None, "string", "compare this part of both: WIDTH:HEIGHT:LEFT:TOP, or auto: without black bars",
         PICTURES)
-    deinterlace: str = _word("deinterlace", "for interlaced video", PICTURES)
-    scale: str = _word("scale", "another size: auto scales if one is a container, force also other shapes")
-    convert: str = _word("convert", "other depth, chroma or range: as scale; depth also deepens raw video")
-    colour: str = _word("colour", "other matrix, primaries or range by the tags")
-    rate: str = _word("rate", "other rate: match leaves out frames of the faster, by-index ignores times")
-    vfr: str = _word("vfr", "variable rate: by-time needs equal times in both, by-index ignores them")
-    hdr: str = _word("hdr", "HDR against SDR")
+    deinterlace: str = _word("deinterlace", "filter for interlaced video", PICTURES)
+    scale: str = _word("scale", "if sizes differ: auto scales if one is a container, force other shapes too")
+    convert: str = _word("convert", "if depth, chroma or range differ: as scale; depth: raw video too")
+    colour: str = _word("colour", "if the tags of matrix, primaries or range differ")
+    rate: str = _word("rate", "if rates differ: match leaves out frames of the faster, by-index ignores it")
+    vfr: str = _word("vfr", "if the rate varies: by-time needs equal times in both, by-index ignores them")
+    hdr: str = _word("hdr", "if only one is HDR")
     align: str = _word(
-        "align", "other frames, found by looking: auto leaves out what one side lacks", DIFFERENT,
+        "align", "if frames don't match: auto leaves out those that one video lacks", DIFFERENT,
         _EVERYWHERE)
     frame_count: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
@@ -160,7 +160,7 @@ class Request:
     frame_skip_ref: int = _set(
         0, "integer", "leave out the reference's first frames", FRAMES, minimum=0, option="skip_ref")
     frame_skip_dis: int = _set(
-        0, "integer", "leave out the distorted video's",
+        0, "integer", "leave out the distorted video's first frames",
         FRAMES, minimum=0, option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist")
     subsample: int = _set(
         1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
@@ -172,7 +172,7 @@ class Request:
     instruction_set: str | None = _set(
         None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
     backend: str = _set(
-        "auto", "string", "one that {backends} lacks is refused, never replaced",
+        "auto", "string", "what computes; refused if {backends} lacks it",
         WORK, choices=("auto", *BACKENDS))
     excluded_backends: Collection[str] = ()  # that 'auto' must not choose
     sequential_first: bool = False  # order figures as libvmaf does with --threads

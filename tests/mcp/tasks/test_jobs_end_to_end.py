@@ -20,8 +20,8 @@ from mcp.shared.subscriptions import ResourceUpdated
 from acuity.access.paths import AllowedPaths
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
+from acuity.mcp.catalog import Services
 from acuity.mcp.score_answers import score_answer
-from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools import scoring
 from fake_jobs import serve

@@ -18,8 +18,7 @@ from acuity.models import ModelSpec
 from acuity.models.fit import model_class, size_class
 
 if TYPE_CHECKING:
-    from acuity.mcp.catalog import Completer, Prompt, Resources
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Completer, Prompt, Resources, Services
 
 # Returns all completions, best first, from the typed text and the other arguments.
 Source: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable[Iterable[str]]]

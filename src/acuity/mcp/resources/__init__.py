@@ -9,8 +9,7 @@ from acuity.mcp.resources.models import ModelResources
 from acuity.mcp.resources.reports import ReportResources
 
 if TYPE_CHECKING:
-    from acuity.mcp.catalog import Resources
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Resources, Services
     from acuity.mcp.tools.model_list import ModelList
 
 

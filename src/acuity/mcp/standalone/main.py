@@ -16,12 +16,12 @@ from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp.app import build_server
+from acuity.mcp.catalog import Services
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import configure_logging
 from acuity.mcp.operations.metrics import Metrics, metrics_app
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
-from acuity.mcp.services import Services
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve

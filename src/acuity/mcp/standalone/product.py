@@ -7,11 +7,10 @@ from typing import Final
 from mcp.server.caching import CacheHint
 from mcp.server.subscriptions import SubscriptionBus
 
-from acuity.mcp.catalog import Catalog
+from acuity.mcp.catalog import Catalog, Services
 from acuity.mcp.prompts import PROMPTS
 from acuity.mcp.prompts.completions import completer
 from acuity.mcp.resources import resources
-from acuity.mcp.services import Services
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.jobs import JobTasks
 from acuity.mcp.tasks.listen import Listen

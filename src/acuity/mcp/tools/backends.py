@@ -18,7 +18,7 @@ from acuity.mcp.tools.external_options import backend_options
 from acuity.mcp.tools.progress_notifications import ProgressNotifications
 
 if TYPE_CHECKING:
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 _LIST: Final = """\
 Which backends the engine that scores was built with: true means compiled in, not that it works on this \

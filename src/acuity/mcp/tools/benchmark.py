@@ -15,7 +15,7 @@ from acuity.mcp.tools.external_options import backend_options
 from acuity.mcp.tools.long_tool import long_tool
 
 if TYPE_CHECKING:
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 NAME: Final = "run_benchmark"
 _SECONDS: Final = 1800.0

@@ -8,7 +8,7 @@ from typing import Any, Final
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY, BackendError
 from acuity.mcp.tools.external import External
-from acuity.scoring.fronts import RAW, whole
+from acuity.scoring.fronts import RAW, as_whole
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import DIFFERENT, FRAMES, PICTURES, SETTINGS
 
@@ -36,7 +36,7 @@ def option_list(
     settings = [*_SCORING, *([] if decoded else _PAIRING)]
     # libvmaf and its forks take arguments as options of the same names.
     for name in ("precision", *map(RAW.name, settings)):
-        value = whole(arguments.get(name))
+        value = as_whole(arguments.get(name))
         if name in binary.options and _is_wanted(name, value, defaults):
             options += [f"--{name}", *([] if value is True else [str(value)])]
         elif value is not None and value != defaults.get(name):

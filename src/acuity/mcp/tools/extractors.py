@@ -11,7 +11,7 @@ from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import flag, outline, record, text
 
 if TYPE_CHECKING:
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 _LIST: Final = """\
 The feature extractors and what each measures. Call it before you pass `feature` to a scoring tool, and \

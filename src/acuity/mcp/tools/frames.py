@@ -17,7 +17,7 @@ from acuity.mcp.tasks.documents import score_columns, stored_report
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Jobs
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 _TEXT: Final = """\
 Read figures of single frames of a finished score as a table: a row a frame, `columns` names its entries. \

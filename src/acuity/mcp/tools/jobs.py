@@ -17,7 +17,7 @@ from acuity.mcp.tasks.documents import JOB_ID, STATUSES, brief_job, job_document
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 _SUBMIT: Final = """\
 Start a long tool in the background and get a job_id at once. Use this instead of calling the tool itself \

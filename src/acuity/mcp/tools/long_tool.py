@@ -16,7 +16,7 @@ from acuity.mcp.tasks.documents import links
 from acuity.mcp.tools.progress_notifications import ProgressNotifications
 
 if TYPE_CHECKING:
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 _MANY: Final = 50  # frames; writing more would block the event loop for milliseconds
 

@@ -30,7 +30,7 @@ from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request
 
 if TYPE_CHECKING:
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 RAW: Final = "vmaf_score"
 ENCODED: Final = "vmaf_score_encoded"

@@ -14,7 +14,7 @@ from acuity.mcp.tools.video_list import VideoProbe, find_videos
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
-    from acuity.mcp.services import Services
+    from acuity.mcp.catalog import Services
 
 NAME: Final = "list_videos"
 _MOST: Final = 200  # videos in one answer

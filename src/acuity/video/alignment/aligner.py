@@ -1,4 +1,4 @@
-"""Noticing, from signatures alone, that two videos don't show the same frames; memory doesn't grow."""
+"""The aligner: finds from signatures where two videos stop showing the same frames, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ REACH: Final = 8  # frames that the videos may be apart to be noticed at once
 FAR: Final = 150  # and with a look now and then
 WINDOW: Final = 25  # frames between these looks
 _ALARM: Final = 14.0  # evidence against lag 0 that is worth a closer look
-_PATIENCE: Final = (
-    5  # frames until a look that did not convince is repeated, then twice as many, up to WINDOW
-)
+# Frames until a look that did not convince is repeated; doubled each time, up to WINDOW.
+_PATIENCE: Final = 5
 _SETTLE: Final = 25  # frames after an alarm that help to name it
 _TRACED: Final = 100  # frames of the path that are remembered
 _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple

@@ -14,6 +14,7 @@ from acuity.mcp.embedded.steering.commands import LEASE, LONGEST_LEASE
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, PAUSES, count, frame, name
 from acuity.mcp.limits import BUSY
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
+from acuity.scoring.fronts import as_whole
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.steering.bridge import CommandSender
@@ -124,7 +125,9 @@ class _Steering:
         """A tool whose arguments and answer are the command's own."""
 
         async def run(call: Call) -> dict[str, Any]:
-            return await self._submit(command, _whole(call.arguments))
+            return await self._submit(
+                command, {name: as_whole(value) for name, value in call.arguments.items()}
+            )
 
         return run
 
@@ -158,11 +161,6 @@ class _Steering:
             return await self._sender.submit(command, dict(argument), client)
         except CommandQueueFull as error:
             raise MCPError(BUSY, f"{error.code}: {error}", {"code": error.code}) from error
-
-
-def _whole(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has one kind of number: 5.0 is a whole one to a schema, and an int to us."""
-    return {key: int(value) if isinstance(value, float) else value for key, value in arguments.items()}
 
 
 _SWAP_INPUT: Final = record(
