@@ -88,7 +88,7 @@ def _why(choice: Choice) -> str:
     if choice.by == "viewing":
         return choice.reason
     *most, last = VIEWINGS
-    return f"{choice.reason}; --viewing {', '.join(most)} or {last} takes VMAF v1"
+    return f"{choice.reason}; --viewing {', '.join(most)} or {last} chooses VMAF v1"
 
 
 def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
