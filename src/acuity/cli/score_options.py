@@ -14,6 +14,7 @@ from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import (
     DIFFERENT,
+    FILES,
     FRAMES,
     MEASURED,
     PICTURES,
@@ -135,6 +136,7 @@ _OTHERS: Final = {
             "-q", "--quiet", help="no progress, only the score of each model or metric", action="store_true"
         ),
     ),
+    FILES: (),
     FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
     PICTURES: (),
     DIFFERENT: (),
