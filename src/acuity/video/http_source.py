@@ -42,7 +42,7 @@ class HttpSource(Source):
             self._release()
             raise
 
-    def reopen(self) -> Source:
+    def _open_again(self) -> Source:
         return HttpSource(self.path)
 
     def _receive(self, view: memoryview) -> int:
