@@ -51,6 +51,8 @@ class AvFile:
             raise self._error
 
     def read(self, count: int) -> bytes:
+        if self._error is not None:
+            return b""
         try:
             count = self._source.readinto_some(self._buffer[:count])
         except BaseException as error:  # KeyboardInterrupt as well
