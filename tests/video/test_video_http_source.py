@@ -113,13 +113,15 @@ def test_a_server_that_stalls(server: WebServer, monkeypatch: pytest.MonkeyPatch
     [
         ("missing", "the server answers 404 Not Found"),
         ("circle", "redirects more than 5 times"),
-        ("away", "leads to 'file:///etc/passwd': only addresses of http and https"),
+        ("away", "leads to 'ftp://127.0.0.1/clip': only addresses of http and https"),
         ("lengthless", "comes without its length"),
     ],
 )
 def test_bad_answers(server: WebServer, how: str, says: str) -> None:
+    server.requests.clear()
     with pytest.raises(InputError, match=says):
         open_video(server.address(how), allow_network=True)
+    assert len(server.requests) == (6 if how == "circle" else 1)
 
 
 @pytest.mark.parametrize(

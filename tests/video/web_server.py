@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(302, b"", Location=self.path)
 
     def _away(self, _: object) -> None:
-        self._answer(302, b"", Location="file:///etc/passwd")
+        self._answer(302, b"", Location="ftp://127.0.0.1/clip")
 
 
 @contextlib.contextmanager

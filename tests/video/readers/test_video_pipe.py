@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import threading
 from pathlib import Path
 
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 
 from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.video import source
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import pair_videos
 from acuity.video.readers.open import open_video
 from acuity.video.readers.reader import BaseReader
 from video_clips import encode, feed, number_of
 
-PATIENCE = 30.0
+PATIENCE = 20.0
 FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
 CLIPS = [
     ("clip.mkv", "libx264", {}),
@@ -65,6 +67,14 @@ def test_a_variable_rate_is_noticed(tmp_path: Path, pipe: Path, name: str) -> No
     writer = feed(pipe, path.read_bytes())
     with open_video(pipe) as reader:
         assert reader.info.variable_rate
+        assert len(list(reader)) == 10
+    writer.join(PATIENCE)
+
+
+def test_a_pipe_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe*%04d.png")
+    writer = feed(tmp_path / "pipe*%04d.png", encode(tmp_path / "clip.mkv").read_bytes())
+    with open_video(tmp_path / "pipe*%04d.png") as reader:
         assert len(list(reader)) == 10
     writer.join(PATIENCE)
 
@@ -140,16 +150,34 @@ def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path, pipe: Path
     writer.join(PATIENCE)
 
 
-def test_a_reader_that_waits_for_its_writer_can_be_closed(tmp_path: Path, pipe: Path) -> None:
+def test_a_reader_that_waits_for_its_writer_can_be_closed(
+    tmp_path: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = encode(tmp_path / "clip.mkv", codec="ffv1", frames=500, size=(32, 16))
     data = path.read_bytes()
-    done, waiting = threading.Event(), threading.Event()
+    written, waiting, done = threading.Event(), threading.Event(), threading.Event()
+
+    class Poller:
+        """Tells when the reader has found the pipe empty after all was written."""
+
+        def __init__(self, fd: int) -> None:
+            self._poll = select.poll()
+            self._poll.register(fd, select.POLLIN)
+
+        def poll(self, milliseconds: int) -> list[tuple[int, int]]:
+            all_written = written.is_set()
+            found = self._poll.poll(milliseconds)
+            if all_written and not found:
+                waiting.set()
+            return found
+
+    monkeypatch.setattr(source, "_poller", Poller)
 
     def write() -> None:
         with pipe.open("wb", buffering=0) as end:
             end.write(data[: len(data) * 95 // 100])
-            waiting.set()
-            done.wait(PATIENCE)
+            written.set()
+            done.wait(9 * PATIENCE)
 
     writer = threading.Thread(target=write)
     writer.start()

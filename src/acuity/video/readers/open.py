@@ -135,7 +135,7 @@ def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOption
         return _open_raw(path, geometry, options)
     if not options.guess:
         raise _incomplete(name, said)
-    geometry = _guessed(name, said)
+    geometry = _guessed(name, said, options)
     reader = _open_raw(path, geometry, options)
     reader.notes.append(info("guessed", f"'{name}' is read as {geometry}, going by its name and length"))
     return reader
@@ -183,9 +183,9 @@ def _incomplete(name: str, said: RawGeometry) -> InputError:
     )
 
 
-def _guessed(name: str, said: RawGeometry) -> RawFormat:
-    if not os.path.exists(name) or os.path.isdir(name):
-        open_source(name).close()  # raises if the path can't be opened
+def _guessed(name: str, said: RawGeometry, options: OpenOptions) -> RawFormat:
+    if not os.path.exists(name):
+        _open_source(name, options).close()  # raises if the path can't be opened
     length = local_size(name)
     layout, depth = None, said.bitdepth
     if said.pixel_format is not None:
