@@ -42,7 +42,7 @@ SPELLINGS = [
         "--allow_damaged",
         *["allow_damaged=true"] * 3,
     ),
-    (to_set("frame_count", "9"), "frame_count=9", "--frames 9", "--frame_cnt 9", *["frame_cnt=9"] * 2, None),
+    (to_set("frames", "9"), "frames=9", "--frames 9", "--frame_cnt 9", *["frame_cnt=9"] * 2, None),
     (
         to_give("pixel_format", "bitdepth", verb="say which with"),
         "say which with pixel_format= and bitdepth=",

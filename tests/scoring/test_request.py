@@ -93,7 +93,7 @@ def test_arguments_become_fields() -> None:
         "models": ["auto"],
         "pixel_format": "420",
         "width": 576,
-        "frame_count": 3,
+        "frames": 3,
         "predict": False,
     }
     assert EMBEDDED.fields({"pixel_format": "422", "metrics": []}) == {"pixel_format": "422", "metrics": []}

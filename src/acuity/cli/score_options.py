@@ -115,7 +115,7 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
     "fps": ("", {"type": rate, "metavar": "RATE"}),
     "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
-    "instruction_set": ("", {"metavar": "SET"}),
+    "cpu": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),
 }
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
@@ -175,7 +175,7 @@ def request(arguments: argparse.Namespace) -> Request:
     if arguments.size is not None:
         given["width"], given["height"] = arguments.size
     if arguments.skip is not None:
-        given = {"frame_skip_ref": arguments.skip, "frame_skip_dis": arguments.skip, **given}
+        given = {"skip_ref": arguments.skip, "skip_dis": arguments.skip, **given}
     given["threads"] = arguments.threads or None
     return Request(arguments.reference, arguments.distorted, **given, guess=True)
 

@@ -119,7 +119,7 @@ def _request(settings: Settings, specs: Specs) -> Request:
     if settings.common_bitdepth:
         asked.setdefault("convert", "depth")
     if settings.cpumask:
-        asked["instruction_set"] = allowed(usable_instruction_sets(), settings.cpumask)
+        asked["cpu"] = allowed(usable_instruction_sets(), settings.cpumask)
     return Request(**asked)
 
 

@@ -154,14 +154,15 @@ class Request:
     align: str = _word(
         "align", "if frames don't match: auto leaves out those that one video lacks", DIFFERENT,
         _EVERYWHERE)
-    frame_count: int = _set(
+    frames: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
-        FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")
-    frame_skip_ref: int = _set(
-        0, "integer", "leave out the reference's first frames", FRAMES, minimum=0, option="skip_ref")
-    frame_skip_dis: int = _set(
+        FRAMES, minimum=0, getopt="frame_cnt", tool="frame_cnt")
+    skip_ref: int = _set(
+        0, "integer", "leave out the reference's first frames",
+        FRAMES, minimum=0, getopt="frame_skip_ref", tool="frame_skip_ref")
+    skip_dis: int = _set(
         0, "integer", "leave out the distorted video's first frames",
-        FRAMES, minimum=0, option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist")
+        FRAMES, minimum=0, getopt="frame_skip_dist", tool="frame_skip_dist")
     subsample: int = _set(
         1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
     allow_damaged: bool = _set(
@@ -169,7 +170,7 @@ class Request:
     ahead: int | None = None  # pictures read ahead of each video
     threads: int | None = _set(
         None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)
-    instruction_set: str | None = _set(
+    cpu: str | None = _set(
         None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
     backend: str = _set(
         "auto", "string", "what computes; refused if {backends} lacks it",

@@ -51,7 +51,7 @@ def run_request(
     measurement is its own business; it can still be read when this has returned.
     """
     try:
-        devices = open_devices(request.backend, request.excluded_backends, request.instruction_set)
+        devices = open_devices(request.backend, request.excluded_backends, request.cpu)
         with Measurement(request.threads, request.subsample, backend=devices) as measurement:
             return _run(request, measurement, _Telling(progress, running_mean, every, started, attach))
     finally:

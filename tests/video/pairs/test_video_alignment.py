@@ -58,13 +58,13 @@ def y4m(path: Path, frames: list[Luma]) -> Path:
 
 # What the encode shows, what is said of it, and what `auto` leaves out: before which pair, and where.
 CASES = {
-    "trim_head1": ([*range(1, 60)], r"is 1 frame ahead of .*pass frame_skip_ref=1, or align=auto", (0, 1, 0)),
+    "trim_head1": ([*range(1, 60)], r"is 1 frame ahead of .*pass skip_ref=1, or align=auto", (0, 1, 0)),
     "trim_head3": (
         [*range(3, 60)],
-        r"is 3 frames ahead of .*pass frame_skip_ref=3, or align=auto",
+        r"is 3 frames ahead of .*pass skip_ref=3, or align=auto",
         (0, 3, 0),
     ),
-    "delay1": ([0, *range(59)], r"is 1 frame behind .*pass frame_skip_dis=1, or align=auto", (0, 0, 1)),
+    "delay1": ([0, *range(59)], r"is 1 frame behind .*pass skip_dis=1, or align=auto", (0, 0, 1)),
     "drop1pad": ([*range(20), *range(21, 60), 59], r"lost 1 frame at frame 20 .*pass align=auto", (20, 1, 0)),
     "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align=auto", (20, 1, 0)),
     "dup1": (
@@ -147,7 +147,7 @@ def test_start_times_are_the_first_guess(source: Path, make: Make) -> None:
         ("keepts.mkv", "shift"),
     ):  # Matroska doesn't count its frames
         dis = make([*range(3, 60)], name, first=3)
-        with pytest.raises(PairingError, match="frame_skip_ref=3"):
+        with pytest.raises(PairingError, match="skip_ref=3"):
             paired(source, dis)
         with paired(source, dis, align="auto") as pairing:
             [decision] = pairing.decisions
@@ -176,7 +176,7 @@ def test_it_may_be_scored_all_the_same(align: str, source: Path, make: Make) -> 
 
 def test_y4m_too(tmp_path: Path, frames: list[Luma]) -> None:
     ref, dis = y4m(tmp_path / "ref.y4m", frames), y4m(tmp_path / "dis.y4m", frames[2:])
-    with pytest.raises(PairingError, match="frame_skip_ref=2"):
+    with pytest.raises(PairingError, match="skip_ref=2"):
         paired(ref, dis)
     with paired(ref, dis, align="auto") as pairing:
         assert pairing.description["pairs"] == COUNT - 2
@@ -186,8 +186,8 @@ def test_skips_count_in_the_advice(source: Path, make: Make) -> None:
     dis = make([*range(3, 60)])
     for skips, advice in (((1, 0), "ref=3"), ((5, 0), "ref=3"), ((0, 4), "ref=7"), ((0, 0), "ref=3")):
         with pytest.raises(PairingError, match=f"pass frame_skip_{advice}, or align=auto"):
-            paired(source, dis, frame_skip_ref=skips[0], frame_skip_dis=skips[1])
-    assert paired(source, dis, frame_skip_ref=3).description["pairs"] == COUNT - 3
+            paired(source, dis, skip_ref=skips[0], skip_dis=skips[1])
+    assert paired(source, dis, skip_ref=3).description["pairs"] == COUNT - 3
 
 
 def test_other_content(source: Path, tmp_path: Path) -> None:

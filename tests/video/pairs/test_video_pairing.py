@@ -74,11 +74,11 @@ def test_y4m_against_a_container(clips: Path) -> None:
 
 
 def test_skips_and_limits(clips: Path) -> None:
-    skipped = pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_ref=7, frame_skip_dis=7, frame_count=5)
+    skipped = pair(clips / "src.mkv", clips / "enc.mp4", skip_ref=7, skip_dis=7, frames=5)
     assert skipped.length == 5
     assert numbers(skipped) == [(n, n) for n in range(7, 12)]
     assert [note.code for note in skipped.notes] == ["skipped", "frame-limit"]
-    apart = pair(clips / "src.y4m", clips / "src.y4m", frame_skip_ref=20, frame_skip_dis=3)
+    apart = pair(clips / "src.y4m", clips / "src.y4m", skip_ref=20, skip_dis=3)
     assert apart.length == 10
     assert numbers(apart) == [(20 + n, 3 + n) for n in range(10)]
     assert "frame-count" in codes(apart)
@@ -185,23 +185,23 @@ def test_one_video_ends_first(tmp_path: Path, clips: Path) -> None:
     pairing = pair(cut, clips / "src.y4m")
     assert len(numbers(pairing)) == 12
     assert "frame-count" in codes(pairing)
-    limited = pair(clips / "src.y4m", short, frame_count=12)
+    limited = pair(clips / "src.y4m", short, frames=12)
     assert len(numbers(limited)) == 12
     assert limited.notes == []
 
 
 def test_no_frame_in_common(tmp_path: Path, clips: Path) -> None:
     with pytest.raises(NoFramesError, match="no frame in common after skipping 0 and 30"):
-        pair(clips / "src.y4m", clips / "src.y4m", frame_skip_dis=30)
+        pair(clips / "src.y4m", clips / "src.y4m", skip_dis=30)
     with pytest.raises(NoFramesError):
-        numbers(pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_dis=31))
+        numbers(pair(clips / "src.mkv", clips / "enc.mp4", skip_dis=31))
     with pytest.raises(NoFramesError, match="no frame in common"):
-        numbers(pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_dis=30))
+        numbers(pair(clips / "src.mkv", clips / "enc.mp4", skip_dis=30))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = feed(pipe, numbered_y4m(tmp_path / "short.y4m", 2).read_bytes())
     with pytest.raises(NoFramesError, match="no frame in common"):
-        numbers(pair(clips / "src.y4m", pipe, frame_skip_dis=5))
+        numbers(pair(clips / "src.y4m", pipe, skip_dis=5))
     writer.join()
 
 
@@ -306,7 +306,7 @@ def test_the_description_is_ready_for_json(clips: Path) -> None:
 
 def test_the_description_says_what_pairing_did(clips: Path) -> None:
     pairing = pair(
-        clips / "src.mkv", clips / "fast.mp4", rate="match", align="off", frame_skip_ref=4, frame_skip_dis=9
+        clips / "src.mkv", clips / "fast.mp4", rate="match", align="off", skip_ref=4, skip_dis=9
     )
     pairs = len(numbers(pairing))
     told = pairing.description

@@ -251,7 +251,7 @@ def test_rates_that_are_the_same_in_all_but_spelling() -> None:
         {"filter": "bilinear"},
         {"deinterlace": "yes"},
         {"colour": ""},
-        {"frame_skip_ref": -1},
+        {"skip_ref": -1},
         {"ahead": 0},
     ],
 )

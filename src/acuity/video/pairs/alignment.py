@@ -69,8 +69,8 @@ def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
     """The number of frames to skip at the start so that the lag is gone; fewer, if too many are skipped."""
     less = skips[0] + lag * plan.ref.stride
     if lag > 0 or less >= 0:
-        return to_set("frame_skip_ref", str(less))
-    return to_set("frame_skip_dis", str(skips[1] - lag * plan.dis.stride))
+        return to_set("skip_ref", str(less))
+    return to_set("skip_dis", str(skips[1] - lag * plan.dis.stride))
 
 
 class Watch:
