@@ -26,6 +26,7 @@ if _typing.TYPE_CHECKING:
         NotReady,
         OutputError,
         PairingError,
+        ResumeError,
         ScoreError,
         TruncatedError,
     )
@@ -63,6 +64,7 @@ _HOMES: _typing.Final = {
         "NotReady",
         "OutputError",
         "PairingError",
+        "ResumeError",
         "ScoreError",
         "TruncatedError",
     ),
@@ -111,6 +113,7 @@ __all__ = [
     "Picture",
     "PixelFormat",
     "Results",
+    "ResumeError",
     "ScoreError",
     "ScoreReport",
     "TruncatedError",

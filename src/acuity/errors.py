@@ -16,6 +16,7 @@
     ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
     ├── OutputError (OSError)        a report that could not be written
+    ├── ResumeError (ValueError)     a partial report that can't be gone on from
     ├── JobError (RuntimeError)      a job in another process was not completed
     │   ├── JobFailed                the job failed; the message has the reason
     │   ├── WorkerLost               its process crashed, was killed or ran out of memory
@@ -202,6 +203,10 @@ class CommandQueueFull(EmbeddedError):
 
 class OutputError(AcuityError, OSError):
     """The report could not be written."""
+
+
+class ResumeError(AcuityError, ValueError):
+    """The partial report can't be gone on from: it is another measurement's, or none."""
 
 
 class FeedingError(AcuityError, RuntimeError):

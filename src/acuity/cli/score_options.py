@@ -114,6 +114,7 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "pixel_format": ("p", {"metavar": None, "choices": tuple(LAYOUTS)}),
     "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
     "fps": ("", {"type": rate, "metavar": "RATE"}),
+    "resume": ("", {"metavar": "FILE"}),
     "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
     "instruction_set": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),

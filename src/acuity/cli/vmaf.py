@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
-from acuity.cli.exits import LIBVMAF_CODES, guarded, spare_collector
+from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collector
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from acuity.cli.vmaf_specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
-    from acuity.scoring.run import AttachCallback
+    from acuity.scoring.run import AttachCallback, WatchCallback
     from acuity.video.notes import Note
 
 
 LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
 # Codes of the notes that are printed with -q too: libvmaf prints the first, and has no others. Names, so that
 # --version loads no numpy.
-_NEVER_QUIET: Final = ("frame-count", "alignment", "steered", "not-a-number")
+_NEVER_QUIET: Final = ("frame-count", "alignment", "partial", "steered", "not-a-number")
 # libvmaf always compares pictures at their own size.
 _NOT_SAID: Final = ("display",)
 
@@ -62,11 +62,11 @@ def _list_backends(_: Settings) -> int:
 
 
 def _score(settings: Settings) -> int:
-    with embedded("vmaf", settings.embedded) as attach:
-        return _score_with(settings, attach)
+    with embedded("vmaf", settings.embedded) as attach, interruptible() as watch:
+        return _score_with(settings, attach, watch)
 
 
-def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
+def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchCallback) -> int:
     from acuity import __version__
     from acuity.cli.scoring import check_target, score_with
     from acuity.cli.vmaf_specs import read_specs
@@ -79,7 +79,7 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     request = _request(settings, specs)
     if settings.output is not None:
         check_target(settings.output, (settings.request["reference"], settings.request["distorted"]))
-    report = score_with(_meter(settings), request, attach=attach)
+    report = score_with(_meter(settings), request, attach=attach, watch=watch)
     _say_notes([note for note in report.notes if not settings.quiet or note.code in _NEVER_QUIET])
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):

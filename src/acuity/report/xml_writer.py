@@ -33,17 +33,22 @@ def write_xml(
 
 
 def _about(about: Mapping[str, object]) -> Iterator[str]:
-    """The element `acuity`: the version, and how the measurement was steered."""
+    """The element `acuity`: the version, and whether the measurement is partial or was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
-    steering = about.get("steering")
-    if not isinstance(steering, Mapping):
+    partial, steering = about.get("partial"), about.get("steering")
+    if not isinstance(partial, Mapping) and not isinstance(steering, Mapping):
         yield f"{opening} />\n"
         return
-    yield f"{opening}>\n    <steering{_plain_attributes(steering)}>\n"
-    for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
-        for part in parts:
-            yield f"      <{tag}{_plain_attributes(part)} />\n"
-    yield "    </steering>\n  </acuity>\n"
+    yield f"{opening}>\n"
+    if isinstance(partial, Mapping):
+        yield f"    <partial{_plain_attributes(partial)} />\n"
+    if isinstance(steering, Mapping):
+        yield f"    <steering{_plain_attributes(steering)}>\n"
+        for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
+            for part in parts:
+                yield f"      <{tag}{_plain_attributes(part)} />\n"
+        yield "    </steering>\n"
+    yield "  </acuity>\n"
 
 
 def _plain_attributes(values: Mapping[str, object]) -> str:

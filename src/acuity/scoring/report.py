@@ -19,6 +19,7 @@ from acuity.video.pairs.clock import Timeline
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
     from acuity.scoring.metrics import Headline
+    from acuity.scoring.resume import Partial
 
 AnyModel: TypeAlias = "Model | ModelCollection"
 
@@ -44,6 +45,8 @@ class ScoreReport:
     backend: str = "cpu"  # the preferred device
     computed_by: dict[str, str] = field(default_factory=dict)  # which device computed each extractor
     headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
+    restored: int = 0  # frames whose figures come from the partial report of an earlier run
+    partial: Partial | None = None  # the part of the clip that was measured, if the run was interrupted
 
     @property
     def score(self) -> float:
@@ -63,7 +66,7 @@ class ScoreReport:
     @property
     def speed(self) -> float:
         """Frames of the clip in a second, those that subsampling left out included."""
-        return (self.results.frames[-1] + 1) / max(self.seconds, 1e-9)
+        return (self.results.frames[-1] + 1 - self.restored) / max(self.seconds, 1e-9)
 
     def pool(
         self,
@@ -156,8 +159,13 @@ class ScoreReport:
         return found
 
     def marks(self) -> dict[str, Any]:
-        """The steering entries for reports; empty if the measurement wasn't steered."""
-        return {"steering": self.results.marks()} if self.results.steered else {}
+        """The entries of reports about a partial or steered measurement; empty if it is neither."""
+        partial = {} if self.partial is None else {"partial": self.partial.to_document()}
+        return {**partial, **({"steering": self.results.marks()} if self.results.steered else {})}
+
+    def resumption(self) -> dict[str, Any]:
+        """The entry of a partial JSON report from which another run can go on; empty if none can."""
+        return {"resume": self.partial.resume} if self.partial and self.partial.resume else {}
 
     def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
         """One metric and the figures of its column; null if no frame has one."""

@@ -166,6 +166,9 @@ class Request:
         1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
     allow_damaged: bool = _set(
         False, "boolean", "score damaged frames as decoded, with a warning", FRAMES)
+    resume: str | None = _set(
+        None, "string", "go on from this partial JSON report, and complete it unless -o names another",
+        FRAMES, "option")
     ahead: int | None = None  # pictures read ahead of each video
     threads: int | None = _set(
         None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)
