@@ -51,6 +51,7 @@ def score(
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
     backend: str = "auto",
+    resume: str | None = None,
     serve: Serve | None = None,
 ) -> ScoreReport:
     """Score a distorted video against its reference.
@@ -79,6 +80,9 @@ def score(
     both: 'refuse' (the default), 'auto', which leaves out what one of them lacks, 'warn' or 'off'. `pairing`
     has these and more options for videos that differ. `backend` is the device to compute on.
 
+    `resume` is the partial JSON report of an interrupted `acuity score` of these files with these options:
+    only the frames that it lacks are computed.
+
     `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
     or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
     serve=lambda server: print(server.start_sse().url).
@@ -106,6 +110,7 @@ def score(
         subsample=subsample,
         instruction_set=instruction_set,
         backend=backend,
+        resume=resume,
     )
     if serve is None:
         return run_request(request, progress=progress)

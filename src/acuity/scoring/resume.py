@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.errors import ResumeError, to_give, to_set
 from acuity.measure.checkpoint import Checkpoint
 from acuity.measure.measurement import Measurement
+from acuity.models.choose import AUTO
 from acuity.scoring.request import SETTINGS, WORK, Request
 from acuity.video.local_file import fingerprint
 from acuity.video.source import STDIN
@@ -24,6 +26,8 @@ WHY: Final = "interrupted"
 _VIDEOS: Final = ("reference", "distorted")
 # The settings on which figures depend.
 _COMPARED: Final = [name for name, about in SETTINGS.items() if about.group != WORK and name != "resume"]
+# Lists that may be written as tuples or lists, at their default.
+_LISTS: Final = {"models": [AUTO], "metrics": [], "features": []}
 
 
 class Partial(NamedTuple):
@@ -43,16 +47,11 @@ class Partial(NamedTuple):
 
 def partial_of(request: Request, measurement: Measurement, of: int | None) -> Partial:
     """The part that an interrupted measurement has done, after flush()."""
-    files = _fingerprints(request)
-    checkpoint = measurement.checkpoint()
-    try:
-        asked = request.to_document()
-    except TypeError:  # readers and loaded models, which no other process has
-        checkpoint = None
+    files, checkpoint = _fingerprints(request), measurement.checkpoint()
     resume = None
     if checkpoint is not None and all(files.values()):
-        asked = {name: asked[name] for name in _COMPARED if name in asked}
-        resume = {"request": asked, "files": files, **checkpoint.to_document()}
+        with suppress(TypeError):  # loaded models, which no other process has
+            resume = {"request": _asked(request), "files": files, **checkpoint.to_document()}
     return Partial(measurement.frames, of, resume)
 
 
@@ -68,7 +67,7 @@ def read_checkpoint(request: Request) -> Checkpoint:
         raise ResumeError(f"'{path}' is the report of a whole run, so there is nothing to go on with")
     found = about.get("resume")
     if not isinstance(found, Mapping):
-        why = "an agent steered it" if "steering" in about else "a video came from a pipe, or `vmaf` wrote it"
+        why = "an agent steered it" if "steering" in about else "a video is no plain file, or `vmaf` wrote it"
         raise ResumeError(f"'{path}' has no figures to go on from ({why}): measure anew")
     try:
         _check_files(path, request, found["files"])
@@ -102,6 +101,13 @@ def _fingerprints(request: Request) -> dict[str, dict[str, Any] | None]:
     }
 
 
+def _asked(request: Request) -> dict[str, Any]:
+    """The settings that figures depend on and that aren't at their default; TypeError for loaded models."""
+    document = request.to_document()
+    found = {name: document[name] for name in _COMPARED if name in document}
+    return {name: value for name, value in found.items() if value != _LISTS.get(name)}
+
+
 def _check_files(path: str, request: Request, files: Mapping[str, Any]) -> None:
     for name, found in _fingerprints(request).items():
         video = getattr(request, name)
@@ -112,7 +118,7 @@ def _check_files(path: str, request: Request, files: Mapping[str, Any]) -> None:
 
 
 def _check_request(path: str, request: Request, before: Mapping[str, Any]) -> None:
-    now = request.to_document()
+    now = _asked(request)
     for name in _COMPARED:
         if now.get(name) == before.get(name):
             continue
