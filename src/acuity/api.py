@@ -74,39 +74,40 @@ def score(
         report = acuity.score("original.mp4", "encoded.mp4")
         print(report.score, report.pool(method="p5"), report.worst(3))
 
-    `ref` and `dis` are paths, or readers from open_video(), which are closed at the end. The options are those
-    of `acuity score`, by the same names.
+    `ref` and `dis` are paths, or readers from open_video(), which are closed at the end. The options are
+    those of `acuity score`, by the same names.
 
-    What to measure: `model` is a name, a spec such as 'version=vmaf_v0.6.1:name=first', a loaded model, several
-    of those, or 'auto', which goes by the reference's size, or by `viewing`: 'tv', 'phone' or '4k-tv' choose a
-    model of VMAF v1 for that, and for the frame rate. `metrics` are names such as 'vmaf', 'psnr', 'ssim' or
-    'cambi'; without 'vmaf' among them, no model is chosen. `feature` is a further extractor, as in
-    'vif=debug=true', or several.
+    What to measure: `model` is a name, a spec such as 'version=vmaf_v0.6.1:name=first', a loaded model,
+    several of those, or 'auto', which goes by the reference's size, or by `viewing`: 'tv', 'phone' or
+    '4k-tv' choose a model of VMAF v1 for that, and for the frame rate. `metrics` are names such as
+    'vmaf', 'psnr', 'ssim' or 'cambi'; without 'vmaf' among them, no model is chosen. `feature` is a
+    further extractor, as in 'vif=debug=true', or several.
 
-    Which frames: `frames` stops after so many. `skip` leaves out the first frames of both videos, `skip_ref` and
-    `skip_dis` those of one. `subsample` scores every Nth frame. `allow_damaged` scores damaged frames as the
-    decoder makes them, with a warning, instead of refusing. `resume` is the partial JSON report of an
-    interrupted `acuity score` of these files with these options: only the frames that it lacks are computed.
+    Which frames: `frames` stops after so many. `skip` leaves out the first frames of both videos,
+    `skip_ref` and `skip_dis` those of one. `subsample` scores every Nth frame. `allow_damaged` scores
+    damaged frames as the decoder makes them, with a warning, instead of refusing. `resume` is the partial
+    JSON report of an interrupted `acuity score` of these files with these options: only the frames that
+    it lacks are computed.
 
-    Which pictures: `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter` bicubic
-    or lanczos; 'auto' takes the display that the model is made for, 'native' the reference's size. Unless it
-    is given, `viewing` takes its model's display, and other models the reference's size. `crop` is the part of
-    both pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without black bars. `deinterlace` is
-    'bwdif' or 'yadif', for interlaced video.
+    Which pictures: `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter`
+    bicubic or lanczos; 'auto' takes the display that the model is made for, 'native' the reference's
+    size. Unless it is given, `viewing` takes its model's display, and other models the reference's size.
+    `crop` is the part of both pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without
+    black bars. `deinterlace` is 'bwdif' or 'yadif', for interlaced video.
 
-    Where the two videos differ: `scale`, `convert`, `colour`, `rate`, `vfr`, `hdr` and `align` are words that
-    PairOptions explains; an error names the one that settles it.
+    Where the two videos differ: `scale`, `convert`, `colour`, `rate`, `vfr`, `hdr` and `align` are words
+    that PairOptions explains; an error names the one that settles it.
 
-    Raw video: files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name
-    and length may give what is missing, where only one reading is possible. `fps` is their frame rate: 25, 29.97
-    or '30000/1001'.
+    Raw video: files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their
+    name and length may give what is missing, where only one reading is possible. `fps` is their frame
+    rate: 25, 29.97 or '30000/1001'.
 
-    `strict` raises StrictError, which has the report, if there is a warning. `progress` is called with the
-    pairs done, how many there are in all (None: not known), and the mean score so far (None: no score yet).
-    `backend` is the device to compute on, `cpu` the instruction set, `threads` how many work; no figure depends
-    on them. `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or
-    'uds:/path/of/socket', or a function that is given an EmbeddedServer before the first frame and starts it
-    where it likes, as in serve=lambda server: print(server.start_sse().url).
+    `strict` raises StrictError, which has the report, if there is a warning. `progress` is called with
+    the pairs done, how many there are in all (None: not known), and the mean score so far (None: no score
+    yet). `backend` is the device to compute on, `cpu` the instruction set, `threads` how many work; no
+    figure depends on them. `serve` lets agents watch and steer until this returns: 'sse:8723',
+    'http:8723' or 'uds:/path/of/socket', or a function that is given an EmbeddedServer before the first
+    frame and starts it where it likes, as in serve=lambda server: print(server.start_sse().url).
 
     Raises AcuityError.
     """

@@ -16,6 +16,8 @@
     ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
     ├── OutputError (OSError)        a report that could not be written
+    ├── StrictError                  a score with warnings, where none are allowed
+    ├── ResumeError (ValueError)     a partial report that can't be gone on from
     ├── JobError (RuntimeError)      a job in another process was not completed
     │   ├── JobFailed                the job failed; the message has the reason
     │   ├── WorkerLost               its process crashed, was killed or ran out of memory
@@ -56,7 +58,8 @@ class Remedy(NamedTuple):
     def __str__(self) -> str:
         match self.action:
             case "set":
-                return f"{self.names[0]}={self.value}"
+                number = isinstance(self.value, str) and self.value.isdigit()
+                return f"{self.names[0]}={self.value if number else repr(self.value)}"
             case "give":
                 return f"{self.verb} {listed([f'{name}=' for name in self.names])}"
             case "omit":
@@ -202,6 +205,20 @@ class CommandQueueFull(EmbeddedError):
 
 class OutputError(AcuityError, OSError):
     """The report could not be written."""
+
+
+class StrictError(AcuityError):
+    """The videos were scored, but with warnings; `report` is the ScoreReport."""
+
+    def __init__(self, report: Any) -> None:
+        first, *others = report.warnings
+        more = f" (and {len(others)} more)" if others else ""
+        super().__init__("scored with a warning: ", *(first.pieces or (first.text,)), more)
+        self.report = report
+
+
+class ResumeError(AcuityError, ValueError):
+    """The partial report can't be gone on from: it is another measurement's, or none."""
 
 
 class FeedingError(AcuityError, RuntimeError):

@@ -23,6 +23,7 @@ import sys
 from collections.abc import Sequence
 
 from acuity.cli.embedded import embedded
+from acuity.cli.exits import interruptible
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request
 from acuity.cli.scoring import check_target, exit_code, say, score_with
@@ -32,6 +33,7 @@ from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.text import one_line
 from acuity.video.pairs.pairing import Pairing
 
 __all__ = ["configure", "run", "score_and_report"]
@@ -39,6 +41,8 @@ __all__ = ["configure", "run", "score_and_report"]
 
 def run(arguments: argparse.Namespace) -> int:
     check_pools(arguments.pools)
+    if arguments.output is None and arguments.resume is not None:
+        arguments.output, arguments.format = arguments.resume, "json"  # completes the report
     format = report_format(arguments)
     wanted = request(arguments)
     if arguments.output is None:
@@ -46,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         check_target(arguments.output, (arguments.reference, arguments.distorted))
     quiet = arguments.quiet or arguments.json
-    with embedded("acuity", embedding(arguments)) as attach:
-        report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach)
+    with embedded("acuity", embedding(arguments)) as attach, interruptible() as watch:
+        report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach, watch)
         if arguments.output is not None:
             _write(report, arguments.output, format, arguments.precision)
         if quiet:  # the summary has them otherwise
@@ -111,6 +115,6 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
 
 
 def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:
-    from acuity.report import write_report
-
-    write_report(report.results, path, format, precision, extra={"acuity": report.about()})
+    report.write(path, format, precision)
+    if format == "json" and report.resumption():
+        print(f"acuity: interrupted: --resume {one_line(path)} goes on from there", file=sys.stderr)

@@ -305,9 +305,7 @@ def test_the_description_is_ready_for_json(clips: Path) -> None:
 
 
 def test_the_description_says_what_pairing_did(clips: Path) -> None:
-    pairing = pair(
-        clips / "src.mkv", clips / "fast.mp4", rate="match", align="off", skip_ref=4, skip_dis=9
-    )
+    pairing = pair(clips / "src.mkv", clips / "fast.mp4", rate="match", align="off", skip_ref=4, skip_dis=9)
     pairs = len(numbers(pairing))
     told = pairing.description
     assert told["pairs"] == pairs > 0

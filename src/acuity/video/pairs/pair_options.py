@@ -71,7 +71,7 @@ class PairOptions:
     def __post_init__(self) -> None:
         for name, choices in WORDS.items():
             if (word := getattr(self, name)) not in choices and not (word is None and name == "display"):
-                raise PairingError(to_set(name, repr(word)), f" is unknown: use one of {', '.join(choices)}")
+                raise PairingError(to_set(name, str(word)), f" is unknown: use one of {', '.join(choices)}")
         for name in ("skip_ref", "skip_dis", "frames"):
             if (count := getattr(self, name)) < 0:
                 raise PairingError(f"{name}={count} is negative: count frames from 0")
@@ -95,7 +95,7 @@ class PairOptions:
         found = Rectangle(*map(int, match.groups())) if match else Rectangle(0, 0, 0, 0)
         if not (found.width and found.height):
             raise PairingError(
-                to_set("crop", repr(self.crop)),
+                to_set("crop", str(self.crop)),
                 f" is no part of a picture: write {AUTO}, or WIDTH:HEIGHT:LEFT:TOP in pixels",
             )
         return found
