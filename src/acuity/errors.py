@@ -67,6 +67,10 @@ class Remedy(NamedTuple):
             case "list":
                 return f"run 'acuity {self.names[0]}'"
 
+    def plain(self) -> str:
+        """The remedy without Python's quotes, for documents that any program or person may read."""
+        return f"{self.names[0]}={self.value}" if self.action == "set" else str(self)
+
     @classmethod
     def from_document(cls, document: Any) -> Self:
         """The remedy from its JSON list; raises TypeError or ValueError."""

@@ -231,7 +231,7 @@ def test_refusals_in_the_commands_own_words(
     assert ran.err.endswith(said)
     killed("acuity", "--metrics", "psnr", "--metrics", "ssim", "-o", str(part))
     ran = killed("acuity", "--resume", str(part), after=None)
-    assert "was measured with --metrics psnr, ssim: pass that, or measure anew\n" in ran.err
+    assert "was measured with --metrics psnr,ssim: pass that, or measure anew\n" in ran.err
 
 
 def test_a_report_of_vmaf_has_nothing_to_go_on_from(killed: Killed, tmp_path: Path) -> None:

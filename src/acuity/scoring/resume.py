@@ -126,5 +126,5 @@ def _check_request(path: str, request: Request, before: Mapping[str, Any]) -> No
             without = to_give(name, verb="without")
             raise ResumeError(f"'{path}' was measured ", without, ": leave it out, or measure anew")
         value = before[name]
-        shown = ", ".join(value) if isinstance(value, list) else value if value is True else str(value)
+        shown = ",".join(value) if isinstance(value, list) else value if value is True else str(value)
         raise ResumeError(f"'{path}' was measured with ", to_set(name, shown), ": pass that, or measure anew")

@@ -133,7 +133,8 @@ def _cut(plan: PairPlan, side: Side, part: Rectangle) -> None:
         return
     if part.left + part.width > side.width or part.top + part.height > side.height:
         raise PairingError(
-            f"crop={part} reaches beyond the {side.size} of {side.name}: choose a smaller part"
+            to_set("crop", str(part)),
+            f" reaches beyond the {side.size} of {side.name}: choose a smaller part",
         )
     across, down = (1 << shift for shift in LAYOUTS[side.format.layout] or (0, 0))
     if any(edge % across for edge in _edges(part)[::2]) or any(edge % down for edge in _edges(part)[1::2]):
