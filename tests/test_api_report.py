@@ -104,20 +104,16 @@ def test_frame_rates_that_are_none(clips: tuple[Path, Path], fps: Any) -> None:
 
 def test_advice_can_be_followed_literally(clips: tuple[Path, Path]) -> None:
     """The remedy that an error names is valid Python, and settles it."""
-    late = clips[1].with_name("late.yuv")
-    late.write_bytes(clips[1].read_bytes()[2 * WIDTH * HEIGHT :])
-    small = acuity.open_video(
-        write(clips[1].with_name("small.yuv"), worse=True), **{**RAW, "width": WIDTH // 2}
-    )
+
+    def small() -> acuity.VideoReader:
+        return acuity.open_video(clips[1], **{**RAW, "width": WIDTH // 2})
+
     with pytest.raises(acuity.PairingError) as raised:
-        acuity.score(clips[0], small, align="off", **RAW)
-    advice = str(raised.value).rsplit(" ", 1)[1]
-    assert advice == "scale='force'"
-    small = acuity.open_video(
-        write(clips[1].with_name("small.yuv"), worse=True), **{**RAW, "width": WIDTH // 2}
-    )
-    options = eval(f"dict({advice})")
-    assert acuity.score(clips[0], small, align="off", **options, **RAW).score > 0
+        acuity.score(clips[0], small(), align="off", **RAW)
+    advice = re.search(r"pass (\w+)=('\w+')", str(raised.value))
+    assert advice is not None
+    options = {advice[1]: ast.literal_eval(advice[2])}
+    assert acuity.score(clips[0], small(), align="off", **options, **RAW).score > 0
 
 
 def test_the_asynchronous_twin(clips: tuple[Path, Path]) -> None:

@@ -44,6 +44,10 @@ def score(
     skip_dis: int | None = None,
     subsample: int = 1,
     allow_damaged: bool = False,
+    stream: int | None = None,
+    stream_ref: int | None = None,
+    stream_dis: int | None = None,
+    allow_network: bool = False,
     resume: str | None = None,
     display: str | None = None,
     filter: str = "bicubic",
@@ -74,8 +78,9 @@ def score(
         report = acuity.score("original.mp4", "encoded.mp4")
         print(report.score, report.pool(method="p5"), report.worst(3))
 
-    `ref` and `dis` are paths, or readers from open_video(), which are closed at the end. The options are
-    those of `acuity score`, by the same names.
+    `ref` and `dis` are paths, patterns of images ('shot.%04d.png', 'shots/*.png') or their folder, or
+    readers from open_video(), which are closed at the end. The options are those of `acuity score`, by
+    the same names.
 
     What to measure: `model` is a name, a spec such as 'version=vmaf_v0.6.1:name=first', a loaded model,
     several of those, or 'auto', which goes by the reference's size, or by `viewing`: 'tv', 'phone' or
@@ -85,9 +90,11 @@ def score(
 
     Which frames: `frames` stops after so many. `skip` leaves out the first frames of both videos,
     `skip_ref` and `skip_dis` those of one. `subsample` scores every Nth frame. `allow_damaged` scores
-    damaged frames as the decoder makes them, with a warning, instead of refusing. `resume` is the partial
-    JSON report of an interrupted `acuity score` of these files with these options: only the frames that
-    it lacks are computed.
+    damaged frames as the decoder makes them, with a warning, instead of refusing. `stream` is the video
+    stream, counted from 0, of files that have several; `stream_ref` and `stream_dis` are for one of them.
+    `allow_network` reads addresses of http and https. `resume` is the partial JSON report of an
+    interrupted `acuity score` of these files with these options: only the frames that it lacks are
+    computed.
 
     Which pictures: `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter`
     bicubic or lanczos; 'auto' takes the display that the model is made for, 'native' the reference's
@@ -100,7 +107,7 @@ def score(
 
     Raw video: files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their
     name and length may give what is missing, where only one reading is possible. `fps` is their frame
-    rate: 25, 29.97 or '30000/1001'.
+    rate, and that of images: 25, 29.97 or '30000/1001'.
 
     `strict` raises StrictError, which has the report, if there is a warning. `progress` is called with
     the pairs done, how many there are in all (None: not known), and the mean score so far (None: no score
@@ -124,6 +131,10 @@ def score(
         skip_dis=skip if skip_dis is None else skip_dis,
         subsample=subsample,
         allow_damaged=allow_damaged,
+        stream=stream,
+        stream_ref=stream_ref,
+        stream_dis=stream_dis,
+        allow_network=allow_network,
         resume=resume,
         display=display,
         filter=filter,

@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
-from acuity.cli.getopt import UsageError, join_optional
+from acuity.cli.getopt import UsageError, join_optional, unknown_option
+from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
-# its help. Only the module of the called command is imported.
+# its help, and SURPLUS, if it has one, what it says of one argument too many. Only the module of the
+# called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
     "models": ("acuity.cli.models", "list the models"),
@@ -36,6 +38,22 @@ class Parser(argparse.ArgumentParser):
         """The command line in which no file name can be mistaken for an omitted value."""
         optional = [name for action in self._actions if action.nargs == "?" for name in action.option_strings]
         return join_optional(optional, argv)
+
+    def parse(self, argv: Sequence[str], surplus: str = "leave it out") -> argparse.Namespace:
+        """The arguments; raises UsageError for what is unknown, and says `surplus` of one too many."""
+        found, rest = self.parse_known_args(self.joined(argv))
+        if not rest:
+            return found
+        # The value of an unknown option may have become a file name, so the option is the one to name.
+        word = next((word for word in rest if word.startswith("-")), rest[0])
+        if word.startswith("--"):
+            known = [
+                name[2:] for action in self._actions for name in action.option_strings if name[:2] == "--"
+            ]
+            raise UsageError(unknown_option(word[2:].partition("=")[0], known))
+        if word.startswith("-"):
+            raise UsageError(f"unknown option '{shortened(word)}'")
+        raise UsageError(f"unexpected argument '{shortened(word)}': {surplus}")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
@@ -66,7 +84,7 @@ def _run(argv: list[str]) -> int:
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
-    known = parser.parse_args(argv)
+    known = parser.parse(argv)
     if known.version:
         from acuity import __version__
 
@@ -87,7 +105,7 @@ def _run_command(name: str, argv: list[str]) -> int:
     )
     module.configure(parser)
     try:
-        code: int = module.run(parser.parse_args(parser.joined(argv)))
+        code: int = module.run(parser.parse(argv, getattr(module, "SURPLUS", "leave it out")))
     except UsageError as error:
         error.program = parser.prog
         raise
