@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 OK: Final = 0
 FAILED: Final = 1
+STRICT: Final = 3  # scored, with warnings
 BACKEND: Final = 100
 NO_FRAMES: Final = 101
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it

@@ -1,6 +1,6 @@
 """Writes libvmaf's XML report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from acuity.report.precision import Precision
 from acuity.report.rows import RowStyle, format_rows
@@ -33,22 +33,40 @@ def write_xml(
 
 
 def _about(about: Mapping[str, object]) -> Iterator[str]:
-    """The element `acuity`: the version, and whether the measurement is partial or was steered."""
+    """The element `acuity`: the version, notes, and whether the measurement is partial or was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
-    partial, steering = about.get("partial"), about.get("steering")
-    if not isinstance(partial, Mapping) and not isinstance(steering, Mapping):
+    elements = [
+        *_notes(about.get("notes")),
+        *_partial(about.get("partial")),
+        *_steering(about.get("steering")),
+    ]
+    if not elements:
         yield f"{opening} />\n"
         return
     yield f"{opening}>\n"
+    yield from elements
+    yield "  </acuity>\n"
+
+
+def _notes(notes: object) -> Iterator[str]:
+    for note in notes if isinstance(notes, Sequence) else ():
+        marks = {name: value for name, value in note.items() if name != "text"}
+        yield f"    <note{_plain_attributes(marks)}>{_escape(note['text'])}</note>\n"
+
+
+def _partial(partial: object) -> Iterator[str]:
     if isinstance(partial, Mapping):
         yield f"    <partial{_plain_attributes(partial)} />\n"
-    if isinstance(steering, Mapping):
-        yield f"    <steering{_plain_attributes(steering)}>\n"
-        for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
-            for part in parts:
-                yield f"      <{tag}{_plain_attributes(part)} />\n"
-        yield "    </steering>\n"
-    yield "  </acuity>\n"
+
+
+def _steering(steering: object) -> Iterator[str]:
+    if not isinstance(steering, Mapping):
+        return
+    yield f"    <steering{_plain_attributes(steering)}>\n"
+    for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
+        for part in parts:
+            yield f"      <{tag}{_plain_attributes(part)} />\n"
+    yield "    </steering>\n"
 
 
 def _plain_attributes(values: Mapping[str, object]) -> str:
