@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.errors import ResumeError
+from acuity.errors import InputError, ResumeError
 from acuity.measure import Measurement
 from acuity.report import WRITERS, render_report, write_report
 from acuity.scoring.report import ScoreReport
@@ -264,6 +264,16 @@ def test_other_files(pair: tuple[str, str], saved: str, tmp_path: Path, which: s
     assert f"is of another {which} than" in refused(request)
 
 
+def test_videos_that_are_no_plain_files(pair: tuple[str, str], saved: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.y4m"
+    os.mkfifo(pipe)
+    for video in ("-", str(pipe)):
+        said = "the reference is no plain file, and only those are read twice: measure anew"
+        assert refused(Request(video, pair[1], subsample=2, resume=saved)) == said
+    with pytest.raises(InputError, match="does not exist"):
+        run(Request(str(tmp_path / "none.y4m"), pair[1], subsample=2, resume=saved))
+
+
 def test_the_same_files_elsewhere(pair: tuple[str, str], saved: str, tmp_path: Path) -> None:
     copies = [tmp_path / os.path.basename(path) for path in pair]
     for copy, path in zip(copies, pair, strict=True):
@@ -275,10 +285,12 @@ def test_large_raw_files_of_one_size_are_told_apart(tmp_path: Path) -> None:
     """Between black frames at both ends, only the middle differs."""
     from acuity.video.local_file import fingerprint
 
-    black = bytes(40 << 20)
     paths = [tmp_path / name for name in ("a.yuv", "b.yuv")]
-    for path, middle in zip(paths, (1, 2), strict=True):
-        path.write_bytes(black + bytes([middle]) * (8 << 20) + black)
+    for path, middle in zip(paths, (b"\1", b"\2"), strict=True):
+        with path.open("wb") as file:
+            file.seek(40 << 20)
+            file.write(middle * (8 << 20))
+            file.truncate(88 << 20)
     assert fingerprint(paths[0]) != fingerprint(paths[1])
     assert fingerprint(tmp_path) is None
 

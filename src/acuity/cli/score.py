@@ -58,6 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
+        if arguments.output is not None and format == "json" and report.resumption():
+            where = one_line(arguments.output)
+            print(f"acuity: interrupted: --resume {where} goes on from there", file=sys.stderr)
     return exit_code(report, strict=arguments.strict)
 
 
@@ -119,5 +122,3 @@ def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:
 
     about = {**report.about(), **report.resumption()}
     write_report(report.results, path, format, precision, extra={"acuity": about})
-    if format == "json" and report.resumption():
-        print(f"acuity: interrupted: --resume {one_line(path)} goes on from there", file=sys.stderr)
