@@ -9,6 +9,7 @@
     acuity score original.mp4 encoded.mp4 --model vmaf_v0.6.1neg --pool p5
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
     acuity score original.mp4 encoded.mp4 --json
+    acuity score original.mp4 encoded.mp4 --resume report.json    # after Ctrl-C
 
 Missing options are filled in where that is safe: the size and format of raw video from its file
 name, the model from the resolution. A pair that could give a wrong number is refused, and the
