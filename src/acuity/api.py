@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -51,7 +52,7 @@ def score(
     pairing: PairOptions | None = None,
     instruction_set: str | None = None,
     backend: str = "auto",
-    resume: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
     serve: Serve | None = None,
 ) -> ScoreReport:
     """Score a distorted video against its reference.
@@ -110,7 +111,7 @@ def score(
         subsample=subsample,
         instruction_set=instruction_set,
         backend=backend,
-        resume=resume,
+        resume=None if resume is None else os.fspath(resume),
     )
     if serve is None:
         return run_request(request, progress=progress)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.errors import InputError, ResumeError
+from acuity.errors import InputError, PairingError, ResumeError
 from acuity.measure import Measurement
 from acuity.report import WRITERS, render_report, write_report
 from acuity.scoring.report import ScoreReport
@@ -126,6 +126,20 @@ def test_aligned_videos(tmp_path: Path) -> None:
         assert texts(run(replace(request, resume=saved))) == texts(whole)
 
 
+def test_frames_that_do_not_match_get_a_warning_in_a_partial_report(tmp_path: Path) -> None:
+    """A refusal would throw away what was measured; the run that goes on looks again, and refuses."""
+    frames = frames_of("grain")[:40]
+    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
+    request = Request(str(ref), str(dis), models=[], features=["psnr"])
+    part = run(request, 20)
+    assert [note.code for note in part.warnings] == ["partial", "alignment"]
+    assert "is 1 frame ahead of" in part.warnings[1].text
+    saved = save(part, tmp_path / "part.json")
+    with pytest.raises(PairingError, match="is 1 frame ahead of"):
+        run(replace(request, resume=saved))
+
+
 def test_a_whole_run_is_not_partial(pair: tuple[str, str]) -> None:
     report = run(Request(*pair), FRAMES + 1)
     assert report.partial is None
@@ -156,7 +170,7 @@ def test_speed_is_of_the_frames_that_were_computed(pair: tuple[str, str], tmp_pa
 
 def test_the_python_call(pair: tuple[str, str], tmp_path: Path) -> None:
     saved = save(run(Request(*pair, guess=True), 4), tmp_path / "part.json")
-    assert acuity.score(*pair, resume=saved).score == acuity.score(*pair).score
+    assert acuity.score(*pair, resume=Path(saved)).score == acuity.score(*pair).score
 
 
 # ---- what can't be gone on from -------------------------------------------------------------------
