@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -48,7 +49,7 @@ def score(
     stream_ref: int | None = None,
     stream_dis: int | None = None,
     allow_network: bool = False,
-    resume: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
     display: str | None = None,
     filter: str = "bicubic",
     crop: str | None = None,
@@ -135,7 +136,7 @@ def score(
         stream_ref=stream_ref,
         stream_dis=stream_dis,
         allow_network=allow_network,
-        resume=resume,
+        resume=None if resume is None else os.fspath(resume),
         display=display,
         filter=filter,
         crop=crop,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.errors import ResumeError
+from acuity.errors import InputError, PairingError, ResumeError
 from acuity.measure import Measurement
 from acuity.report import WRITERS, render_report, write_report
 from acuity.scoring.report import ScoreReport
@@ -126,6 +126,20 @@ def test_aligned_videos(tmp_path: Path) -> None:
         assert texts(run(replace(request, resume=saved))) == texts(whole)
 
 
+def test_frames_that_do_not_match_get_a_warning_in_a_partial_report(tmp_path: Path) -> None:
+    """A refusal would throw away what was measured; the run that goes on looks again, and refuses."""
+    frames = frames_of("grain")[:40]
+    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
+    request = Request(str(ref), str(dis), models=[], features=["psnr"])
+    part = run(request, 20)
+    assert [note.code for note in part.warnings] == ["partial", "alignment"]
+    assert "is 1 frame ahead of" in part.warnings[1].text
+    saved = save(part, tmp_path / "part.json")
+    with pytest.raises(PairingError, match="is 1 frame ahead of"):
+        run(replace(request, resume=saved))
+
+
 def test_a_whole_run_is_not_partial(pair: tuple[str, str]) -> None:
     report = run(Request(*pair), FRAMES + 1)
     assert report.partial is None
@@ -156,7 +170,7 @@ def test_speed_is_of_the_frames_that_were_computed(pair: tuple[str, str], tmp_pa
 
 def test_the_python_call(pair: tuple[str, str], tmp_path: Path) -> None:
     saved = save(run(Request(*pair, guess=True), 4), tmp_path / "part.json")
-    assert acuity.score(*pair, resume=saved).score == acuity.score(*pair).score
+    assert acuity.score(*pair, resume=Path(saved)).score == acuity.score(*pair).score
 
 
 # ---- what can't be gone on from -------------------------------------------------------------------
@@ -264,6 +278,16 @@ def test_other_files(pair: tuple[str, str], saved: str, tmp_path: Path, which: s
     assert f"is of another {which} than" in refused(request)
 
 
+def test_videos_that_are_no_plain_files(pair: tuple[str, str], saved: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.y4m"
+    os.mkfifo(pipe)
+    for video in ("-", str(pipe)):
+        said = "the reference is no plain file, and only those are read twice: measure anew"
+        assert refused(Request(video, pair[1], subsample=2, resume=saved)) == said
+    with pytest.raises(InputError, match="does not exist"):
+        run(Request(str(tmp_path / "none.y4m"), pair[1], subsample=2, resume=saved))
+
+
 def test_the_same_files_elsewhere(pair: tuple[str, str], saved: str, tmp_path: Path) -> None:
     copies = [tmp_path / os.path.basename(path) for path in pair]
     for copy, path in zip(copies, pair, strict=True):
@@ -275,10 +299,12 @@ def test_large_raw_files_of_one_size_are_told_apart(tmp_path: Path) -> None:
     """Between black frames at both ends, only the middle differs."""
     from acuity.video.local_file import fingerprint
 
-    black = bytes(40 << 20)
     paths = [tmp_path / name for name in ("a.yuv", "b.yuv")]
-    for path, middle in zip(paths, (1, 2), strict=True):
-        path.write_bytes(black + bytes([middle]) * (8 << 20) + black)
+    for path, middle in zip(paths, (b"\1", b"\2"), strict=True):
+        with path.open("wb") as file:
+            file.seek(40 << 20)
+            file.write(middle * (8 << 20))
+            file.truncate(88 << 20)
     assert fingerprint(paths[0]) != fingerprint(paths[1])
     assert fingerprint(tmp_path) is None
 

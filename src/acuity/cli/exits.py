@@ -107,8 +107,8 @@ def interruptible() -> Iterator[WatchCallback]:
     code = OK
 
     def restore() -> None:
-        while before:
-            signal.signal(*before.popitem())
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def end(number: int, _: FrameType | None) -> None:
         nonlocal code

@@ -10,6 +10,7 @@
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
     acuity score 'shots/shot.%04d.png' encoded.mkv --fps 24
     acuity score original.mp4 encoded.mp4 --json
+    acuity score original.mp4 encoded.mp4 --resume report.json    # after Ctrl-C
 
 Missing options are filled in where that is safe: the size and format of raw video from its file
 name, the model from the resolution. A pair that could give a wrong number is refused, and the
@@ -62,6 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
+        if arguments.output is not None and format == "json" and report.resumption():
+            where = one_line(arguments.output)
+            print(f"acuity: interrupted: --resume {where} goes on from there", file=sys.stderr)
     return exit_code(report, strict=arguments.strict)
 
 
@@ -120,5 +124,3 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
 
 def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:
     report.write(path, format, precision)
-    if format == "json" and report.resumption():
-        print(f"acuity: interrupted: --resume {one_line(path)} goes on from there", file=sys.stderr)

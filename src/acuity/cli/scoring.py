@@ -39,6 +39,11 @@ def score_with(
         measurement.gate.on_wait(shown.paused)
         attach(measurement, total)
 
+    def watch_and_show(measurement: Measurement) -> None:
+        shown.known = measurement.restored
+        if watch is not None:
+            watch(measurement)
+
     try:
         return run_request(
             request,
@@ -46,7 +51,7 @@ def score_with(
             running_mean=progress.wants_mean,
             started=started,
             attach=attach_and_show if attach is not None else None,
-            watch=watch,
+            watch=watch_and_show,
         )
     finally:
         progress.done()

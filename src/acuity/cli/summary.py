@@ -150,6 +150,8 @@ def _notes(report: ScoreReport, style: Style, level: Level) -> list[str]:
 def _speed(report: ScoreReport, style: Style) -> str:
     scored, frames = len(report.results.frames), report.pairs
     shown = count(frames, "frame") if scored == frames else f"{scored} of {count(frames, 'frame')}"
+    if report.restored:
+        shown = count(frames - report.restored, "more frame")
     text = (
         f"{shown} in {report.seconds:.1f} s: {report.speed:.1f} fps on "
         f"{count(report.threads, 'thread')} ({report.instruction_set})"

@@ -1,8 +1,8 @@
-"""Partial reports: what a run leaves that was interrupted, and going on from it.
+"""Partial reports: an interrupted run leaves one, and another run can go on from it.
 
-The JSON report of such a run has, besides the figures for people, a checkpoint with the exact ones, what was
-asked for, and fingerprints of the two files. A run that goes on reads and checks all frames again, but
-computes only the missing ones.
+Besides rounded figures, its JSON form has a checkpoint with the exact ones, what was asked for, and
+fingerprints of the two files. A run that goes on reads and checks all frames again, but computes only the
+missing ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acuity.measure.checkpoint import Checkpoint
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO
 from acuity.scoring.request import SETTINGS, WORK, Request
-from acuity.video.local_file import fingerprint
+from acuity.video.local_file import fingerprint, local_opener
 from acuity.video.source import STDIN
 
 WHY: Final = "interrupted"
@@ -39,7 +39,9 @@ class Partial(NamedTuple):
 
     def __str__(self) -> str:
         whole = "" if self.of is None else f" of {self.of:,}"
-        return f"partial: {self.frames:,}{whole} frames, because it was {WHY}: the figures are of these only"
+        return (
+            f"partial: {self.frames:,}{whole} frames; the run was {WHY}, and all figures are of these frames"
+        )
 
     def to_document(self) -> dict[str, Any]:
         return {"frames": self.frames, "of": self.of, "why": WHY}
@@ -82,7 +84,7 @@ def read_checkpoint(request: Request) -> Checkpoint:
 def _about(path: str) -> Mapping[str, Any]:
     """The part of a report that is Acuity's own."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=local_opener) as file:
             about = json.load(file)["acuity"]
     except OSError as error:
         raise ResumeError(f"the report '{path}' cannot be read: {error.strerror}") from None
@@ -111,8 +113,10 @@ def _asked(request: Request) -> dict[str, Any]:
 def _check_files(path: str, request: Request, files: Mapping[str, Any]) -> None:
     for name, found in _fingerprints(request).items():
         video = getattr(request, name)
+        if isinstance(video, str | os.PathLike) and video != STDIN and not os.path.exists(video):
+            continue  # opening it says that
         if found is None:
-            raise ResumeError(f"'{video}' is no plain file, and only those can be read again: measure anew")
+            raise ResumeError(f"the {name} is no plain file, and only those are read twice: measure anew")
         if found != files[name]:
             raise ResumeError(f"'{path}' is of another {name} than '{video}', or the file has changed")
 

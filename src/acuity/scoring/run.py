@@ -169,7 +169,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
                 *_remarks(pairing, measurement),
                 *_about_figures(results, measurement.frames),
             ],
-            input={**pairing.description, "pairs": measurement.frames},  # it may be one pair ahead
+            input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
             timeline=pairing.timeline,
             threads=measurement.threads,

@@ -80,7 +80,7 @@ def local_size(path: str | os.PathLike[str]) -> int | None:
 
 
 def fingerprint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """The size of a plain file, and a digest of blocks all over it; None if the path leads to anything else.
+    """The size of a plain file, and a digest of blocks all over it; None if it can't be read or is none.
 
     It tells apart files of raw video too, whose sizes are equal and whose first and last frames may be black.
     """
@@ -90,10 +90,13 @@ def fingerprint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     import hashlib
 
     digest = hashlib.sha256()
-    with open(path, "rb", opener=local_opener) as file:
-        for number in range(_BLOCKS):
-            file.seek(max(size - _BLOCK, 0) * number // (_BLOCKS - 1))
-            digest.update(file.read(_BLOCK))
+    try:
+        with open(path, "rb", opener=local_opener) as file:
+            for number in range(_BLOCKS):
+                file.seek(max(size - _BLOCK, 0) * number // (_BLOCKS - 1))
+                digest.update(file.read(_BLOCK))
+    except OSError:
+        return None
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 

@@ -96,6 +96,11 @@ class Watch:
         if self._aligner is not None:
             self._tell(self._aligner.end())
 
+    def leave(self) -> None:
+        """No more pairs are wanted, but the videos go on: what the pairs so far show is a warning."""
+        self._refuse = False
+        self.end()
+
     def _tell(self, finding: Finding | None) -> None:
         if finding is None:
             return

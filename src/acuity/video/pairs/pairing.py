@@ -176,6 +176,10 @@ class Pairing:
                 del ref, dis
             if watch is not None:
                 watch.end()
+        except GeneratorExit:  # interrupted, or an agent stopped the measurement
+            if watch is not None:
+                watch.leave()
+            raise
         finally:
             self._gather_notes()
             self.close()
