@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -73,6 +73,10 @@ def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
     return to_set("frame_skip_dis", str(skips[1] - lag * plan.dis.stride))
 
 
+def _signatures(pictures: Iterator[Picture]) -> Iterator[Signature]:
+    return (picture.signature for picture in pictures if picture.signature is not None)
+
+
 class Watch:
     """Looks at the pairs as they are scored; refuses, or adds one warning."""
 
@@ -92,9 +96,10 @@ class Watch:
         if self._aligner is not None and ref.signature is not None and dis.signature is not None:
             self._tell(self._aligner.add(ref.signature, dis.signature))
 
-    def end(self) -> None:
+    def end(self, ref: Iterator[Picture] = iter(()), dis: Iterator[Picture] = iter(())) -> None:
+        """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
-            self._tell(self._aligner.end())
+            self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
 
     def _tell(self, finding: Finding | None) -> None:
         if finding is None:
@@ -198,7 +203,8 @@ class Survey:
             pair += 1
             if (finding := aligner.add(ref, dis)) is not None:
                 return finding, start + finding.frame
-        finding = aligner.end()
+        rest = (tape.after(pair + left) for tape, left in zip((self._ref, self._dis), skipped, strict=True))
+        finding = aligner.end(*([] if most and pair >= most else rest))
         return finding, pair if finding is None else start + finding.frame
 
     def _decide(self, finding: Finding, pair: int, skipped: list[int]) -> int:
@@ -235,6 +241,12 @@ class _Tape:
         """When the first picture is shown."""
         self.at(0)
         return self._time
+
+    def after(self, frame: int) -> Iterator[Signature]:
+        """The signatures from a frame on."""
+        while (signature := self.at(frame)) is not None:
+            yield signature
+            frame += 1
 
     def at(self, frame: int) -> Signature | None:
         """The signature of a frame; None after the last one."""

@@ -62,7 +62,7 @@ class ContainerReader(BaseReader):
                 self._decoder.stream,
                 first,
                 self._planar,
-                variable=_variable(self._decoder),
+                variable=_variable(self._decoder, first.pts),
             )
         except BaseException:
             self._decoder.close()
@@ -175,15 +175,19 @@ def _index(path: str) -> KeyframeIndex | None:
         decoder.close()
 
 
-def _variable(decoder: Decoder) -> bool:
-    """Whether frame times are uneven, judged by the index or else by the first packets."""
+def _variable(decoder: Decoder, start: int | None) -> bool:
+    """Whether the times of the frames shown are uneven, by the index or else by the first packets.
+
+    `start` is the time of the first frame. Packets before it are hidden, or can't be decoded.
+    """
     stamps = indexed_stamps(decoder.stream) if "mov" in decoder.container.format.name.split(",") else []
     if len(stamps) > 2:
         return uneven(stamps)
     probe = Decoder(decoder.path)
     try:
         packets = islice(probe.demux(), _PROBE_PACKETS)
-        found = sorted(packet.pts for packet in packets if packet.size and packet.pts is not None)
+        shown = (packet.pts for packet in packets if packet.size and not packet.is_discard)
+        found = sorted(pts for pts in shown if pts is not None and (start is None or pts >= start))
     except InputError:
         return False  # the decoder will report the same damage
     finally:

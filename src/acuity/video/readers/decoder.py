@@ -23,7 +23,7 @@ from acuity.errors import (
     to_give,
     to_set,
 )
-from acuity.video.notes import Note, warning
+from acuity.video.notes import Note, info, warning
 from acuity.video.source import open_source
 
 # What PyAV raises for a file that it can't read.
@@ -87,7 +87,7 @@ class Decoder:
         self.index = 0  # of the next frame
         self._demuxed = 0  # packets read, and those among them that should make a frame
         self._packets = 0
-        self._early: list[int | None] = []  # times of the packets before the first frame
+        self._early: list[int | None] = []  # times of the packets before the first frame that should make one
         self._first: _First | None = None
         self._end: Fraction | None = None
         self._skip_before: int | None = None
@@ -100,7 +100,7 @@ class Decoder:
             if packet.size:
                 self._demuxed += 1
                 self._packets += not packet.is_discard
-                if self._first is None:
+                if self._first is None and not packet.is_discard:
                     self._early.append(packet.pts)
                 if packet.is_corrupt:
                     where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
@@ -237,6 +237,9 @@ class Decoder:
         if leading:
             text = f"'{self.path}' starts with {leading} frames that cannot be decoded: they are left out"
             self.notes.append(warning("leading-frames", text))
+        if hidden := self._demuxed - self._packets:
+            text = f"'{self.path}' has {hidden} frames that its edit list hides: they are left out"
+            self.notes.append(info("hidden-frames", text))
         lost = self._packets - leading - self.index
         if lost > 0:
             text = f"{lost} of the {self._packets} frames of '{self.path}' cannot be decoded"
