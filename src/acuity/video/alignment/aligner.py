@@ -232,7 +232,8 @@ def _slide(frames: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[
     squares = np.square(frames).sum(axis=1)[:, None] + np.square(others).sum(axis=1)[None]
     errors = squares - 2 * (frames @ others.T)
     places = len(others) - len(frames) + 1
-    return np.maximum(sum(errors[i, i : i + places] for i in range(len(frames))), 0.0)
+    fits: NDArray[np.float64] = np.sum([errors[i, i : i + places] for i in range(len(frames))], axis=0)
+    return np.maximum(fits, 0.0)
 
 
 def _other_content(history: History, start: int) -> bool:

@@ -134,8 +134,8 @@ class History:
 
     def evidence(self, matches: Sequence[tuple[int, int]]) -> Evidence | None:
         """What speaks for frames of the distorted video being those of the reference; None: too little."""
-        kept = [(i, j) for i, j in matches if min(i, j) > self.first and i < self.end_dis and j < self.end_ref]
-        kept = [match for match in kept if self.weight(match[0]) >= 0.2]
+        known = [(i, j) for i, j in matches if i < self.end_dis and j < self.end_ref]
+        kept = [match for match in known if min(match) > self.first and self.weight(match[0]) >= 0.2]
         if len(kept) < _FEWEST:
             return None
         dis, other = np.array(kept).T - self.first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -73,7 +73,7 @@ def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
     return to_set("frame_skip_dis", str(skips[1] - lag * plan.dis.stride))
 
 
-def _signatures(pictures: Iterator[Picture]) -> Iterator[Signature]:
+def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
     return (picture.signature for picture in pictures if picture.signature is not None)
 
 
@@ -96,7 +96,7 @@ class Watch:
         if self._aligner is not None and ref.signature is not None and dis.signature is not None:
             self._tell(self._aligner.add(ref.signature, dis.signature))
 
-    def end(self, ref: Iterator[Picture] = iter(()), dis: Iterator[Picture] = iter(())) -> None:
+    def end(self, ref: Iterable[Picture] = (), dis: Iterable[Picture] = ()) -> None:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
             self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
