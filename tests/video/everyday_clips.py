@@ -24,7 +24,7 @@ Make = Callable[[Path], Path]
 def picture(number: int) -> np.ndarray:
     """Red, green and blue of 0 to 1: colours that drift over a texture, with grain."""
     rng = np.random.default_rng(5)
-    texture = rng.normal(0, 0.06, (SIZE[1] // 2 + 20, SIZE[0] // 2 + 40)).repeat(2, 0).repeat(2, 1)
+    texture = rng.normal(0, 0.06, (SIZE[1] // 2 + 40, SIZE[0] // 2 + 60)).repeat(2, 0).repeat(2, 1)
     drifting = texture[number : number + SIZE[1], 2 * number : 2 * number + SIZE[0], None]
     grain = np.random.default_rng(number).normal(0, 0.01, (SIZE[1], SIZE[0], 1))
     return np.clip(colours(number, SIZE) * 0.8 + 0.05 + drifting + grain, 0.0, 1.0)
@@ -105,6 +105,19 @@ def beheaded(name: str, part: float, **settings: Any) -> Make:
         data = made(f"whole-{name}", **settings)(folder).read_bytes()
         start = int(len(data) * part) // 188 * 188
         (folder / name).write_bytes(data[start:])
+        return folder / name
+
+    return make
+
+
+def wiped(name: str) -> Make:
+    """The maker of a transport stream with a hole."""
+
+    def make(folder: Path) -> Path:
+        data = bytearray(made(f"whole-{name}")(folder).read_bytes())
+        start = len(data) // 2 // 188 * 188
+        del data[start : start + 3 * 188]
+        (folder / name).write_bytes(data)
         return folder / name
 
     return make

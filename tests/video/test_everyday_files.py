@@ -16,7 +16,7 @@ import pytest
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
 import acuity
-from acuity.errors import InputError
+from acuity.errors import AcuityError
 from acuity.video.readers.avframes import DIRECT
 from everyday_clips import (
     FRAMES,
@@ -27,6 +27,7 @@ from everyday_clips import (
     joined,
     made,
     made_of_rgb,
+    wiped,
     with_cover,
 )
 
@@ -75,7 +76,7 @@ CASES = {
         made("mjpeg.avi", "mjpeg", "yuvj420p", matrix="smpte170m", color_range=2),
         notes=noted("matrix", "range"),
         recoloured=True,
-        within=0.1,
+        within=0.05,
     ),
     "mpeg-ps": Case(made("ps.mpg", "mpeg2video", options={"b": "800k"})),
     "h264 elementary stream": Case(made("es.h264")),
@@ -88,21 +89,15 @@ CASES = {
         made("4444.mov", "prores_ks", "yuva444p10le"), notes=DEEPER | CHROMA, pix_fmt="yuv420p12le"
     ),
     # RGB, which has no matrix, and is full range
-    "rgb.ffv1": Case(made_of_rgb("rgb.mkv", "ffv1", "bgr0"), notes=RGB, recoloured=True, within=0.02),
-    "rgb.x264": Case(
-        made_of_rgb("rgb.mp4", "libx264rgb", "rgb24", crf="24"), notes=RGB, recoloured=True, within=0.02
-    ),
+    "rgb.ffv1": Case(made_of_rgb("rgb.mkv", "ffv1", "bgr0"), notes=RGB, recoloured=True),
+    "rgb.x264": Case(made_of_rgb("rgb.mp4", "libx264rgb", "rgb24", crf="24"), notes=RGB, recoloured=True),
     "rgb.x265": Case(
         made_of_rgb("gbr.mp4", "libx265", "gbrp", **{"x265-params": "log-level=none"}),
         notes=RGB,
         recoloured=True,
-        within=0.02,
     ),
     "first frame.png": Case(
-        made_of_rgb("cover.png", "png", "rgb24", [0]),
-        notes=RGB | {"frame-count"},
-        recoloured=True,
-        within=0.02,
+        made_of_rgb("cover.png", "png", "rgb24", [0]), notes=RGB | {"frame-count"}, recoloured=True
     ),
     "reference.png": Case(
         made("first.mp4", shown=[0]),
@@ -110,7 +105,6 @@ CASES = {
         pix_fmt="yuv444p",
         notes=RGB,
         recoloured=True,
-        within=0.02,
     ),
     "png and png": Case(
         made_of_rgb("second.png", "png", "rgb24", [1]),
@@ -118,9 +112,8 @@ CASES = {
         pix_fmt="yuv444p",
         notes=noted("rgb"),
         recoloured=True,
-        within=0.02,
     ),
-    "gif": Case(made_of_rgb("loop.gif", "gif", "rgb8"), notes=RGB, recoloured=True, within=0.02),
+    "gif": Case(made_of_rgb("loop.gif", "gif", "rgb8"), notes=RGB, recoloured=True),
     # sizes
     "smaller": Case(made("small.mp4", size=SMALL), notes=noted("scaled")),
     "larger": Case(made("large.mp4", size=(480, 270)), notes=noted("scaled", "swapped")),
@@ -140,13 +133,14 @@ CASES = {
     ),
     "gray": Case(made("gray.mkv", "ffv1", "gray", color_range=2), notes=noted("range", "chroma-layout")),
     "bt601 encode": Case(
-        made("sd.mp4", matrix="smpte170m"), notes=noted("matrix"), recoloured=True, within=0.1
+        made("sd.mp4", matrix="smpte170m"), notes=noted("matrix"), recoloured=True, within=0.05
     ),
-    "everything differs": Case(
+    "everything differs": Case(  # the scaler of ffmpeg 5 is off by 0.1 here, newer ones are not
         made("small.mp4", size=SMALL),
-        made("422p10.mkv", "ffv1", "yuv422p10le"),
+        made("422p10.mkv", "ffv1", "yuv422p10le", full=True),
         pix_fmt="yuv422p10le",
-        notes=DEEPER | CHROMA | {"scaled"},
+        full=True,
+        notes=DEEPER | CHROMA | {"scaled", "range"},
     ),
     # times
     "29.97 in milliseconds": Case(
@@ -259,9 +253,103 @@ def test_it_is_scored_as_other_programs_decode_it(
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in CASES if name != "everything differs"])  # see there
 def test_ffmpeg_agrees(name: str, make: Callable[[Make], Path], tmp_path: Path) -> None:
     case = CASES[name]
     paths = make(case.ref), make(case.dis)
     report = acuity.score(*paths, pairing=acuity.PairOptions(**case.options))
     assert report.score == pytest.approx(truth(case, paths, tmp_path, by_ffmpeg), abs=case.within)
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
+def test_ffmpeg_turns_alike(make: Callable[[Make], Path], tmp_path: Path) -> None:
+    case = Case(made("turned.mp4", rotation=180), options={"align": "off"})
+    paths = make(case.ref), make(case.dis)
+    report = acuity.score(*paths, align="off")
+    assert "rotation" in {note.code for note in report.notes}
+    assert report.score == pytest.approx(truth(case, paths, tmp_path, by_ffmpeg), abs=1e-4)
+
+
+LONG = range(45)
+PQ = {"color_trc": 16, "color_primaries": 9, "colorspace": 9}
+HLG = {**PQ, "color_trc": 18}
+HDR = made("pq.mkv", "ffv1", "yuv420p10le", **PQ)
+AHEAD = "{} frames ahead of .*src.mkv' from frame 0 on .*: pass frame_skip_ref={}, or align=auto"
+
+REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
+    "hidden by an edit list": (
+        made("src.mkv", "ffv1", shown=LONG),
+        cut_by_edit_list("cut.mp4", 15, shown=LONG),
+        {},
+        AHEAD.format(15, 15),
+    ),
+    "head of a stream cut off": (
+        made("src.mkv", "ffv1", shown=LONG),
+        beheaded("late.ts", 0.3, shown=LONG, options={"x264-params": "keyint=8:bframes=0"}),
+        {},
+        AHEAD.format(16, 16),
+    ),
+    "two streams joined, which the clock tells": (
+        SOURCE,
+        joined("joined.ts", made("1.ts", shown=range(8)), made("2.ts", shown=range(8, FRAMES))),
+        {"allow_damaged": True},
+        "frame 8 is shown at 0.320 s .* frames are missing or doubled in one of them: pass align=auto",
+    ),
+    "half the rate": (
+        SOURCE,
+        made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)),
+        {},
+        "25 and .* 12.5 frames a second: pass rate=match to compare every 2nd frame of the faster one",
+    ),
+    "half the rate, the odd frames": (
+        SOURCE,
+        made("odd.mp4", shown=range(1, FRAMES, 2), ticks=range(1, FRAMES, 2)),
+        {},
+        "25 and .* 12.5 frames a second: pass rate=match",
+    ),
+    **{
+        f"{name} and {other} frames a second": (
+            made(f"{name}.mkv", "ffv1", rate=rate),
+            made(f"{other}.mp4", rate=slower),
+            {},
+            f"{name} and .* {other} frames a second: convert one of them, or pass rate=by-index",
+        )
+        for name, rate, other, slower in (
+            ("25", 25, "24", 24),
+            ("25", 25, "24.975", Fraction(24975, 1000)),
+            ("25", 25, "30", 30),
+            ("30", 30, "29.97", Fraction(30000, 1001)),
+        )
+    },
+    "frames lost, their times kept": (
+        SOURCE,
+        made("vfr.mp4", shown=[*range(10), *range(13, FRAMES)], ticks=[*range(10), *range(13, FRAMES)]),
+        {},
+        "frame 10 is shown at 0.400 s in .*src.mkv' but at 0.520 s in .*vfr.mp4'",
+    ),
+    "PQ and SDR": (HDR, ENCODE, {}, "is HDR .smpte2084. and .* is SDR .bt709.: .* hdr=ignore"),
+    "PQ and HLG": (HDR, made("hlg.mp4", **HLG), {}, r"HDR .smpte2084. and .* HDR .arib-std-b67."),
+    "PQ and no tag": (HDR, made("untagged.mp4", color_trc=2), {}, "is not marked as HDR"),
+    "a damaged stream": (SOURCE, wiped("broken.ts"), {}, "broken.ts' is damaged or incomplete near frame"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_with_one_sentence(name: str, make: Callable[[Make], Path]) -> None:
+    ref, dis, options, sentence = REFUSED[name]
+    with pytest.raises(AcuityError, match=sentence) as caught:
+        acuity.score(make(ref), make(dis), **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ref", "dis", "code"),
+    [
+        (HDR, HDR, "identical"),
+        (HDR, made("pq.mp4", pix_fmt="yuv420p10le", **PQ), "hdr"),
+        (ENCODE, SOURCE, "swapped"),
+    ],
+)
+def test_it_is_scored_with_a_warning(ref: Make, dis: Make, code: str, make: Callable[[Make], Path]) -> None:
+    report = acuity.score(make(ref), make(dis))
+    assert code in {note.code for note in report.notes if note.level == "warning"}

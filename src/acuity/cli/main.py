@@ -16,6 +16,8 @@ from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional
+from acuity.errors import listed
+from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
 # its help. Only the module of the called command is imported.
@@ -36,6 +38,24 @@ class Parser(argparse.ArgumentParser):
         """The command line in which no file name can be mistaken for an omitted value."""
         optional = [name for action in self._actions if action.nargs == "?" for name in action.option_strings]
         return join_optional(optional, argv)
+
+    def parse_all(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The arguments; a UsageError names the word that is wrong."""
+        known, unknown = self.parse_known_args(self.joined(argv))
+        if unknown:
+            self.error(self._about(unknown))
+        return known
+
+    def _about(self, unknown: list[str]) -> str:
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        if option is None:
+            takes = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
+            says = listed(takes) if takes else "options only"
+            return f"'{shortened(unknown[0])}' is one too many: {self.prog} takes {says}"
+        from difflib import get_close_matches  # only for this message
+
+        near = get_close_matches(option, self._option_string_actions, 1)
+        return f"unknown option '{shortened(option)}'" + (f"; did you mean '{near[0]}'?" if near else "")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
@@ -87,7 +107,7 @@ def _run_command(name: str, argv: list[str]) -> int:
     )
     module.configure(parser)
     try:
-        code: int = module.run(parser.parse_args(parser.joined(argv)))
+        code: int = module.run(parser.parse_all(argv))
     except UsageError as error:
         error.program = parser.prog
         raise

@@ -157,9 +157,11 @@ class Survey:
                 break
             start = self._decide(finding, pair, skipped)
         self.pairs = pair
-        if pair < 2:
+        if not pair:
+            return  # the pairing says it
+        if pair == 1:
             raise PairingError(
-                f"{self._plan.ref.name} and {self._plan.dis.name} have fewer than two frames in common,"
+                f"only one frame of {self._plan.dis.name} is compared with one of {self._plan.ref.name},"
                 " so there is nothing to align: pass ",
                 to_set("align", "off"),
             )

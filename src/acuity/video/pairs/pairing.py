@@ -285,8 +285,9 @@ class Pairing:
                     self.notes.append(note)
 
     def _nothing(self) -> str:
-        skipped = f" after skipping {self._skips[0]} and {self._skips[1]} frames" if any(self._skips) else ""
-        return f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common{skipped}"
+        said = f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common"
+        skipped = f"{self._skips[0]} and {self._skips[1]} frames"
+        return f"{said} after skipping {skipped}: skip fewer" if any(self._skips) else said
 
 
 def _leave_out(prefetch: Prefetch, count: int) -> None:
