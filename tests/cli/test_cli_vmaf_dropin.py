@@ -191,7 +191,7 @@ def test_reports_say_whose_format_they_have_and_who_wrote_them(
     run_vmaf(capsys, *pair, "-q", "--json", "-o", str(out))
     document = json.loads(out.read_text())
     assert document["version"] == "3.2.0"
-    assert document["acuity"] == {"version": __version__}
+    assert document["acuity"] == {"version": __version__, "notes": []}
     run_acuity(capsys, "score", *pair[1::2], "-q", "-o", str(tmp_path / "ours.xml"))
     ours = ET.parse(tmp_path / "ours.xml").getroot()
     assert ours.get("version") == __version__

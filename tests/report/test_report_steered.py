@@ -48,7 +48,7 @@ def measure(*, steered: bool) -> ScoreReport:
             models=measurement.models,
             choice=Choice("vmaf_v0.6.1", "resolution", "the default"),
             notes=[],
-            input={},
+            input={"pairs": 9},
             bitdepth=8,
             timeline=Timeline(None, None, variable=False),
             threads=measurement.threads,
@@ -63,7 +63,7 @@ def text(results: Results, format: str, **extra: Any) -> str:
 
 def test_the_document_says_who_holds_where(report: ScoreReport) -> None:
     document = json.loads(json.dumps(report.to_dict(per_frame=True), allow_nan=False))
-    assert document["model"] == "vmaf_v0.6.1neg"
+    assert document["model"] == document["models"][0]["label"] == "vmaf (steered)"
     assert document["model_chosen_by"] == "caller"  # not by resolution any more
     assert document["frames"] == 8
     assert document["per_frame"]["frame"] == [0, 1, 2, 3, 4, 5, 6, 8]

@@ -25,6 +25,7 @@ from acuity.text import one_line
 
 OK: Final = 0
 FAILED: Final = 1
+STRICT: Final = 3  # scored, with warnings
 BACKEND: Final = 100
 NO_FRAMES: Final = 101
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it

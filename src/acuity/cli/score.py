@@ -20,19 +20,18 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 from acuity.cli.embedded import embedded
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request
-from acuity.cli.scoring import check_target, score_with
+from acuity.cli.scoring import check_target, exit_code, say, score_with
 from acuity.cli.style import Style, columns
 from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
-from acuity.scoring.run import NOT_A_NUMBER, STEERED
-from acuity.text import one_line
 from acuity.video.pairs.pairing import Pairing
 
 __all__ = ["configure", "run", "score_and_report"]
@@ -51,11 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
         report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach)
         if arguments.output is not None:
             _write(report, arguments.output, format, arguments.precision)
-        if arguments.quiet and not arguments.json:
-            _say_essentials(report)
+        if quiet:  # the summary has them otherwise
+            say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
-    return 0
+    return exit_code(report, strict=arguments.strict)
 
 
 def score_and_report(reference: str, distorted: str) -> int:
@@ -68,7 +67,7 @@ def score_and_report(reference: str, distorted: str) -> int:
 def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) -> None:
     """Print, before the first frame, what is compared, with which models and why."""
     style = Style(sys.stderr)
-    rows = []
+    rows: list[tuple[str, str, str]] = []
     for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
         rate = f", {float(info.rate):.6g} fps" if info.rate else ""
         codec = f", {info.codec}" if info.codec else ""
@@ -81,7 +80,17 @@ def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) ->
     for model in models:
         shown = "" if model.name == "vmaf" else f"shown as {model.name}"
         rows.append(("model", model.label, _why(choice) if choice and model.label == choice.model else shown))
-    print("\n".join(style("dim", line) for line in columns(rows)), file=sys.stderr)
+    print("\n".join(_wrapped(rows, style)), file=sys.stderr)
+
+
+def _wrapped(rows: Sequence[tuple[str, str, str]], style: Style) -> list[str]:
+    """The rows as lines that fit the terminal; what doesn't goes on below the last cell, or below all."""
+    lines = []
+    for line, row in zip(columns(rows), rows, strict=True):
+        start = len(line) - len(row[-1])
+        room = start < style.columns // 2
+        lines += style.paragraph("dim", line.lstrip(), hanging=start - 2 if room else 2)
+    return lines
 
 
 def _why(choice: Choice) -> str:
@@ -99,13 +108,6 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         columns = [headline.key for headline in report.headlines] or [m.name for m in report.models]
         return [f"{report.pool(name):.6f}" for name in columns]
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
-
-
-def _say_essentials(report: ScoreReport) -> None:
-    """Print the notes that change what the printed numbers mean."""
-    for note in report.notes:
-        if note.code in (STEERED, NOT_A_NUMBER):
-            print(f"acuity: {note.level}: {one_line(note.spelled(ACUITY.spell))}", file=sys.stderr)
 
 
 def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:

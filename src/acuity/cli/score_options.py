@@ -133,8 +133,12 @@ _OTHERS: Final = {
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
         _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
         _entry(
-            "-q", "--quiet", help="no progress, only the score of each model or metric", action="store_true"
+            "-q",
+            "--quiet",
+            help="print only the score of each model or metric, and warnings on stderr",
+            action="store_true",
         ),
+        _entry("--strict", help="exit with 3 if there is a warning", action="store_true"),
     ),
     FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
     PICTURES: (),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from acuity.cli.exits import OK, STRICT
 from acuity.errors import OutputError
 
 if TYPE_CHECKING:
     from acuity.cli.progress import ProgressDisplay
+    from acuity.errors import Remedy
     from acuity.measure import Measurement
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
     from acuity.scoring.run import AttachCallback, StartCallback
+    from acuity.video.notes import Note
 
 
 def score_with(
@@ -44,6 +48,20 @@ def score_with(
         )
     finally:
         progress.done()
+
+
+def say(program: str, notes: Iterable[Note], spell: Callable[[Remedy], str]) -> None:
+    """Print notes on stderr, one a line."""
+    from acuity.text import one_line
+
+    for note in notes:
+        word = "note" if note.level == "info" else note.level
+        print(f"{program}: {word}: {one_line(note.spelled(spell))}", file=sys.stderr)
+
+
+def exit_code(report: ScoreReport, *, strict: bool) -> int:
+    """The exit code of a score: with --strict, a warning is no success."""
+    return STRICT if strict and report.warnings else OK
 
 
 def check_target(output: str, inputs: Sequence[str]) -> None:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Final, TextIO
 
+_WIDEST: Final = 100  # columns of a sentence, however wide the terminal is
+_NARROWEST: Final = 24  # columns that words need
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36"}
 
 
@@ -24,6 +26,17 @@ class Style:
 
     def __call__(self, name: str, text: str) -> str:
         return f"\033[{_CODES[name]}m{text}\033[0m" if self.colour else text
+
+    def paragraph(self, name: str, text: str, *, margin: int = 2, hanging: int = 0) -> list[str]:
+        """The text behind a margin, as lines that fit the terminal; `hanging` is that of later lines."""
+        first, later = " " * margin, " " * (margin + hanging)
+        if not self.terminal:
+            return [first + self(name, text)]
+        import textwrap
+
+        width = max(min(self.columns, _WIDEST), margin + hanging + _NARROWEST)
+        lines = textwrap.wrap(text, width - margin - hanging, break_long_words=False, break_on_hyphens=False)
+        return [(later if number else first) + self(name, line) for number, line in enumerate(lines)]
 
 
 def clock(seconds: float, decimals: int = 0) -> str:

@@ -10,24 +10,26 @@ from acuity.cli.style import Style, clock, columns, count
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
 from acuity.scoring.report import ScoreReport
+from acuity.video.notes import Level
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
-_MARKS: Final = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
+_MARKS: Final[dict[Level, tuple[str, str]]] = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
 
 
 def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
-    """The lines of the summary: score, spread, chart, worst frames, metrics, notes, speed."""
-    parts = []
+    """The lines of the summary: warnings, score, spread, chart, worst frames, metrics, notes, speed."""
+    parts = [_notes(report, style, "warning")]
     if report.results.models:
-        parts = [
+        parts += [
             _headline(report, style),
+            _segments(report, style),
             _spread(report, style, pools),
             _chart(report, style),
             _worst(report, style, worst),
         ]
     elif not report.headlines:
-        parts = [_features(report)]
-    parts += [_metrics(report, style, pools), _notes(report, style), [_speed(report, style)]]
+        parts.append(_features(report))
+    parts += [_metrics(report, style, pools), _notes(report, style, "info"), [_speed(report, style)]]
     return [line for part in parts if part for line in ("", *part)]
 
 
@@ -35,10 +37,12 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
     results = report.results
     display = report.input["display"]
     shown = "" if display == "native" else f", filling a {display} display"
+    if report.subsample > 1:
+        shown += f", one frame in {report.subsample}"
     rows = []
     for model in report.models:
         name = "VMAF" if model.name == "vmaf" else model.name
-        depth = f"{report.label_of(model)}, scored at {report.bitdepth} bit{shown}"
+        depth = f"{results.label(model.name)}, scored at {report.bitdepth} bit{shown}"
         rows.append((name, f"{results.pool(model.name):.2f}", depth))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
     lines = [
@@ -46,6 +50,17 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
         for name, number, label in rows
     ]
     return lines + [line for model in report.models if (line := _interval(report, model.name))]
+
+
+def _segments(report: ScoreReport, style: Style) -> list[str]:
+    """One line for each part of a score that several models contributed to."""
+    rows = []
+    for part in report.results.segments:
+        values = report.results.values(part.name, part.first, part.last)
+        if report.results.shared(part.name) and len(values):
+            frames = f"frames {part.first} to {part.last}"
+            rows.append((part.model, frames, f"mean {values.mean():.2f}"))
+    return [style("dim", line) for line in columns(rows)]
 
 
 def _interval(report: ScoreReport, name: str) -> str:
@@ -104,7 +119,7 @@ def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[st
 def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tuple[str, ...]:
     metric, key = headline.metric, headline.key
     if key in report.results.undefined:
-        return (metric.name, *[""] * (5 + len(pools)), "not a number, see below")
+        return (metric.name, *[""] * (5 + len(pools)), "not a number, see above")
     if not len(report.results.values(key)):
         return (metric.name, *[""] * (5 + len(pools)), "no frame has a figure")
 
@@ -126,18 +141,17 @@ def _features(report: ScoreReport) -> list[str]:
     return columns([(name, f"mean {methods['mean']:.6g}") for name, methods in pooled.items()])
 
 
-def _notes(report: ScoreReport, style: Style) -> list[str]:
-    lines = []
-    for note in report.notes:
-        colour, mark = _MARKS[note.level]
-        lines.append("  " + style(colour, mark + note.spelled(ACUITY.spell)))
-    return lines
+def _notes(report: ScoreReport, style: Style, level: Level) -> list[str]:
+    colour, mark = _MARKS[level]
+    sentences = [mark + note.spelled(ACUITY.spell) for note in report.notes if note.level == level]
+    return [line for text in sentences for line in style.paragraph(colour, text)]
 
 
 def _speed(report: ScoreReport, style: Style) -> str:
-    frames = report.results.frames[-1] + 1
+    scored, frames = len(report.results.frames), report.pairs
+    shown = count(frames, "frame") if scored == frames else f"{scored} of {count(frames, 'frame')}"
     text = (
-        f"{count(frames, 'frame')} in {report.seconds:.1f} s: {report.speed:.1f} fps on "
+        f"{shown} in {report.seconds:.1f} s: {report.speed:.1f} fps on "
         f"{count(report.threads, 'thread')} ({report.instruction_set})"
     )
     return "  " + style("dim", text)

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
     from acuity.scoring.run import AttachCallback
-    from acuity.video.notes import Note
 
 
 LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
-# Codes of the notes that are printed with -q too: libvmaf prints the first, and has no others. Names, so that
-# --version loads no numpy.
-_NEVER_QUIET: Final = ("frame-count", "alignment", "steered", "not-a-number")
-# libvmaf always compares pictures at their own size.
-_NOT_SAID: Final = ("display",)
+# Codes of notes that don't apply: libvmaf always compares pictures at their own size.
+_NOT_NOTED: Final = ("display",)
+# Codes of notes that only repeat the command line: reports have them, stderr doesn't.
+_NOT_SAID: Final = ("subsampled", "frame-limit", "skipped")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,9 +66,10 @@ def _score(settings: Settings) -> int:
 
 def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     from acuity import __version__
-    from acuity.cli.scoring import check_target, score_with
+    from acuity.cli.scoring import check_target, exit_code, say, score_with
     from acuity.cli.vmaf_specs import read_specs
     from acuity.report import write_report
+    from acuity.scoring.fronts import VMAF
     from acuity.text import one_line
 
     specs = read_specs(settings.models, settings.features)
@@ -80,7 +79,9 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     if settings.output is not None:
         check_target(settings.output, (settings.request["reference"], settings.request["distorted"]))
     report = score_with(_meter(settings), request, attach=attach)
-    _say_notes([note for note in report.notes if not settings.quiet or note.code in _NEVER_QUIET])
+    notes = [note for note in report.notes if note.code not in _NOT_NOTED]
+    said = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
+    say("vmaf", said, VMAF.spell)
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):
             print(line, file=sys.stderr)
@@ -90,10 +91,16 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
             settings.output,
             settings.format,
             settings.precision,
-            extra={"acuity": {"version": __version__, **report.marks()}},
+            extra={
+                "acuity": {
+                    "version": __version__,
+                    "notes": [note.to_dict(VMAF.spell) for note in notes],
+                    **report.marks(),
+                }
+            },
             version=LIBVMAF_VERSION,
         )
-    return 0
+    return exit_code(report, strict=settings.strict)
 
 
 _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends": _list_backends}
@@ -124,24 +131,13 @@ def _meter(settings: Settings) -> LibvmafMeter | None:
     return LibvmafMeter(sys.stderr)
 
 
-def _say_notes(notes: Sequence[Note]) -> None:
-    from acuity.scoring.fronts import VMAF
-    from acuity.text import one_line
-
-    for note in notes:
-        if note.code in _NOT_SAID:
-            continue
-        word = "note" if note.level == "info" else note.level
-        print(f"vmaf: {word}: {one_line(note.spelled(VMAF.spell))}", file=sys.stderr)
-
-
 def score_lines(report: ScoreReport) -> list[str]:
     """`vmaf_v0.6.1: 76.667831` for each model, then a line with the interval for each collection."""
-    lines = [f"{report.label_of(model)}: {report.pool(model.name):.6f}" for model in report.models]
+    lines = [f"{report.results.label(model.name)}: {report.pool(model.name):.6f}" for model in report.models]
     for model in report.models:
         if found := report.interval(model.name):
             lines.append(
-                f"{report.label_of(model)}: {found['bagging']:.6f}, "
+                f"{report.results.label(model.name)}: {found['bagging']:.6f}, "
                 f"ci.p95: [{found['ci_p95_lo']:.6f}, {found['ci_p95_hi']:.6f}], stddev: {found['stddev']:.6f}"
             )
     return lines

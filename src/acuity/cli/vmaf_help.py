@@ -22,7 +22,7 @@ _OUTRO = """\
 Words in option names may be joined with dashes or underscores, and names may be shortened.
 'acuity models' and 'acuity features' list what -m and --feature take; 'acuity score' is the
 friendlier command. Exit codes: 0 done, 1 bad option, 255 bad input, 234 pictures that an extractor
-can't take, 100 the backend can't start, 101 no frames.
+can't take, 3 scored with a warning (--strict), 100 the backend can't start, 101 no frames.
 """
 
 _INDENT = 30

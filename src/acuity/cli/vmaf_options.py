@@ -29,6 +29,7 @@ class Settings:
     cpumask: int = 0
     gpumask: int = 0
     quiet: bool = False
+    strict: bool = False
     action: str = "score"  # or "help", "version", "list_backends"
 
     def __init__(self) -> None:
@@ -106,7 +107,9 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("gpumask", "anything but 0 keeps 'auto' off GPUs", "", "BITS", wrapped, section=_WORK),
     *(Flag(option.name, option.help, "", option.value, option.parse, _WORK, option.bare)
       for option in embedded.OPTIONS),
-    Flag("quiet", "no frame meter; with -o, no score on stderr either", "q", section=_WORK),
+    Flag("quiet", "no frame meter, no notes but warnings; with -o, no score on stderr either", "q",
+         section=_WORK),
+    Flag("strict", "exit with 3 if there is a warning", section=_WORK),
     Flag("list_backends", "print the backends as JSON and stop", section=_MORE),
     Flag("version", "print the version and stop", "v", section=_MORE),
     Flag("help", "print this page and stop", section=_MORE),

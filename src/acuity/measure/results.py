@@ -111,7 +111,7 @@ class Results:
         if not self.steered:
             return None
         names = [segment.name for segment in self.segments]
-        parts = [f"{name} is {self.held_by(name)}" for name in dict.fromkeys(names) if names.count(name) > 1]
+        parts = [f"{name} is {self.held_by(name)}" for name in dict.fromkeys(names) if self.shared(name)]
         if len(self.steps) > 1:
             parts.append(
                 ", ".join(f"one frame in {step} from frame {first} on" for first, step in self.steps)
@@ -119,6 +119,14 @@ class Results:
         if self.stopped_after is not None:
             parts.append(f"stopped after frame {self.stopped_after}")
         return "; ".join(parts)
+
+    def label(self, name: str) -> str:
+        """Version or path of the model behind a score column; its own name if there were several."""
+        return f"{name} (steered)" if self.shared(name) else self.model_labels[name]
+
+    def shared(self, name: str) -> bool:
+        """Whether several models contributed to a score column."""
+        return sum(segment.name == name for segment in self.segments) > 1
 
     def held_by(self, name: str) -> str:
         """The models behind a score column, each with its options and its frames."""

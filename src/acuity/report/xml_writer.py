@@ -1,6 +1,6 @@
 """Writes libvmaf's XML report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from acuity.report.precision import Precision
 from acuity.report.rows import RowStyle, format_rows
@@ -33,17 +33,31 @@ def write_xml(
 
 
 def _about(about: Mapping[str, object]) -> Iterator[str]:
-    """The element `acuity`: the version, and how the measurement was steered."""
+    """The element `acuity`: the version, notes, and how the measurement was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
-    steering = about.get("steering")
-    if not isinstance(steering, Mapping):
+    elements = [*_notes(about.get("notes")), *_steering(about.get("steering"))]
+    if not elements:
         yield f"{opening} />\n"
         return
-    yield f"{opening}>\n    <steering{_plain_attributes(steering)}>\n"
+    yield f"{opening}>\n"
+    yield from elements
+    yield "  </acuity>\n"
+
+
+def _notes(notes: object) -> Iterator[str]:
+    for note in notes if isinstance(notes, Sequence) else ():
+        marks = {name: value for name, value in note.items() if name != "text"}
+        yield f"    <note{_plain_attributes(marks)}>{_escape(note['text'])}</note>\n"
+
+
+def _steering(steering: object) -> Iterator[str]:
+    if not isinstance(steering, Mapping):
+        return
+    yield f"    <steering{_plain_attributes(steering)}>\n"
     for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
         for part in parts:
             yield f"      <{tag}{_plain_attributes(part)} />\n"
-    yield "    </steering>\n  </acuity>\n"
+    yield "    </steering>\n"
 
 
 def _plain_attributes(values: Mapping[str, object]) -> str:

@@ -52,18 +52,28 @@ class ScoreReport:
 
     @property
     def model(self) -> str | None:
-        """Version or path of the first model."""
-        return self.models[0].label if self.models else None
+        """Version or path of the first model; 'vmaf (steered)' if several contributed to its score."""
+        return self.results.label(self.models[0].name) if self.models else None
 
-    def label_of(self, model: AnyModel) -> str:
-        """The label of a score column: its model, or its own name if several models contributed."""
-        parts = [segment for segment in self.results.segments if segment.name == model.name]
-        return model.label if len(parts) < 2 else f"{model.name} (steered)"
+    @property
+    def pairs(self) -> int:
+        """The pairs of frames that were looked at, those that subsampling left out included."""
+        return int(self.input["pairs"])
+
+    @property
+    def subsample(self) -> int:
+        """One frame in so many was scored, from the first frame on."""
+        return self.results.steps[0][1] if self.results.steps else 1
+
+    @property
+    def warnings(self) -> list[Note]:
+        """The notes that cast doubt on the score."""
+        return [note for note in self.notes if note.level == "warning"]
 
     @property
     def speed(self) -> float:
         """Frames of the clip in a second, those that subsampling left out included."""
-        return (self.results.frames[-1] + 1) / max(self.seconds, 1e-9)
+        return self.pairs / max(self.seconds, 1e-9)
 
     def pool(
         self,
@@ -113,7 +123,11 @@ class ScoreReport:
                 "score": self.score,
                 "model": self.model,
                 "models": [
-                    {"name": model.name, "label": model.label, **self._figures(model.name, pools)}
+                    {
+                        "name": model.name,
+                        "label": self.results.label(model.name),
+                        **self._figures(model.name, pools),
+                    }
                     for model in self.models
                 ],
                 "worst": [
@@ -143,7 +157,8 @@ class ScoreReport:
                 "height": self.results.height,
                 "bitdepth": self.bitdepth,
                 "input": self.input,
-                "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in self.notes],
+                "subsample": self.subsample,
+                "notes": [note.to_dict() for note in self.notes],
                 "backend": self.backend,
                 "computed_by": self.computed_by,
                 "instruction_set": self.instruction_set,

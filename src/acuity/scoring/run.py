@@ -147,8 +147,10 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             results=results,
             models=measurement.models,
             choice=choice,
-            headlines=headlines(wanted.metrics, {model.name: model.label for model in measurement.models}),
-            notes=[*pairing.notes, *_remarks(pairing, measurement), *_about_figures(results)],
+            headlines=headlines(
+                wanted.metrics, {model.name: results.label(model.name) for model in measurement.models}
+            ),
+            notes=[*pairing.notes, *_remarks(pairing, measurement), *_about_figures(results, pairing)],
             input=pairing.description,
             bitdepth=pairing.format.depth,
             timeline=pairing.timeline,
@@ -189,8 +191,10 @@ def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
         )
 
 
-def _about_figures(results: Results) -> Iterator[Note]:
+def _about_figures(results: Results, pairing: Pairing) -> Iterator[Note]:
     """Notes about how the figures were computed."""
+    if results.steps:
+        yield from subsampling(results.steps[0][1], len(results.frames), pairing.pairs)
     if (text := results.steering()) is not None:
         yield notes.warning(STEERED, f"steered: {text}")
     for name, which in results.undefined.items():
@@ -200,6 +204,16 @@ def _about_figures(results: Results) -> Iterator[Note]:
         yield notes.warning(
             NOT_A_NUMBER,
             f"{name} of frame {frame}{more} is not a number: it has no answer for these pictures",
+        )
+
+
+def subsampling(step: int, scored: int, pairs: int) -> Iterator[Note]:
+    """The note about scoring one frame in `step`."""
+    if step > 1:
+        yield notes.info(
+            "subsampled",
+            f"one frame in {step} is scored ({scored} of {pairs}): the frames between, and flaws that are "
+            "only there, don't count",
         )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from acuity.errors import Remedy
+
+Level: TypeAlias = Literal["info", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class Note:
     `code` is stable and meant for programs, `text` is meant for people. `pieces` are its text and remedies.
     """
 
-    level: Literal["info", "warning"]
+    level: Level
     code: str
     text: str
     pieces: tuple[str | Remedy, ...] = field(default=(), repr=False, compare=False)
@@ -24,6 +26,10 @@ class Note:
     def spelled(self, spell: Callable[[Remedy], str]) -> str:
         """The sentence with its remedies as `spell` writes them."""
         return "".join(spell(p) if isinstance(p, Remedy) else p for p in self.pieces or (self.text,))
+
+    def to_dict(self, spell: Callable[[Remedy], str] = str) -> dict[str, Any]:
+        """The note for JSON."""
+        return {"level": self.level, "code": self.code, "text": self.spelled(spell)}
 
 
 def info(code: str, *pieces: str | Remedy) -> Note:

@@ -77,7 +77,7 @@ def test_skips_and_limits(clips: Path) -> None:
     skipped = pair(clips / "src.mkv", clips / "enc.mp4", frame_skip_ref=7, frame_skip_dis=7, frame_count=5)
     assert skipped.length == 5
     assert numbers(skipped) == [(n, n) for n in range(7, 12)]
-    assert skipped.notes == []
+    assert [note.code for note in skipped.notes] == ["skipped", "frame-limit"]
     apart = pair(clips / "src.y4m", clips / "src.y4m", frame_skip_ref=20, frame_skip_dis=3)
     assert apart.length == 10
     assert numbers(apart) == [(20 + n, 3 + n) for n in range(10)]

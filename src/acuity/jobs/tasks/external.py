@@ -150,6 +150,7 @@ def _score_files(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
 def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
     """Decode both videos, pair them by the usual rules, and let the binary score the pairs."""
     from acuity.jobs.tasks.picture_pipes import PicturePipes, raw_options
+    from acuity.scoring.run import subsampling
     from acuity.video.pairs.open_pair import open_pair
     from acuity.video.pairs.pairing import pair_videos
 
@@ -177,14 +178,16 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
         tell(pairing.description["pairs"])
         labels = [parse_spec(model).label for model in wanted.models] if wanted.request.predict else []
         shown = display_note(labels, pairing.width, pairing.height, pairing.aspect)
-        notes = [*pairing.notes, *([] if shown is None else [shown])]
+        skipping = subsampling(request.subsample, len(scored["frames"]), pairing.pairs)
+        notes = [*pairing.notes, *([] if shown is None else [shown]), *skipping]
         about = {
             "width": pairing.width,
             "height": pairing.height,
             "bitdepth": pairing.format.depth,
             "frames": len(scored["frames"]),
             "input": pairing.description,
-            "notes": [{"level": n.level, "code": n.code, "text": n.text} for n in notes],
+            "subsample": request.subsample,
+            "notes": [note.to_dict() for note in notes],
         }
     return _document(wanted, pairing.width, pairing.height, scored, acuity=about)
 

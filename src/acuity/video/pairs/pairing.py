@@ -92,7 +92,7 @@ class Pairing:
         self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.frame_skip_ref, options.frame_skip_dis)
         self._started = False
-        self._pairs = 0  # yielded so far
+        self.pairs = 0  # yielded so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
         self.decisions: list[Decision] = []  # of it
@@ -100,6 +100,7 @@ class Pairing:
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
         self._note_lengths(lengths)
+        self._note_choice(lengths)
         limits = [*lengths, options.frame_count or None]
         self.length: int | None = min((n for n in limits if n is not None), default=None)
         self.length_exact: bool = all(reader.info.frames_exact for reader in self._readers)
@@ -138,7 +139,7 @@ class Pairing:
                 "mode": self.options.align,
                 "decisions": [decision.to_dict() for decision in self.decisions],
             },
-            "pairs": self._pairs,
+            "pairs": self.pairs,
         }
 
     def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
@@ -153,8 +154,8 @@ class Pairing:
         try:
             left, right = self._reading()
             decisions = list(reversed(self.decisions))
-            while not self.options.frame_count or self._pairs < self.options.frame_count:
-                while decisions and decisions[-1].pair == self._pairs:
+            while not self.options.frame_count or self.pairs < self.options.frame_count:
+                while decisions and decisions[-1].pair == self.pairs:
                     decision = decisions.pop()
                     _leave_out(left, decision.leave_out_ref)
                     _leave_out(right, decision.leave_out_dis)
@@ -164,15 +165,15 @@ class Pairing:
                     rest = [_rest(left, ref), _rest(right, dis)]
                     break
                 if self.options.align != "auto":  # which found out by looking which frames belong together
-                    clock.check(ref, dis, self._pairs)
+                    clock.check(ref, dis, self.pairs)
                 if watch is not None:
                     watch.add(ref, dis)
                     if watch.certain:
                         _read_on(left, right, watch)
                 self.timeline.note(ref.pts)
-                if self._pairs == 0 and ref.pts is not None and dis.pts is not None:
+                if self.pairs == 0 and ref.pts is not None and dis.pts is not None:
                     self._offset = dis.pts - ref.pts
-                self._pairs += 1
+                self.pairs += 1
                 yield ref, dis
                 del ref, dis
             if watch is not None:
@@ -181,12 +182,12 @@ class Pairing:
             self._gather_notes()
             self.close()
             self.notes.extend(remarks(self._plan, self._looks))
-        if self._pairs == 0:
+        if self.pairs == 0:
             raise NoFramesError(self._nothing())
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether the next pair or the end has come."""
-        if self.options.frame_count and self._pairs >= self.options.frame_count:
+        if self.options.frame_count and self.pairs >= self.options.frame_count:
             return True
         end = time.monotonic() + seconds
         survey = self._surveying()
@@ -267,9 +268,25 @@ class Pairing:
         if ref is not None and dis is not None and not 0 < self.options.frame_count <= min(ref, dis):
             self._ended(ref < dis, min(ref, dis))
 
+    def _note_choice(self, lengths: list[int | None]) -> None:
+        """Note the frames that the caller left out."""
+        skipped = [
+            f"the first {_frames(count)} of '{reader.info.path}'"
+            for count, reader in zip(self._skips, self._readers, strict=True)
+            if count
+        ]
+        if skipped:
+            text = f"left out: {' and '.join(skipped)}; frame 0 is the first after them"
+            self.notes.append(info("skipped", text))
+        limit, length = self.options.frame_count, min((n for n in lengths if n is not None), default=None)
+        if limit and length is None:
+            self.notes.append(info("frame-limit", f"at most {_frames(limit)} are scored"))
+        elif limit and length is not None and limit < length:
+            self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored"))
+
     def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
-        if self._pairs and self._closer.alive and (ref is None) != (dis is None):
-            self._ended(ref is None, self._pairs)
+        if self.pairs and self._closer.alive and (ref is None) != (dis is None):
+            self._ended(ref is None, self.pairs)
 
     def _ended(self, ref_first: bool, count: int) -> None:
         paths = (self.info_ref.path, self.info_dis.path)
@@ -288,6 +305,10 @@ class Pairing:
         said = f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common"
         skipped = f"{self._skips[0]} and {self._skips[1]} frames"
         return f"{said} after skipping {skipped}: skip fewer" if any(self._skips) else said
+
+
+def _frames(count: int) -> str:
+    return "frame" if count == 1 else f"{count} frames"
 
 
 def _leave_out(prefetch: Prefetch, count: int) -> None:

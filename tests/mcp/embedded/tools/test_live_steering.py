@@ -62,7 +62,7 @@ def test_a_swap_that_has_to_wait_says_so_and_shows_later(tmp_path: Path) -> None
             await ground.flush()
             frame = done["first"]
             found = await ground.ask(client, "vmaf.score", index=frame)
-            assert found["model"] == MODEL
+            assert found["model"] == averaging
             assert found["score"] == measure(frame + 2, averaging).columns["vmaf"][frame]
 
     play(scene, tmp_path, str(small))

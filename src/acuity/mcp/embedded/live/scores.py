@@ -287,7 +287,7 @@ class Scores:
 
     def _model_at(self, name: str, frame: int) -> str | None:
         segments = self._live.measurement.segments
-        return next((s.label for s in segments if s.name == name and s.first <= frame <= s.last), None)
+        return next((s.model for s in segments if s.name == name and s.first <= frame <= s.last), None)
 
     def _check_fed(self, index: int) -> None:
         fed = self._live.measurement.frames
