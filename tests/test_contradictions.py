@@ -85,6 +85,13 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str, list[tuple[str, str]]]] = 
         "shows other content than .*, which cannot be put right by leaving out frames",
         [("align", "off")],
     ),
+    "the frames backwards": (
+        "ref.mkv",
+        "backwards.mp4",
+        {"align": "refuse"},
+        "backwards.mp4' shows the frames of '.*ref.mkv' backwards .frame n matches frame 39 - n.",
+        [("align", "off")],
+    ),
     "every frame twice": (
         "ref.mkv",
         "twice.mp4",

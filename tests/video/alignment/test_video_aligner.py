@@ -128,6 +128,11 @@ def test_every_frame_twice_and_every_second_frame() -> None:
     assert getattr(found(source, coded(source[::2])), "kind", None) == "half"
 
 
+def test_frames_in_reverse() -> None:
+    source = moving(90)
+    assert found(source, coded(source[::-1])) == Finding("reversed", 0, 0, 89)
+
+
 def test_other_content() -> None:
     finding = found(moving(2 * FAR, 1), coded(moving(2 * FAR, 2)))
     assert finding is not None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment.history import FLOOR, History
 
-Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "other"]
+Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "reversed", "other"]
 Matches = Sequence[tuple[int, int]]
 
 # Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
@@ -34,7 +34,8 @@ class Finding:
     """Where two videos stop showing the same frames.
 
     kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, two frames 'swapped',
-        a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); 'other' content.
+        a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); a short clip
+        'reversed'; 'other' content.
     lag: how many frames the distorted video is ahead of the reference, negative: behind.
     frames: how many frames of the distorted video, from `frame` on, say so.
     """
@@ -138,6 +139,7 @@ def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:
     for phase in (0, 1):
         yield "half", [(i, 2 * i + phase) for i in range(1, (end - phase) // 2)]
         yield "twice", [(i, (i + phase) // 2) for i in range(2, end)]
+    yield "reversed", [(i, end - 1 - i) for i in range(1, end)]
 
 
 def located(history: History, alarm: Matches) -> Finding:

@@ -47,6 +47,8 @@ def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
             return f"{dis} shows every frame of {ref} twice (frames 2n and 2n+1 both match frame n)"
         case "half":
             return f"{dis} has only every second frame of {ref} (frame n matches frame 2n)"
+        case "reversed":
+            return f"{dis} shows the frames of {ref} backwards (frame n matches frame {finding.frames} - n)"
         case "other":
             return f"{dis} shows other content than {ref} from frame {pair} on (they have nothing in common)"
 
