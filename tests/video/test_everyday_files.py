@@ -117,6 +117,14 @@ CASES = {
     # sizes
     "smaller": Case(made("small.mp4", size=SMALL), notes=noted("scaled")),
     "larger": Case(made("large.mp4", size=(480, 270)), notes=noted("scaled", "swapped")),
+    "anamorphic": Case(made("anamorphic.mp4", size=(240, 180), aspect=Fraction(4, 3)), notes=noted("scaled")),
+    "filling a display": Case(
+        made("two.mp4", shown=[0, 1]),
+        made("two.mkv", "ffv1", shown=[0, 1]),
+        options={"display": "1080p"},
+        size=(1920, 1080),
+        notes=noted("scaled"),
+    ),
     "odd size": Case(
         made("odd.webm", "libvpx-vp9", size=ODD, options=VP9), made("odd.mkv", "ffv1", size=ODD), size=ODD
     ),

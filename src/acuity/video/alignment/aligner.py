@@ -24,6 +24,8 @@ _PATIENCE: Final = 5
 _SETTLE: Final = 25  # frames after an alarm that help to name it
 _TRACED: Final = 100  # frames of the path that are remembered
 _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
+_FEWEST: Final = 15  # pairs that a look at farther frames needs
+_FEWEST_ALL: Final = 9  # and one at the frames after the last pair, when all are known
 _NEVER: Final = 1e12  # the squared error of a frame that isn't there
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
@@ -151,7 +153,7 @@ class Aligner:
     def _look_far(self) -> None:
         """Compare the last frames with all that are remembered."""
         history = self._history
-        if not (size := self._doubtful()):
+        if not (size := self._doubtful(_FEWEST)):
             return
         start = history.end - size
         gain, lag = max(self._far_lag(size, 1), self._far_lag(size, -1))
@@ -165,7 +167,7 @@ class Aligner:
     def _look_beyond(self, ref: Iterable[Signature], dis: Iterable[Signature]) -> None:
         """Compare the last frames of the shorter video with those of the longer one that have no partner."""
         history = self._history
-        if not (size := self._doubtful()):
+        if not (size := self._doubtful(_FEWEST_ALL)):
             return
         history.add_rest(list(islice(ref, FAR)), list(islice(dis, FAR)))
         start, end = history.end - size, history.end
@@ -178,11 +180,11 @@ class Aligner:
             far = (lag, 0) if history.end_dis > end else (0, lag)
             self._consider([(i + far[0], i + far[1]) for i in range(start, end)])
 
-    def _doubtful(self) -> int:
+    def _doubtful(self, fewest: int) -> int:
         """How many of the last frames are to be looked at, if they don't match; otherwise 0."""
         history = self._history
         size = min(WINDOW, history.end)
-        if size < 15 or self._alarm:
+        if size < fewest or self._alarm:
             return 0
         recent = slice(history.end - size - history.first, None)
         error = sum(history.error[recent])
