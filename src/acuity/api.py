@@ -43,6 +43,10 @@ def score(
     rate: Fraction | None = None,
     guess: bool = True,
     allow_damaged: bool = False,
+    stream: int | None = None,
+    stream_ref: int | None = None,
+    stream_dis: int | None = None,
+    allow_network: bool = False,
     align: str | None = None,
     display: str | None = None,
     filter: str | None = None,
@@ -68,8 +72,11 @@ def score(
     so far (None: no score yet).
 
     Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
-    length may give what is missing, where only one reading is possible. `rate` is their frame rate.
-    `allow_damaged` scores damaged frames as the decoder makes them, with a warning, instead of refusing.
+    length may give what is missing, where only one reading is possible. `rate` is their frame rate, and that
+    of images, which a pattern ('shot.%04d.png', 'shots/*.png') or their folder names. `allow_damaged` scores
+    damaged frames as the decoder makes them, with a warning, instead of refusing. `stream` is the video
+    stream, counted from 0, of files that have several; `stream_ref` and `stream_dis` are for one of them.
+    `allow_network` reads addresses of http and https.
 
     `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter` bicubic or lanczos;
     'auto' takes the display that the model is made for, 'native' the reference's size. Unless it is given,
@@ -101,6 +108,10 @@ def score(
         fps=rate,
         guess=guess,
         allow_damaged=allow_damaged,
+        stream=stream,
+        stream_ref=stream_ref,
+        stream_dis=stream_dis,
+        allow_network=allow_network,
         **({} if pairing is None else asdict(pairing)) | {name: word for name, word in words.items() if word},
         threads=threads,
         subsample=subsample,

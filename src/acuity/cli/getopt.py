@@ -84,12 +84,18 @@ def _find_long(flags: Sequence[Flag], name: str) -> Flag:
         return starts[0]
     if starts:
         raise UsageError(f"option '--{name}' could mean {' or '.join('--' + f.long for f in starts)}")
+    raise UsageError(unknown_option(name, [f.long for f in flags]))
+
+
+def unknown_option(name: str, known: Sequence[str]) -> str:
+    """The sentence about an unknown long option; names come without their dashes."""
     import difflib  # only for this message
 
-    near = difflib.get_close_matches(wanted, [f.long for f in flags], n=1)
-    raise UsageError(
-        f"unknown option '--{shortened(name)}'" + (f"; did you mean '--{near[0]}'?" if near else "")
+    near = difflib.get_close_matches(
+        name.replace("-", "_"), [entry.replace("-", "_") for entry in known], n=1
     )
+    meant = next((entry for entry in known if near and entry.replace("-", "_") == near[0]), None)
+    return f"unknown option '--{shortened(name)}'" + (f"; did you mean '--{meant}'?" if meant else "")
 
 
 def _next(flag: Flag, words: Iterator[str]) -> str:

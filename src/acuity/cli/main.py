@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
-from acuity.cli.getopt import UsageError, join_optional
-from acuity.errors import listed
+from acuity.cli.getopt import UsageError, join_optional, unknown_option
 from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
-# its help. Only the module of the called command is imported.
+# its help, and SURPLUS, if it has one, what it says of one argument too many. Only the module of the
+# called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
     "models": ("acuity.cli.models", "list the models"),
@@ -39,23 +39,21 @@ class Parser(argparse.ArgumentParser):
         optional = [name for action in self._actions if action.nargs == "?" for name in action.option_strings]
         return join_optional(optional, argv)
 
-    def parse_all(self, argv: Sequence[str]) -> argparse.Namespace:
-        """The arguments; a UsageError names the word that is wrong."""
-        known, unknown = self.parse_known_args(self.joined(argv))
-        if unknown:
-            self.error(self._about(unknown))
-        return known
-
-    def _about(self, unknown: list[str]) -> str:
-        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
-        if option is None:
-            takes = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
-            says = listed(takes) if takes else "options only"
-            return f"'{shortened(unknown[0])}' is one too many: {self.prog} takes {says}"
-        from difflib import get_close_matches  # only for this message
-
-        near = get_close_matches(option, self._option_string_actions, 1)
-        return f"unknown option '{shortened(option)}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    def parse(self, argv: Sequence[str], surplus: str = "leave it out") -> argparse.Namespace:
+        """The arguments; raises UsageError for what is unknown, and says `surplus` of one too many."""
+        found, rest = self.parse_known_args(self.joined(argv))
+        if not rest:
+            return found
+        # The value of an unknown option may have become a file name, so the option is the one to name.
+        word = next((word for word in rest if word.startswith("-")), rest[0])
+        if word.startswith("--"):
+            known = [
+                name[2:] for action in self._actions for name in action.option_strings if name[:2] == "--"
+            ]
+            raise UsageError(unknown_option(word[2:].partition("=")[0], known))
+        if word.startswith("-"):
+            raise UsageError(f"unknown option '{shortened(word)}'")
+        raise UsageError(f"unexpected argument '{shortened(word)}': {surplus}")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
@@ -86,7 +84,7 @@ def _run(argv: list[str]) -> int:
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
-    known = parser.parse_args(argv)
+    known = parser.parse(argv)
     if known.version:
         from acuity import __version__
 
@@ -107,7 +105,7 @@ def _run_command(name: str, argv: list[str]) -> int:
     )
     module.configure(parser)
     try:
-        code: int = module.run(parser.parse_all(argv))
+        code: int = module.run(parser.parse(argv, getattr(module, "SURPLUS", "leave it out")))
     except UsageError as error:
         error.program = parser.prog
         raise

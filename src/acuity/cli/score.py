@@ -8,6 +8,7 @@
     acuity score original.mp4 encoded.mp4 --metrics vmaf,psnr,ssim,cambi
     acuity score original.mp4 encoded.mp4 --model vmaf_v0.6.1neg --pool p5
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
+    acuity score 'shots/shot.%04d.png' encoded.mkv --fps 24
     acuity score original.mp4 encoded.mp4 --json
 
 Missing options are filled in where that is safe: the size and format of raw video from its file
@@ -21,6 +22,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from acuity.cli.embedded import embedded
 from acuity.cli.progress import for_people
@@ -34,7 +36,9 @@ from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.video.pairs.pairing import Pairing
 
-__all__ = ["configure", "run", "score_and_report"]
+__all__ = ["SURPLUS", "configure", "run", "score_and_report"]
+
+SURPLUS: Final = "a call scores one encode, so score this one in a call of its own"
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import (
     DIFFERENT,
+    FILES,
     FRAMES,
     MEASURED,
     PICTURES,
@@ -140,6 +141,7 @@ _OTHERS: Final = {
         ),
         _entry("--strict", help="exit with 3 if there is a warning", action="store_true"),
     ),
+    FILES: (),
     FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
     PICTURES: (),
     DIFFERENT: (),

@@ -81,6 +81,10 @@ FLAGS: Final[tuple[Flag, ...]] = (
          section=_VIDEO),
     *(Flag(name, _help(name), "", "WORD", section=_VIDEO) for name in PAIRING),
     Flag("allow_damaged", _help("allow_damaged"), section=_VIDEO),
+    Flag("stream", _help("stream"), "", "N", unsigned, section=_VIDEO),
+    Flag("stream_ref", _help("stream_ref"), "", "N", unsigned, section=_VIDEO),
+    Flag("stream_dist", _help("stream_dis"), "", "N", unsigned, section=_VIDEO),
+    Flag("allow_network", _help("allow_network"), section=_VIDEO),
     Flag("model", "version=NAME or path=FILE, then :name=LABEL, :disable_clip, :enable_transform and "
          ":EXTRACTOR.OPTION=VALUE; may be repeated (default: version=vmaf_v0.6.1)", "m", "SPEC",
          section=_MODEL),

@@ -14,6 +14,8 @@ from acuity.video.pairs.pair_options import WORDS
 
 _OPTIONS: Final = ("option", "getopt")
 _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
+# What to do instead where a front lacks the setting that a remedy names.
+_INSTEAD: Final = {"stream": "copy the one that is meant to a file of its own"}
 _TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backends": "list_backends"}
 
 
@@ -45,6 +47,9 @@ class Front(NamedTuple):
 
     def spell(self, remedy: Remedy) -> str:
         """A remedy in this front's spelling."""
+        instead = _INSTEAD.get(remedy.names[0])
+        if instead is not None and remedy.names[0] not in self.settings:
+            return instead
         match remedy.action:
             case "set":
                 return self._spelled(remedy.names[0], remedy.value)

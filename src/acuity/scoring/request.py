@@ -33,6 +33,7 @@ Way = Literal["option", "getopt", "tool", "embedded"]
 
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
+FILES: Final = "the files"
 FRAMES: Final = "which frames"
 PICTURES: Final = "the pictures that are compared"
 DIFFERENT: Final = "where the two videos differ"
@@ -135,8 +136,18 @@ class Request:
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
         RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
-        None, "string", "frame rate of raw video, as in 25 or 30000/1001", RAW_VIDEO, "option")
+        None, "string", "frame rate of raw video and images, as in 25 or 30000/1001", RAW_VIDEO, "option")
     guess: bool = False  # complete a raw file's geometry from its name and length
+    stream: int | None = _set(
+        None, "integer", "the video stream of a file that has several, counted from 0 as FFmpeg's 0:v:N",
+        FILES, "option getopt", minimum=0)
+    stream_ref: int | None = _set(
+        None, "integer", "the reference's video stream", FILES, "option getopt", minimum=0)
+    stream_dis: int | None = _set(
+        None, "integer", "the distorted video's stream", FILES, "option getopt", minimum=0,
+        getopt="stream_dist")
+    allow_network: bool = _set(
+        False, "boolean", "read addresses of http and https, too", FILES, "option getopt")
     display: str | None = _set(
         None, "string", "scale both to fill this display; auto is the model's", PICTURES, "option tool",
         choices=WORDS["display"])
@@ -198,7 +209,18 @@ class Request:
         """The options for opening the videos."""
         from acuity.video.readers.open import OpenOptions
 
-        return OpenOptions(rate=self.fps, guess=self.guess, allow_damaged=self.allow_damaged)
+        return OpenOptions(
+            rate=self.fps,
+            guess=self.guess,
+            allow_damaged=self.allow_damaged,
+            allow_network=self.allow_network,
+        )
+
+    @property
+    def streams(self) -> tuple[int | None, int | None]:
+        """The video streams of the reference and the distorted video, where they are named."""
+        one, other = (self.stream if own is None else own for own in (self.stream_ref, self.stream_dis))
+        return one, other
 
     def to_document(self) -> dict[str, Any]:
         """The fields that aren't at their default, as JSON can hold them.

@@ -116,7 +116,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
     # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
-    readers = open_pair(request.reference, request.distorted, request.geometry, opening)
+    readers = open_pair(request.reference, request.distorted, request.geometry, opening, request.streams)
     shown = replace(request, display=_display(request, models))
     with pair_videos(*readers, options=shown.pairing) as pairing:
         for metric in wanted.rated:

@@ -75,6 +75,16 @@ def local_size(path: str | os.PathLike[str]) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
+def list_local(folder: str) -> list[str]:
+    """The names in a folder, hidden ones left out; raises OSError.
+
+    A guard knows descriptors of files, not folders, so a process that has one lists nothing.
+    """
+    if _guard is not None:
+        raise PathError(f"'{folder}' is not searched for images here: name a file")
+    return [name for name in os.listdir(folder or os.curdir) if not name.startswith(".")]
+
+
 def refuse_special(mode: int, what: str) -> None:
     """Raise PathError unless the mode is a plain file's; `what` names the file."""
     if not stat.S_ISREG(mode):

@@ -1,4 +1,4 @@
-"""The bytes of a video, from a regular file or from a pipe that can only be read once."""
+"""The bytes of a video, from a regular file, from a pipe that can only be read once, or from the network."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 import select
 import stat
 import threading
-from typing import Final
+from typing import Final, TypeAlias
 
-from acuity.errors import InputError, PathError
+from acuity.errors import InputError, PathError, Remedy, to_set
 from acuity.video.local_file import open_local, restricted
 
 STDIN: Final = "-"
@@ -20,40 +20,51 @@ Y4M_MAGIC: Final = b"YUV4MPEG2"
 _POLL_MS: Final = 50
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
 class Source:
-    """One open input. `size` is None for pipes, which can't seek either.
+    """One open input. `size` is None if it can't seek.
 
     Another thread may call close(), which makes a read in progress fail and waits for it.
     """
 
-    def __init__(self, path: str, fd: int, size: int | None) -> None:
+    def __init__(self, path: str, size: int | None) -> None:
         self.path = path
         self.size = size
-        self._fd = fd
         self._closed = False
         self._held = b""  # bytes put back by unread()
-        self._lock = threading.Lock()  # held while the descriptor is in use
-        self._poll = _poller(fd) if size is None else None
+        self._lock = threading.Lock()  # held while the descriptor or connection is in use
 
     @property
     def seekable(self) -> bool:
         return self.size is not None
 
+    @property
+    def reopenable(self) -> bool:
+        """Whether reopen() works."""
+        return self.seekable
+
+    def reopen(self) -> Source:
+        """The same input, opened once more at its start."""
+        raise NotImplementedError
+
     def readinto(self, view: memoryview) -> int:
         """Fill `view`; fewer bytes only at the end of the input."""
         done = 0
-        if self._held:
-            done = min(len(self._held), len(view))
-            view[:done] = self._held[:done]
-            self._held = self._held[done:]
-        while done < len(view):
-            count = self._read_some(view[done:])
-            if count == 0:
-                break
+        while done < len(view) and (count := self.readinto_some(view[done:])):
             done += count
         return done
+
+    def readinto_some(self, view: memoryview) -> int:
+        """Put the bytes that are there into `view`; waits for the first one, and 0 is the end."""
+        if not self._held:
+            with self._lock:
+                return self._receive(view)
+        count = min(len(self._held), len(view))
+        view[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
 
     def read(self, count: int) -> bytes:
         buffer = bytearray(count)
@@ -74,24 +85,14 @@ class Source:
         with self._lock:
             self._check_open()
             self._held = b""
-            os.lseek(self._fd, position, os.SEEK_SET)
-
-    def detach(self) -> int:
-        """The descriptor, at the start of the file; the caller has to close it."""
-        if self.seekable:
-            self.seek(0)
-        with self._lock:
-            self._check_open()
-            self._closed = True
-            fd, self._fd = self._fd, -1
-            return fd
+            self._move(position)
 
     def close(self) -> None:
         self._closed = True
+        self._interrupt()
         with self._lock:
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
+            self._held = b""
+            self._release()
 
     def __enter__(self) -> Source:
         return self
@@ -103,16 +104,57 @@ class Source:
         if self._closed:
             raise InputError(f"'{self.path}' was closed, so it cannot be read any more")
 
-    def _read_some(self, view: memoryview) -> int:
-        with self._lock:
-            # Poll, so that a reader that waits for a slow writer can still be closed.
-            while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
-                pass
-            self._check_open()
-            try:
-                return os.readv(self._fd, [view])
-            except OSError as error:
-                raise InputError(f"cannot read '{self.path}': {error.strerror}") from error
+    def _receive(self, view: memoryview) -> int:
+        raise NotImplementedError
+
+    def _move(self, position: int) -> None:
+        raise NotImplementedError
+
+    def _interrupt(self) -> None:
+        """End a read in progress, if it doesn't look at `_closed` by itself."""
+
+    def _release(self) -> None:
+        """Close what is open; may be called again."""
+        raise NotImplementedError
+
+
+# A path, or a source that is open already, which is then closed by its reader.
+Place: TypeAlias = str | os.PathLike[str] | Source
+
+
+class _LocalSource(Source):
+    """A file, a pipe or a device behind a descriptor."""
+
+    def __init__(self, path: str, fd: int, size: int | None, *, named: bool = True) -> None:
+        super().__init__(path, size)
+        self._fd = fd
+        self._named = named  # whether `path` leads to it, so that it can be opened again
+        self._poll = _poller(fd) if size is None else None
+
+    @property
+    def reopenable(self) -> bool:
+        return self.seekable and self._named
+
+    def reopen(self) -> Source:
+        return open_source(self.path)
+
+    def _receive(self, view: memoryview) -> int:
+        # Poll, so that a reader that waits for a slow writer can still be closed.
+        while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
+            pass
+        self._check_open()
+        try:
+            return os.readv(self._fd, [view])
+        except OSError as error:
+            raise InputError(f"cannot read '{self.path}': {error.strerror}") from error
+
+    def _move(self, position: int) -> None:
+        os.lseek(self._fd, position, os.SEEK_SET)
+
+    def _release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 def _poller(fd: int) -> select.poll:
@@ -121,40 +163,53 @@ def _poller(fd: int) -> select.poll:
     return poller
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
+def name_of(place: Place) -> str:
+    return place.path if isinstance(place, Source) else os.fspath(place)
+
+
+def is_web_address(name: str) -> bool:
+    return _WEB_ADDRESS.match(name) is not None
+
+
+def open_source(place: Place) -> Source:
     """Open a local file, a named pipe or '-' for standard input."""
-    name = os.fspath(path)
+    if isinstance(place, Source):
+        return place
+    name = os.fspath(place)
     if name == STDIN:
         if restricted():
             raise PathError(f"standard input ('{STDIN}') is not read here: name a file")
-        return _from_descriptor("standard input", os.dup(0))
+        return _from_descriptor("standard input", os.dup(0), named=False)
     try:
         fd = open_local(name)
     except PathError:
         raise
     except (OSError, ValueError) as error:
-        raise InputError(_why_not(name, error)) from error
+        raise InputError(*_why_not(name, error)) from error
     return _from_descriptor(name, fd)
 
 
-def _from_descriptor(name: str, fd: int) -> Source:
+def _from_descriptor(name: str, fd: int, *, named: bool = True) -> Source:
     try:
         status = os.fstat(fd)
         if stat.S_ISDIR(status.st_mode):
             raise InputError(f"'{name}' is a directory: pass a video file")
         regular = stat.S_ISREG(status.st_mode)
-        return Source(name, fd, status.st_size if regular else None)
+        return _LocalSource(name, fd, status.st_size if regular else None, named=named)
     except BaseException:
         os.close(fd)
         raise
 
 
-def _why_not(name: str, error: Exception) -> str:
+def _why_not(name: str, error: Exception) -> tuple[str | Remedy, ...]:
     if isinstance(error, FileNotFoundError):
+        if is_web_address(name) and not restricted():
+            remedy = to_set("allow_network", True)
+            return f"'{name}' is on the network, and only local files are read: pass ", remedy
         if _ADDRESS.match(name):
-            return f"'{name}' is not a local file: only local files are read, so download it first"
-        return f"'{name}' does not exist: check the path"
+            return (f"'{name}' is not a local file: only local files are read, so download it first",)
+        return (f"'{name}' does not exist: check the path",)
     if isinstance(error, PermissionError):
-        return f"'{name}' may not be read: check its permissions"
+        return (f"'{name}' may not be read: check its permissions",)
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"cannot open '{name}': {reason}"
+    return (f"cannot open '{name}': {reason}",)

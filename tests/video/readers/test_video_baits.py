@@ -15,7 +15,7 @@ import pytest
 
 from acuity.errors import InputError
 from acuity.video.local_file import restrict
-from acuity.video.readers import decoder
+from acuity.video.readers import av_open
 from acuity.video.readers.open import open_video
 from canary import FileCanary, PortCanary
 from video_baits import BAITS, IGNORED, Bait, lay_bait
@@ -106,8 +106,8 @@ def test_each_wall_holds_alone(
 ) -> None:
     """Were a bait not known for what it is, and one of FFmpeg's two refusals gone, the other would do."""
     name, changed = WALLS[wall]
-    monkeypatch.setattr(decoder, "_PLAYLISTS", (b"not this one",))
-    monkeypatch.setattr(decoder, "_REFUSED", frozenset())
+    monkeypatch.setattr(av_open, "_PLAYLISTS", (b"not this one",))
+    monkeypatch.setattr(av_open, "_REFUSED", frozenset())
     monkeypatch.chdir(bait.folder)
     real = av.open
     monkeypatch.setattr(av, "open", lambda file, **options: real(file, **{**options, **changed}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import av
@@ -114,17 +113,18 @@ def test_paths_that_cannot_be_opened(tmp_path: Path) -> None:
         ContainerReader(tmp_path / "none.mp4")
     with pytest.raises(InputError, match="directory"):
         ContainerReader(tmp_path)
-    for address in ("http://localhost:1/a.mp4", "concat:a.ts|b.ts", "tcp://localhost:1", "data:text/plain,x"):
+    for address in (
+        "file:///a.mp4",
+        "ftp://localhost/a.mp4",
+        "concat:a.ts|b.ts",
+        "tcp://localhost:1",
+        "data:text/plain,x",
+    ):
         with pytest.raises(InputError, match="only local files"):
             ContainerReader(address)
     (tmp_path / "empty.mp4").touch()
     with pytest.raises(NoFramesError, match="empty"):
         ContainerReader(tmp_path / "empty.mp4")
-    os.mkfifo(tmp_path / "pipe.mp4")
-    keeper = os.open(tmp_path / "pipe.mp4", os.O_RDWR)
-    with pytest.raises(InputError, match="pipe"):
-        ContainerReader(tmp_path / "pipe.mp4")
-    os.close(keeper)
 
 
 def test_a_size_that_changes_midway_is_refused(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_missing_files_and_directories(tmp_path: Path) -> None:
     for given in ({}, {"guess": True}, {"guess": True, "width": 16}):
         with pytest.raises(InputError, match="directory"):
             open_video(tmp_path, **given)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="only local files"):
+    with pytest.raises(InputError, match=r"on the network.*: pass allow_network=True"):
         open_video("https://localhost/clip.mp4")
 
 

@@ -40,7 +40,7 @@ def match_transfer(plan: PairPlan, options: PairOptions) -> None:
         plan.warn("hdr", "both videos are HDR, and VMAF's models were made for SDR: compare scores with care")
         return
     said = f"{ref.name} is {_transfer_name(ref.info)} and {dis.name} is {_transfer_name(dis.info)}"
-    known = ref.info.kind == dis.info.kind == "container"
+    known = ref.info.tagged and dis.info.tagged
     if known and options.hdr == "refuse":
         raise PairingError(
             f"{said}: convert one of them, or pass ",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from acuity.errors import InputError, PairingError, to_set
@@ -19,7 +20,11 @@ _TIMED: Final = ("container", "y4m")  # kinds of video that have a frame rate
 
 
 def open_pair(
-    ref: Video, dis: Video, said: RawGeometry, options: OpenOptions
+    ref: Video,
+    dis: Video,
+    said: RawGeometry,
+    options: OpenOptions,
+    streams: tuple[int | None, int | None] = (None, None),
 ) -> tuple[VideoReader, VideoReader]:
     """Open both videos, or neither; readers are returned unchanged.
 
@@ -32,10 +37,10 @@ def open_pair(
     raw = [isinstance(video, str | os.PathLike) and _is_raw(video, said) for video in videos]
     with contextlib.ExitStack() as stack:
         readers: list[VideoReader] = []
-        for video, is_raw in zip(videos, raw, strict=True):
+        for video, is_raw, stream in zip(videos, raw, streams, strict=True):
             if isinstance(video, str | os.PathLike):
                 meant = said if is_raw or not any(raw) else RawGeometry()
-                video = open_as(video, meant, options)
+                video = open_as(video, meant, replace(options, stream=stream))
                 stack.callback(video.close)
             readers.append(video)
         if options.rate is not None and all(reader.info.kind in _TIMED for reader in readers):

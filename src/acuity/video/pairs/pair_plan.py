@@ -66,7 +66,7 @@ class Side:
     @property
     def range_known(self) -> bool:
         """Whether it says its range; a container that says nothing is limited by all conventions."""
-        return self.info.full_range is not None or self.info.kind == "container"
+        return self.info.full_range is not None or self.info.tagged
 
     @property
     def shape(self) -> float:
@@ -93,8 +93,8 @@ class PairPlan:
 
     @property
     def container(self) -> bool:
-        """Whether a container is involved; raw and Y4M pairs are held to libvmaf's rules."""
-        return "container" in (self.ref.info.kind, self.dis.info.kind)
+        """Whether a container or images are involved; raw and Y4M pairs are held to libvmaf's rules."""
+        return self.ref.info.tagged or self.dis.info.tagged
 
     def convert(self, code: str, text: str) -> None:
         self.conversions.append(text)

@@ -39,7 +39,8 @@ _CHUNK: Final = 1 << 20
 
 def plausibility_warnings(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
     """Warnings, not errors, because such comparisons may be intended."""
-    if same := _identical(ref.path, dis.path):
+    one_stream = ref.extra.get("stream") == dis.extra.get("stream")
+    if one_stream and (same := _identical(ref.path, dis.path)):
         return [warning("identical", same)]
     if reason := _swapped(ref, dis):
         return [warning("swapped", f"{reason}: are reference and distorted swapped?")]
@@ -77,8 +78,8 @@ def _bytes_a_frame(info: VideoInfo) -> Fraction | None:
 def _identical(one: str, other: str) -> str | None:
     try:
         first, second = os.stat(one), os.stat(other)
-    except OSError:
-        return None
+    except OSError:  # a pattern of images or an address
+        return f"'{one}' is compared with itself" if one == other else None
     if os.path.samestat(first, second):
         return f"'{one}' and '{other}' are the same file, so it is compared with itself"
     regular = os.path.isfile(one) and os.path.isfile(other)

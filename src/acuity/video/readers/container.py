@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from itertools import islice
+from contextlib import closing
 from typing import Final
 
 import av
@@ -17,6 +16,7 @@ from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import Decoder
 from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
 from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
+from acuity.video.source import Place, Source, open_source
 
 # Packets that are read to find out whether the frame rate is even, if the container has no index.
 _PROBE_PACKETS: Final = 400
@@ -27,18 +27,21 @@ _NEAR: Final = 50
 
 
 class ContainerReader(BaseReader):
-    """Decodes the first video stream to planar YUV of its own layout and depth."""
+    """Decodes one video stream to planar YUV of its own layout and depth."""
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: Place,
         *,
         threads: int = 0,
         luma_only: bool = False,
         allow_damaged: bool = False,
+        stream: int | None = None,
     ) -> None:
         super().__init__()
-        self._path = os.fspath(path)
+        self._source = open_source(path)
+        self._path = self._source.path
+        self._stream = stream
         self._threads = threads
         self._luma_only = luma_only
         self._allow_damaged = allow_damaged
@@ -49,8 +52,9 @@ class ContainerReader(BaseReader):
         self._hole = False  # whether a hole in the times was noted
         self._pending: av.VideoFrame | None = None
         self._last_time: float | None = None
-        self._open()
+        self._open(self._source)
         try:
+            seen = None if self._source.reopenable else self._decoder.look_ahead(_PROBE_PACKETS)
             first = next(self._frames, None)
             if first is None:
                 raise NoFramesError(f"'{self._path}' has a video stream, but no frame in it can be decoded")
@@ -62,8 +66,11 @@ class ContainerReader(BaseReader):
                 self._decoder.stream,
                 first,
                 self._planar,
-                variable=_variable(self._decoder, first.pts),
+                variable=self._variable(seen, first.pts),
+                seekable=self._source.reopenable,
             )
+            if stream is not None:
+                self.info.extra["stream"] = str(stream)
         except BaseException:
             self._decoder.close()
             raise
@@ -87,7 +94,7 @@ class ContainerReader(BaseReader):
         check_frame(self.info, frame)
         with self._lock:
             near = 0 <= frame - self._next <= _NEAR
-            if not near and not self._jump(frame):
+            if not near and not (self._source.reopenable and self._jump(frame)):
                 self._start_over()
             while self._next < frame:
                 if (self._pending or next(self._frames, None)) is None:
@@ -103,28 +110,34 @@ class ContainerReader(BaseReader):
 
     def close(self) -> None:
         self._closed = True
+        self._decoder.source.close()  # makes a read fail that waits for a slow pipe
         with self._lock:
             self._decoder.close()
 
     def _start_over(self) -> None:
         if self._closed:
             raise InputError(f"'{self._path}' was closed, so it cannot be read any more")
+        source = self._source.reopen()
         self._decoder.close()
-        self._open()
+        self._open(source)
         self._next = 0
 
-    def _open(self) -> None:
-        self._decoder = Decoder(self._path, threads=self._threads, allow_damaged=self._allow_damaged)
+    def _open(self, source: Source) -> None:
+        self._decoder = self._decoder_of(source)
         self._decoder.notes = self.notes
         self._frames = self._decoder.frames()
         self._pending = None
         self._last_time = None
 
+    def _decoder_of(self, source: Source) -> Decoder:
+        return Decoder(source, threads=self._threads, allow_damaged=self._allow_damaged, stream=self._stream)
+
     def _jump(self, frame: int) -> bool:
         """Start at the keyframe before `frame`; False if that would not be exact."""
         if not self._indexed:
             self._indexed = True
-            self._keyframes = _index(self._path)
+            with closing(self._decoder_of(self._source.reopen())) as decoder:
+                self._keyframes = index_keyframes(decoder)
         start = self._keyframes.start(frame) if self._keyframes is not None else None
         if start is None:
             return False
@@ -166,31 +179,21 @@ class ContainerReader(BaseReader):
                 f" {now[0]}x{now[1]} {now[2]}: cut it there and score the parts"
             )
 
+    def _variable(self, seen: list[int] | None, start: int | None) -> bool:
+        """Whether the times of the frames shown are uneven, by the index or else by the first packets.
 
-def _index(path: str) -> KeyframeIndex | None:
-    decoder = Decoder(path)
-    try:
-        return index_keyframes(decoder)
-    finally:
-        decoder.close()
-
-
-def _variable(decoder: Decoder, start: int | None) -> bool:
-    """Whether the times of the frames shown are uneven, by the index or else by the first packets.
-
-    `start` is the time of the first frame. Packets before it are hidden, or can't be decoded.
-    """
-    stamps = indexed_stamps(decoder.stream) if "mov" in decoder.container.format.name.split(",") else []
-    if len(stamps) > 2:
-        return uneven(stamps)
-    probe = Decoder(decoder.path)
-    try:
-        packets = islice(probe.demux(), _PROBE_PACKETS)
-        shown = (packet.pts for packet in packets if packet.size and not packet.is_discard)
-        found = sorted(pts for pts in shown if pts is not None and (start is None or pts >= start))
-    except InputError:
-        return False  # the decoder will report the same damage
-    finally:
-        probe.close()
-    # The last frames may still lack the times of earlier ones, because packets come in decoding order.
-    return uneven(found[:-_REORDERED] if len(found) > 2 * _REORDERED else found)
+        `start` is the time of the first frame. Packets before it are hidden, or can't be decoded.
+        """
+        stream, formats = self._decoder.stream, self._decoder.container.format.name.split(",")
+        stamps = indexed_stamps(stream) if "mov" in formats else []
+        if len(stamps) > 2:
+            return uneven(stamps)
+        if seen is None:
+            try:
+                with closing(self._decoder_of(self._source.reopen())) as probe:
+                    seen = probe.look_ahead(_PROBE_PACKETS, keep=False)
+            except InputError:
+                return False  # the decoder will report the same damage
+        # The last frames may still lack the times of earlier ones, because packets come in decoding order.
+        shown = sorted(pts for pts in seen if start is None or pts >= start)
+        return uneven(shown[:-_REORDERED] if len(shown) > 2 * _REORDERED else shown)

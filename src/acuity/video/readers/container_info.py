@@ -75,6 +75,7 @@ def describe(
     planar: ToPlanar,
     *,
     variable: bool,
+    seekable: bool = True,
 ) -> VideoInfo:
     """The VideoInfo of a stream; `first` is its first decoded frame."""
     context = stream.codec_context
@@ -105,7 +106,7 @@ def describe(
         interlaced=first.interlaced_frame,
         bottom_field_first=context.field_order in _BOTTOM_FIRST,
         codec=context.name,
-        seekable=True,
+        seekable=seekable,
         extra=extra,
     )
 
@@ -113,7 +114,10 @@ def describe(
 def orientation(frame: av.VideoFrame) -> tuple[int, bool]:
     """Quarter turns clockwise, in degrees, that a player applies, and whether it mirrors too."""
     rotation = round(-frame.rotation / 90) * 90 % 360
-    matrix = cast("Buffer | None", frame.side_data.get("DISPLAYMATRIX"))
+    try:
+        matrix = cast("Buffer | None", frame.side_data.get("DISPLAYMATRIX"))
+    except ValueError:  # PyAV 18 has no name for the Exif data of JPEG and TIFF
+        matrix = None
     if matrix is None:
         return rotation, False
     a, b, _, c, d = (int(value) for value in np.frombuffer(bytes(matrix), np.int32)[:5])

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import BinaryIO, Final, NoReturn
+from itertools import islice
+from typing import Final
 
 import av
-import av.error
-from av.stream import Discard, Disposition
 from av.video.frame import PictureType
 
-from acuity.errors import (
-    GEOMETRY,
-    FormatError,
-    InputError,
-    NoFramesError,
-    TruncatedError,
-    to_give,
-    to_set,
-)
+from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.source import open_source
-
-# What PyAV raises for a file that it can't read.
-AV_ERRORS: Final = (av.error.FFmpegError, OSError, ValueError, RuntimeError)
-
-# Formats that only refer to other files, and the one that accepts any text as a picture.
-_REFUSED: Final = frozenset(
-    ("hls", "applehttp", "dash", "webm_dash_manifest", "concat", "imf", "sdp", "rtsp", "image2", "tty")
-)
-
-_PLAYLISTS: Final = (b"#EXTM3U", b"ffconcat", b"<MPD", b"v=0\n", b"v=0\r", b"[playlist]")
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
+from acuity.video.source import Source
 
 # With these codecs one packet is one frame, so fewer frames than packets means that some were lost.
 ONE_TO_ONE: Final = frozenset(
     ("h264", "hevc", "vvc", "av1", "libdav1d", "vp9", "ffv1", "prores", "dnxhd", "mjpeg", "utvideo")
 )
 
-_READ_BYTES: Final = 1 << 18
+_AHEAD_BYTES: Final = 64 << 20  # of the packets that look_ahead() keeps
 _SLACK: Final = Fraction(3, 2)  # frames by which a declared length may be wrong
 _DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)")
-
-
-class _Nameless:
-    """A file without its name, so that FFmpeg judges it by its content alone."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.read = file.read
-        self.seek = file.seek
-        self.tell = file.tell
-        self.close = file.close
-
-
-def _refuse(url: str, flags: int, options: dict[str, str]) -> NoReturn:
-    raise PermissionError(f"a video may not open another file ({url})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +37,21 @@ class _First:
 
 
 class Decoder:
-    """One pass over the frames of the first video stream of a local file."""
+    """One pass over the frames of one video stream; closes its source."""
 
-    def __init__(self, path: str, *, threads: int = 0, allow_damaged: bool = False) -> None:
-        self.path = path
+    def __init__(
+        self, source: Source, *, threads: int = 0, allow_damaged: bool = False, stream: int | None = None
+    ) -> None:
+        self.source = source
+        self.path = source.path
         self.notes: list[Note] = []
         self._allow_damaged = allow_damaged
-        self._file = _open_local(path)
+        self._file = AvFile(source)
         try:
-            self.container = self._open()
-            self.stream = self._choose()
+            self.container = open_container(source, self._file)
+            self.stream = choose_stream(self.container, self.path, stream)
         except BaseException:
-            self._file.close()
+            source.close()
             raise
         self.stream.thread_type = "AUTO"
         self.stream.codec_context.thread_count = threads
@@ -93,16 +64,21 @@ class Decoder:
         self._skip_before: int | None = None
         self._keyframe: int | None = None  # still to be seen after start_at()
         self._noted_damage = False
+        self._ahead: deque[av.Packet[av.VideoStream]] = deque()  # read already
+        self._demuxer = self.container.demux(self.stream)
 
     def frames(self) -> Iterator[av.VideoFrame]:
         """Decode to the end. Raises an error if the stream is found to end early."""
-        for packet in self.demux():
+        packets = self.demux()
+        for packet in packets:
             if packet.size:
                 self._demuxed += 1
                 self._packets += not packet.is_discard
                 if self._first is None and not packet.is_discard:
                     self._early.append(packet.pts)
-                if packet.is_corrupt:
+                if packet.is_corrupt or self._is_cut_off(packet):
+                    if not self._allow_damaged:
+                        self._check_rest(packets)
                     where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
                     self._meet_damage(TruncatedError, where)
             decoded = self._decode(packet)[::-1]
@@ -117,10 +93,28 @@ class Decoder:
 
     def demux(self) -> Iterator[av.Packet[av.VideoStream]]:
         """The packets of the stream, undecoded; the last ones are empty and flush the decoder."""
+        while self._ahead:
+            yield self._ahead.popleft()
         try:
-            yield from self.container.demux(self.stream)
+            for packet in self._demuxer:  # noqa: UP028  # `yield from` would end it with this generator
+                yield packet
         except AV_ERRORS as error:
             raise self._cannot_decode(error) from error
+        self._file.check()
+
+    def look_ahead(self, count: int, *, keep: bool = True) -> list[int]:
+        """The times of the first packets; with `keep`, frames() will have these packets, too."""
+        stamps: list[int] = []
+        kept = 0
+        for packet in islice(self.demux(), count):
+            if packet.size and packet.pts is not None and not packet.is_discard:
+                stamps.append(packet.pts)
+            if keep:
+                self._ahead.append(packet)
+                kept += packet.size
+                if kept > _AHEAD_BYTES:
+                    break
+        return stamps
 
     def start_at(self, keyframe: int, frame: int, index: int) -> None:
         """Make frames() begin with the one shown at tick `frame`, number `index`.
@@ -138,7 +132,7 @@ class Decoder:
 
     def close(self) -> None:
         self.container.close()
-        self._file.close()
+        self.source.close()
 
     def _before_start(self, frame: av.VideoFrame) -> bool:
         if self._skip_before is None or frame.pts is None:
@@ -161,8 +155,23 @@ class Decoder:
         if frame.pts is not None:
             self._end = self._end_of(frame.pts, frame.duration)
 
+    def _is_cut_off(self, packet: av.Packet[av.VideoStream]) -> bool:
+        """Whether a JPEG file lacks its end, which FFmpeg's decoder makes up without a word."""
+        data = bytes(packet) if self.container.format.name == "jpeg_pipe" else b""
+        return bool(data) and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda")
+
+    def _check_rest(self, packets: Iterator[av.Packet[av.VideoStream]]) -> None:
+        """Read on to the end, and refuse a file that ends early: nothing can be done about that."""
+        for packet in packets:
+            self._demuxed += bool(packet.size)
+            if packet.size and packet.pts is not None:
+                end = self._end_of(packet.pts, packet.duration or 0)
+                self._end = end if self._end is None else max(self._end, end)
+        self._check_length()
+
     def _meet_damage(self, error: type[InputError], what: str) -> None:
         """Refuse damage, or note it once: after a damaged frame, others may be damaged too."""
+        self._file.check()
         if not self._allow_damaged:
             raise error(
                 f"{what}: copy or encode it again, or pass ",
@@ -186,47 +195,8 @@ class Decoder:
             raise self._cannot_decode(error) from error
 
     def _cannot_decode(self, error: Exception) -> InputError:
+        self._file.check()
         return InputError(f"'{self.path}' cannot be decoded at frame {self.index}: {reason(error)}")
-
-    def _open(self) -> av.container.InputContainer:
-        head = self._file.read(16).lstrip(b"\xef\xbb\xbf")
-        self._file.seek(0)
-        if head.startswith(_PLAYLISTS):
-            raise FormatError(f"'{self.path}' is a playlist, not a video: pass the video file itself")
-        try:
-            container = av.open(
-                _Nameless(self._file),
-                mode="r",
-                buffer_size=_READ_BYTES,
-                metadata_errors="replace",
-                container_options={"protocol_whitelist": "none"},
-                io_open=_refuse,
-            )
-        except AV_ERRORS as error:
-            raise FormatError(
-                f"'{self.path}' is not a video that can be read ({reason(error)}): check that it is complete;"
-                " if it is raw YUV, ",
-                to_give(*GEOMETRY),
-            ) from error
-        if _REFUSED.intersection(container.format.name.split(",")):
-            container.close()
-            raise FormatError(
-                f"'{self.path}' is not a video ({container.format.long_name}): pass the video file itself"
-            )
-        return container
-
-    def _choose(self) -> av.VideoStream:
-        """The first video stream that is not a cover picture."""
-        streams = [s for s in self.container.streams.video if not s.disposition & Disposition.attached_pic]
-        if not streams:
-            raise FormatError(f"'{self.path}' has no video in it ({self.container.format.long_name})")
-        chosen = streams[0]
-        if chosen.codec_context is None:
-            raise FormatError(f"'{self.path}' has a video codec without a decoder here: convert it first")
-        for stream in self.container.streams:
-            if stream.index != chosen.index:
-                stream.discard = Discard.all
-        return chosen
 
     def _check_complete(self, first: _First) -> None:
         self._check_length()
@@ -264,22 +234,6 @@ class Decoder:
                 f"'{self.path}' ends at {float(self._end):.3f} s of the {float(expected):.3f} s it promises:"
                 " the file is incomplete, so copy or encode it again"
             )
-
-
-def reason(error: Exception) -> str:
-    """The short reason that FFmpeg or the system gives."""
-    text = error.strerror if isinstance(error, (av.error.FFmpegError, OSError)) else None
-    return (text or str(error) or type(error).__name__).strip().lower()
-
-
-def _open_local(path: str) -> BinaryIO:
-    """Open a regular file; anything else is refused with one sentence."""
-    with open_source(path) as source:
-        if not source.seekable:
-            raise InputError(f"'{source.path}' is a pipe: only Y4M and raw YUV can be read from a pipe")
-        if source.size == 0:
-            raise NoFramesError(f"'{source.path}' is empty: there is no frame to score")
-        return os.fdopen(source.detach(), "rb", buffering=0)
 
 
 def _tagged_duration(stream: av.VideoStream) -> Fraction | None:

@@ -29,6 +29,9 @@ CONTAINER_SUFFIXES: Final = frozenset(
     )
 )
 
+# Extensions of the images that make a sequence.
+IMAGE_SUFFIXES: Final = frozenset((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"))
+
 # Patterns are compiled when a name is looked at: most videos say their size.
 _SIZE: Final = r"(?<!\d)([1-9]\d{1,4})x([1-9]\d{1,4})(?!\d)"
 _NAMED: Final = r"(?:yuv|i)(400|420|422|444)p?(8|10|12|14|16)?(?:le)?(?![a-z0-9])"

@@ -7,14 +7,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import GEOMETRY, TO_OMIT_GEOMETRY, FormatError, InputError, NoFramesError, to_give
-from acuity.video.local_file import local_size
+from acuity.errors import (
+    GEOMETRY,
+    TO_OMIT_GEOMETRY,
+    FormatError,
+    InputError,
+    NoFramesError,
+    to_give,
+)
+from acuity.video.local_file import local_size, restricted
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
-from acuity.video.readers.guess import CONTAINER_SUFFIXES, RawFormat, guess_geometry, is_raw_name
+from acuity.video.readers.guess import (
+    CONTAINER_SUFFIXES,
+    IMAGE_SUFFIXES,
+    RawFormat,
+    guess_geometry,
+    is_raw_name,
+)
 from acuity.video.readers.raw import RawReader
 from acuity.video.readers.reader import BaseReader
-from acuity.video.source import STDIN, Y4M_MAGIC, open_source
+from acuity.video.source import STDIN, Y4M_MAGIC, Place, Source, is_web_address, name_of, open_source
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -63,6 +76,8 @@ class OpenOptions:
     threads: int = 0
     luma_only: bool = False
     allow_damaged: bool = False
+    stream: int | None = None
+    allow_network: bool = False
 
 
 def open_video(
@@ -77,8 +92,10 @@ def open_video(
     threads: int = 0,
     luma_only: bool = False,
     allow_damaged: bool = False,
+    stream: int | None = None,
+    allow_network: bool = False,
 ) -> BaseReader:
-    """Open raw YUV, Y4M or any container PyAV decodes; '-' reads Y4M or raw from standard input.
+    """Open raw YUV, Y4M, any container PyAV decodes, or images; '-' is standard input.
 
         with open_video("clip.mp4") as video:
             for picture in video:
@@ -86,21 +103,31 @@ def open_video(
 
     Geometry (`width`, `height`, `pixel_format`, `bitdepth`) means that the file is raw, and all four are
     needed. With `guess` the missing values come from the file's name and length, if only one format fits; a
-    note on the reader says what was guessed. `rate` is the frame rate of a raw file. `threads` is for the
-    decoder, 0 lets it choose. With `luma_only` pictures may come without chroma. With `allow_damaged` damaged
-    frames give a warning and are used as the decoder returns them; otherwise they are refused. Raises
+    note on the reader says what was guessed.
+
+    Images are named by a pattern, as 'shot.%04d.png' or 'shots/*.png', or by their folder. `rate` is the
+    frame rate of raw video and images. `threads` is for the decoder, 0 lets it choose. With `luma_only`
+    pictures may come without chroma. With `allow_damaged` damaged frames give a warning and are used as the
+    decoder returns them; otherwise they are refused. `stream` is the video stream of a container that has
+    several, counted from 0. With `allow_network` the path may be an address of http or https. Raises
     InputError.
     """
     geometry = RawGeometry(width, height, pixel_format, bitdepth)
-    return open_as(path, geometry, OpenOptions(rate, guess, threads, luma_only, allow_damaged))
+    options = OpenOptions(rate, guess, threads, luma_only, allow_damaged, stream, allow_network)
+    return open_as(path, geometry, options)
 
 
 def open_as(path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions) -> BaseReader:
     """open_video() with its arguments as two values."""
     kind = _kind(path)
+    name = os.fspath(path)
     if not said.said and kind != "raw":
         return _OPENERS[kind](path, options)
-    name = os.fspath(path)
+    if kind == "images":
+        from acuity.video.readers.image_names import find_images
+
+        find_images(name)  # raises if there is none
+        raise FormatError(f"'{name}' is a sequence of images, which say their own size: ", TO_OMIT_GEOMETRY)
     if local_size(name) is not None:
         _check_raw(name, kind)
     geometry = said.complete()
@@ -120,9 +147,11 @@ def says_its_size(path: str | os.PathLike[str]) -> bool:
     Pipes and devices can't be read without losing bytes, so only their names count.
     """
     name = os.fspath(path)
-    if name == STDIN or local_size(name) is None or (kind := _kind(path)) == "raw":
+    kind = _kind(path)
+    if kind in ("pipe", "raw"):
         return False
-    if kind == "y4m" or os.path.splitext(name)[1].lower() in CONTAINER_SUFFIXES:
+    suffix = os.path.splitext(name)[1].lower()
+    if kind in ("y4m", "images") or suffix in CONTAINER_SUFFIXES or suffix in IMAGE_SUFFIXES:
         return True
     with open_source(name) as source:
         return _signature(source.peek(_TASTE)) is not None
@@ -167,12 +196,14 @@ def _guessed(name: str, said: RawGeometry) -> RawFormat:
 
 
 def _kind(path: str | os.PathLike[str]) -> str:
-    """'y4m', 'raw' or 'container', from the first bytes and then from the name."""
+    """The opener for a path, from the first bytes and then from the name.
+
+    A pipe and an address can be inspected only once they are open for reading, and so are missing files, for
+    the sentence that refuses them.
+    """
     name = os.fspath(path)
     if name == STDIN or local_size(name) is None:
-        # A pipe can't be inspected without losing bytes, and only Y4M carries its size in the stream.
-        # The reader refuses a missing file, with the same sentence for each kind.
-        return "y4m"
+        return "images" if name != STDIN and _names_images(name) else "pipe"
     with open_source(path) as source:
         if source.peek(len(Y4M_MAGIC)) == Y4M_MAGIC:
             return "y4m"
@@ -181,9 +212,29 @@ def _kind(path: str | os.PathLike[str]) -> str:
     return "y4m" if name.lower().endswith(".y4m") else "container"
 
 
-def _open_raw(path: str | os.PathLike[str], geometry: RawFormat, options: OpenOptions) -> RawReader:
+def _names_images(name: str) -> bool:
+    if os.path.isdir(name):
+        return True
+    if os.path.lexists(name) or is_web_address(name):
+        return False
+    from acuity.video.readers.image_names import is_pattern  # which most videos don't need
+
+    return is_pattern(name)
+
+
+def _open_source(path: Place, options: OpenOptions) -> Source:
+    name = name_of(path)
+    if not options.allow_network or not is_web_address(name) or restricted() or os.path.exists(name):
+        return open_source(path)
+    from acuity.video.http_source import HttpSource
+
+    return HttpSource(name)
+
+
+def _open_raw(path: Place, geometry: RawFormat, options: OpenOptions) -> RawReader:
+    _check_stream(path, options)
     return RawReader(
-        path,
+        _open_source(path, options),
         geometry.width,
         geometry.height,
         geometry.format,
@@ -192,22 +243,58 @@ def _open_raw(path: str | os.PathLike[str], geometry: RawFormat, options: OpenOp
     )
 
 
-def _open_y4m(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
+def _open_y4m(path: Place, options: OpenOptions) -> BaseReader:
+    _check_stream(path, options)
     from acuity.video.readers.y4m import Y4mReader
 
     return Y4mReader(path, luma_only=options.luma_only)
 
 
-def _open_container(path: str | os.PathLike[str], options: OpenOptions) -> BaseReader:
+def _check_stream(path: Place, options: OpenOptions) -> None:
+    if options.stream:
+        raise InputError(f"'{name_of(path)}' has no video stream {options.stream}: it has one, number 0")
+
+
+def _open_container(path: Place, options: OpenOptions) -> BaseReader:
     # PyAV takes a while to load, and raw video does not need it.
     from acuity.video.readers.container import ContainerReader
 
     return ContainerReader(
-        path, threads=options.threads, luma_only=options.luma_only, allow_damaged=options.allow_damaged
+        path,
+        threads=options.threads,
+        luma_only=options.luma_only,
+        allow_damaged=options.allow_damaged,
+        stream=options.stream,
     )
 
 
-_OPENERS: Final[dict[str, Callable[[str | os.PathLike[str], OpenOptions], BaseReader]]] = {
+def _open_images(path: Place, options: OpenOptions) -> BaseReader:
+    from acuity.video.readers.image_names import find_images
+    from acuity.video.readers.images import ImagesReader
+
+    _check_stream(path, options)
+    return ImagesReader(
+        find_images(name_of(path)),
+        rate=options.rate,
+        luma_only=options.luma_only,
+        allow_damaged=options.allow_damaged,
+    )
+
+
+def _open_pipe(path: Place, options: OpenOptions) -> BaseReader:
+    """Open what has to be open to be inspected: the reader gets the bytes that were looked at, too."""
+    source = _open_source(path, options)
+    try:
+        start = source.peek(len(Y4M_MAGIC))
+        return _OPENERS["y4m" if start in (b"", Y4M_MAGIC) else "container"](source, options)
+    except BaseException:
+        source.close()
+        raise
+
+
+_OPENERS: Final[dict[str, Callable[[Place, OpenOptions], BaseReader]]] = {
     "y4m": _open_y4m,
     "container": _open_container,
+    "images": _open_images,
+    "pipe": _open_pipe,
 }

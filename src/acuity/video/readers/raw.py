@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from acuity.errors import NoFramesError, TruncatedError
@@ -10,7 +9,7 @@ from acuity.video.buffers import BufferPool
 from acuity.video.frame_layout import FrameLayout, check_size
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
-from acuity.video.source import Source, open_source
+from acuity.video.source import Place, Source, name_of, open_source
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -21,7 +20,7 @@ class RawReader(BaseReader):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: Place,
         width: int,
         height: int,
         format: PixelFormat,
@@ -30,7 +29,7 @@ class RawReader(BaseReader):
         luma_only: bool = False,
     ) -> None:
         super().__init__()
-        check_size(os.fspath(path), width, height)
+        check_size(name_of(path), width, height)
         self._source = open_source(path)
         try:
             self._layout, frames = _fit(self._source, width, height, format)

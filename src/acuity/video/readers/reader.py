@@ -19,7 +19,7 @@ class VideoInfo:
     """The description of a video before its first frame is decoded."""
 
     path: str
-    kind: str  # "raw", "y4m" or "container"
+    kind: str  # "raw", "y4m", "container" or "images"
     width: int
     height: int
     format: PixelFormat
@@ -38,6 +38,11 @@ class VideoInfo:
     codec: str | None = None
     seekable: bool = False
     extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tagged(self) -> bool:
+        """Whether its format has room for tags of colour, unlike raw video and Y4M."""
+        return self.kind in ("container", "images")
 
     @property
     def rgb(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from acuity.errors import FormatError, NoFramesError, TruncatedError
@@ -11,7 +10,7 @@ from acuity.video.frame_layout import FrameLayout
 from acuity.video.picture import Picture
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.readers.y4m_header import MAX_LINE, Y4mHeader, frame_line_length, parse_header
-from acuity.video.source import Y4M_MAGIC, Source, open_source
+from acuity.video.source import Y4M_MAGIC, Place, Source, open_source
 
 _LINE: Final = b"FRAME\n"  # the usual line before a frame
 
@@ -22,7 +21,7 @@ _ROOM: Final = 64
 class Y4mReader(BaseReader):
     """Reads a Y4M file or pipe; one read call and no copy for each frame with a plain line."""
 
-    def __init__(self, path: str | os.PathLike[str], *, luma_only: bool = False) -> None:
+    def __init__(self, path: Place, *, luma_only: bool = False) -> None:
         super().__init__()
         self._source = open_source(path)
         self._next = 0

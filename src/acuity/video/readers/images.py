@@ -1,0 +1,107 @@
+"""Reads a sequence of images, one file a frame. Importing this module imports PyAV."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import av
+
+from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.video.picture import Picture
+from acuity.video.readers.av_open import film_refused
+from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.container_info import describe
+from acuity.video.readers.decoder import Decoder
+from acuity.video.readers.image_names import FILM_SUFFIXES, Images
+from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, check_frame
+from acuity.video.source import open_source
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+class ImagesReader(BaseReader):
+    """Decodes images of one size and format; a file is opened when its frame is read."""
+
+    def __init__(
+        self,
+        images: Images,
+        *,
+        rate: Fraction | None = None,
+        luma_only: bool = False,
+        allow_damaged: bool = False,
+    ) -> None:
+        super().__init__()
+        if images.suffix in FILM_SUFFIXES:
+            raise film_refused(images.text, FILM_SUFFIXES[images.suffix])
+        self._images = images
+        self._rate = rate
+        self._luma_only = luma_only
+        self._allow_damaged = allow_damaged
+        self._lock = threading.Lock()  # held while an image is decoded
+        self._closed = False
+        self._next = 0
+        self._first = True
+        self._decode(0)
+
+    def read(self) -> Picture | None:
+        with self._lock:
+            if self._closed:
+                raise InputError(f"'{self._images.text}' was closed, so it cannot be read any more")
+            if self._next >= len(self._images):
+                return None
+            frame = self._decode(self._next)
+            self._next += 1
+            return Picture(self._planar(frame, luma_only=self._luma_only), self.info.format)
+
+    def seek(self, frame: int) -> None:
+        check_frame(self.info, frame)
+        self._next = frame
+
+    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
+        self._luma_only = self._luma_only and not chroma
+        if rgb is not None:
+            self._planar.target = rgb
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _decode(self, index: int) -> av.VideoFrame:
+        """The one frame of an image; the first image describes them all."""
+        path = self._images[index]
+        # A thread for each image would cost more than it gains: the images are small, and read ahead.
+        decoder = Decoder(open_source(path), threads=1, allow_damaged=self._allow_damaged)
+        try:
+            frames = decoder.frames()
+            frame = next(frames, None)
+            if frame is None:
+                raise NoFramesError(f"'{path}' has no picture that can be decoded")
+            if next(frames, None) is not None:
+                raise FormatError(f"'{path}' has more than one picture: pass it as a video of its own")
+            if self._first:
+                self._first = False
+                self._planar = ToPlanar(frame.format)
+                self.info = self._describe(decoder, frame)
+        finally:
+            decoder.close()
+        if not self.notes:
+            self.notes += decoder.notes
+        self._check_alike(path, frame)
+        return frame
+
+    def _describe(self, decoder: Decoder, frame: av.VideoFrame) -> VideoInfo:
+        info = describe(
+            self._images.text, decoder.container, decoder.stream, frame, self._planar, variable=False
+        )
+        return replace(info, kind="images", frames=len(self._images), frames_exact=True, rate=self._rate)
+
+    def _check_alike(self, path: str, frame: av.VideoFrame) -> None:
+        now = (frame.width, frame.height, frame.format.name)
+        usual = (self.info.width, self.info.height, self._planar.source)
+        if now != usual:
+            raise InputError(
+                f"'{path}' is {now[0]}x{now[1]} {now[2]}, but '{self._images[0]}' is {usual[0]}x{usual[1]}"
+                f" {usual[2]}: the images of a sequence must be alike"
+            )
