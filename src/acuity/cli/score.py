@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     with embedded("acuity", embedding(arguments)) as attach, interruptible() as watch:
         report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach, watch)
         if arguments.output is not None:
-            _write(report, arguments.output, format, arguments.precision)
+            report.write(arguments.output, format, arguments.precision)
         if quiet:  # the summary has them otherwise
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))
@@ -120,7 +120,3 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         columns = [headline.key for headline in report.headlines] or [m.name for m in report.models]
         return [f"{report.pool(name):.6f}" for name in columns]
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
-
-
-def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:
-    report.write(path, format, precision)

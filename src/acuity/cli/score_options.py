@@ -27,6 +27,7 @@ from acuity.scoring.request import (
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
+LEGACY: Final = "legacy"  # the default precision
 
 
 def whole(text: str) -> int:
@@ -127,7 +128,7 @@ _OTHERS: Final = {
     "output": (
         _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
-        _entry("--precision", help=_PRECISION, default="legacy", metavar="P"),
+        _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
         _entry("--json", help="print one JSON document on standard output", action="store_true"),
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
         _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
@@ -165,8 +166,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
             group.add_argument(*names, **settings)
 
 
+# Options that do nothing without another one, and why.
+_NEEDS: Final = (
+    ("per_frame", "json", "--per-frame: it adds to the JSON document: pass --json too"),
+    ("format", "output", "--format: it is the report's: pass -o FILE too"),
+    ("precision", "output", "--precision: it is the report's: pass -o FILE too"),
+)
+
+
+def _check_combinations(arguments: argparse.Namespace) -> None:
+    """Refuse options that contradict each other, or do nothing."""
+    for name, needed, why in _NEEDS:
+        if getattr(arguments, name) not in (None, False, LEGACY) and not getattr(arguments, needed):
+            raise UsageError(f"argument {why}")
+    if arguments.pools and arguments.quiet and not arguments.json:
+        raise UsageError(
+            "argument --pool: --quiet prints the score alone: leave one of them out, or pass --json"
+        )
+    if arguments.size is not None and (arguments.width or arguments.height):
+        raise UsageError("argument --size: it is the width and the height: leave out --width and --height")
+
+
 def request(arguments: argparse.Namespace) -> Request:
     """The request; raises errors before a file is opened."""
+    _check_combinations(arguments)
     if arguments.viewing and arguments.models and AUTO not in arguments.models:
         raise UsageError(
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "

@@ -75,6 +75,16 @@ class PairOptions:
         for name in ("skip_ref", "skip_dis", "frames"):
             if (count := getattr(self, name)) < 0:
                 raise PairingError(f"{name}={count} is negative: count frames from 0")
+        if self.scale == "never" and self.display not in (None, "native"):
+            raise PairingError(
+                to_set("scale", "never"),
+                " scales nothing, and ",
+                to_set("display", str(self.display)),
+                " scales both videos: pass ",
+                to_set("display", "native"),
+                " or ",
+                to_set("scale", "auto"),
+            )
         if self.align == "auto" and self.rate == "by-index":
             raise PairingError(
                 to_set("rate", "by-index"),

@@ -148,6 +148,7 @@ class Pairing:
         self._started = True
         clock = Clock(self._plan)
         watch = None
+        rest: list[Iterator[Picture]] = []
         if self.options.align in ("refuse", "warn"):
             watch = Watch(self._plan, self._skips, self.notes, refuse=self.options.align == "refuse")
         try:
@@ -161,6 +162,7 @@ class Pairing:
                 ref, dis = left.take(), right.take()
                 if ref is None or dis is None:
                     self._note_end(ref, dis)
+                    rest = [_rest(left, ref), _rest(right, dis)]
                     break
                 if self.options.align != "auto":  # which found out by looking which frames belong together
                     clock.check(ref, dis, self.pairs)
@@ -175,7 +177,7 @@ class Pairing:
                 yield ref, dis
                 del ref, dis
             if watch is not None:
-                watch.end()
+                watch.end(*rest)
         except GeneratorExit:  # interrupted, or an agent stopped the measurement
             if watch is not None:
                 watch.leave()
@@ -304,8 +306,9 @@ class Pairing:
                     self.notes.append(note)
 
     def _nothing(self) -> str:
-        skipped = f" after skipping {self._skips[0]} and {self._skips[1]} frames" if any(self._skips) else ""
-        return f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common{skipped}"
+        said = f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common"
+        skipped = f"{self._skips[0]} and {self._skips[1]} frames"
+        return f"{said} after skipping {skipped}: skip fewer" if any(self._skips) else said
 
 
 def _frames(count: int) -> str:
@@ -319,9 +322,21 @@ def _leave_out(prefetch: Prefetch, count: int) -> None:
 
 def _read_on(left: Prefetch, right: Prefetch, watch: Watch) -> None:
     """Look at the frames that follow until the watch knows what is wrong, and raises it."""
-    while (ref := left.take()) is not None and (dis := right.take()) is not None:
+    ref, dis = left.take(), right.take()
+    while ref is not None and dis is not None:
         watch.add(ref, dis)
-    watch.end()
+        ref, dis = left.take(), right.take()
+    watch.end(_rest(left, ref), _rest(right, dis))
+
+
+def _rest(prefetch: Prefetch, picture: Picture | None) -> Iterator[Picture]:
+    """The picture and those after it, up to what can't be read."""
+    while picture is not None:
+        yield picture
+        try:
+            picture = prefetch.take()
+        except InputError:
+            return
 
 
 def _pairs(side: Side, skip: int) -> int | None:
