@@ -217,7 +217,7 @@ def test_one_frame(tmp_path: Path, frames: list[Luma]) -> None:
     one = y4m(tmp_path / "one.y4m", frames[:1])
     assert paired(one, one).description["pairs"] == 1
     with pytest.raises(
-        PairingError, match=r"only one frame of .*, so there is nothing to align: pass align=off"
+        PairingError, match=r"only one frame of .*, so there is nothing to align: pass align='off'"
     ):
         paired(one, one, align="auto")
 
