@@ -76,7 +76,7 @@ def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str
     line = "   ".join(f"{label} {pool(method=method):.2f}" for label, method in wanted)
     percentiles = "   ".join(f"p{p} {pool(method=('percentile', p)):.2f}" for p in _PERCENTILES)
     asked = [style("bold", f"  {method} {pool(method=method):.2f}") for method in pools]
-    return [*asked, f"  {line}", f"  {percentiles}"]
+    return [*asked, *style.paragraph(None, line), *style.paragraph(None, percentiles)]
 
 
 def _chart(report: ScoreReport, style: Style) -> list[str]:

@@ -215,7 +215,7 @@ class Request:
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(
-            rate=self.fps,
+            fps=self.fps,
             guess=self.guess,
             allow_damaged=self.allow_damaged,
             allow_network=self.allow_network,
