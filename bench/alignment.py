@@ -1,6 +1,7 @@
 """How well frames that are not the same are found: the tests' corpus, many more clean pairs; and the cost.
 
     python bench/alignment.py            # the table of faults, and 400 clean pairs
+    python bench/alignment.py --auto     # how far align=auto is from the score of the right pairs
     python bench/alignment.py --cost     # frames a second at 1080p, with and without
 
 Needs the tests' folder beside it, which has the clips.
@@ -22,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "video"))
 
 import acuity
+from acuity.video.readers.open import open_video
 from clips import make_clip
 from misaligned_clips import (
     CONTENTS,
@@ -102,6 +104,49 @@ def print_quality(folder: Path) -> None:
     print(*false, sep="\n")
 
 
+def recovered(folder: Path, content: str) -> dict[str, list[float | str]]:
+    """What align=auto scores less what the right pairs score, by fault and quality; or why it refuses."""
+    frames = frames_of(content)
+    paths = [folder / f"{content}-{name}.mkv" for name in ("source", "encode", "ref", "dis")]
+    encode_luma(paths[0], frames, codec="ffv1")
+    found: dict[str, list[float | str]] = {}
+    for (name, fault), quality in itertools.product(FAULTS.items(), QUALITIES):
+        if fault.kind not in ("shift", "lost", "doubled"):  # leaving out frames doesn't help the others
+            continue
+        shown = fault.shown(FRAMES)
+        encode_luma(paths[1], [frames[n] for n in shown], crf=str(quality))
+        with open_video(paths[1]) as reader:
+            lumas = [picture.luma.copy() for picture in reader]
+        truths = []
+        for other in (-1, 1):  # of two copies of a frame, either may be left out
+            kept = [i for i, n in enumerate(shown) if shown[i + other : i + other + 1] != [n]]
+            encode_luma(paths[2], [frames[shown[i]] for i in kept], codec="ffv1")
+            encode_luma(paths[3], [lumas[i] for i in kept], codec="ffv1")
+            truths.append(acuity.score(paths[2], paths[3], align="off").score)
+        try:
+            score = acuity.score(*paths[:2], align="auto").score
+            found.setdefault(name, []).append(min((score - truth for truth in truths), key=abs))
+        except acuity.AcuityError as error:
+            found.setdefault(name, []).append(str(error))
+    return found
+
+
+def print_recovered(folder: Path) -> None:
+    tables = [recovered(folder, content) for content in CONTENTS]
+    print("score of align=auto less that of the right pairs, the worse of both qualities")
+    print(f"{'':10s}" + "".join(f"{content:>11s}" for content in CONTENTS))
+    for name in tables[0]:
+        cells = [max(table[name], key=lambda d: 1e9 if isinstance(d, str) else abs(d)) for table in tables]
+        row = "".join(
+            f"{'refused' if isinstance(cell, str) else format(cell, '+.4f'):>11s}" for cell in cells
+        )
+        print(f"{name:10s}{row}")
+    figures = [figure for table in tables for figures in table.values() for figure in figures]
+    print(*(figure for figure in figures if isinstance(figure, str)), sep="\n")
+    near = sum(not isinstance(figure, str) and abs(figure) <= 0.01 for figure in figures)
+    print(f"{near} of {len(figures)} within 0.01")
+
+
 def print_cost(folder: Path, rounds: int) -> None:
     clip = make_clip(folder, "1080p", 1920, 1080, 8, 96)
     raw = {"width": clip.width, "height": clip.height, "pixel_format": "420", "bitdepth": clip.depth}
@@ -120,12 +165,15 @@ def print_cost(folder: Path, rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--auto", action="store_true")
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.cost:
             print_cost(Path(folder), arguments.rounds)
+        elif arguments.auto:
+            print_recovered(Path(folder))
         else:
             print_quality(Path(folder))
 

@@ -68,19 +68,28 @@ def clip(
     codec: str,
     pix_fmt: str,
     options: dict[str, str] | None = None,
+    muxing: dict[str, str] | None = None,
+    rate: int | Fraction = 25,
+    ticks: Iterable[int] | None = None,
+    rotation: int = 0,
     aspect: Fraction | None = None,
     **context: Any,
 ) -> Path:
-    """Encode the frames as they are; `context` is attributes of the codec context, such as color_range."""
-    with av.open(str(path), "w") as output:
-        stream = output.add_stream(codec, rate=25, options=options or {})
+    """Encode the frames as they are; `context` is attributes of the codec context, such as color_range.
+
+    `ticks` are the times of the frames, counted in frames; `rotation` is clockwise.
+    """
+    with av.open(str(path), "w", options=muxing or {}) as output:
+        stream = output.add_stream(codec, rate=rate, options=options or {})
         stream.width, stream.height, stream.pix_fmt = frames[0].width, frames[0].height, pix_fmt
         if aspect is not None:
             stream.sample_aspect_ratio = aspect
+        if rotation:
+            stream.set_display_rotation(-rotation)
         for name, value in context.items():
             setattr(stream.codec_context, name, value)
-        for number, frame in enumerate(frames):
-            frame.pts, frame.time_base = number, Fraction(1, 25)
+        for tick, frame in zip(range(len(frames)) if ticks is None else ticks, frames, strict=True):
+            frame.pts, frame.time_base = tick, 1 / Fraction(rate)
             output.mux(stream.encode(frame))
         output.mux(stream.encode(None))
     return path

@@ -193,7 +193,8 @@ def found(ref: Sequence[Signature], dis: Sequence[Signature]) -> Finding | None:
     for one, other in zip(ref, dis, strict=False):
         if (finding := aligner.add(one, other)) is not None:
             return finding
-    return aligner.end()
+    pairs = min(len(ref), len(dis))
+    return aligner.end(ref[pairs:], dis[pairs:])
 
 
 def is_named_rightly(content: str, fault: Fault, finding: Finding | None) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 from fractions import Fraction
 from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError
+from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
-from acuity.scoring.fronts import ACUITY
+from acuity.scoring.fronts import ACUITY, sentence
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import (
     DIFFERENT,
@@ -22,10 +22,12 @@ from acuity.scoring.request import (
     SETTINGS,
     WORK,
     Request,
+    frame_rate,
 )
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub")
+LEGACY: Final = "legacy"  # the default precision
 
 
 def whole(text: str) -> int:
@@ -49,12 +51,9 @@ def size(text: str) -> tuple[int, int]:
 
 def rate(text: str) -> Fraction:
     try:
-        number = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        number = Fraction(0)
-    if not 0 < number <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no frame rate: write it as 25 or 30000/1001")
-    return number
+        return frame_rate(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 _SWITCH: Final[dict[str, Any]] = {"action": "store_true"}
@@ -115,8 +114,9 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "pixel_format": ("p", {"metavar": None, "choices": tuple(LAYOUTS)}),
     "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
     "fps": ("", {"type": rate, "metavar": "RATE"}),
+    "resume": ("", {"metavar": "FILE"}),
     "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
-    "instruction_set": ("", {"metavar": "SET"}),
+    "cpu": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),
 }
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
@@ -128,7 +128,7 @@ _OTHERS: Final = {
     "output": (
         _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
-        _entry("--precision", help=_PRECISION, default="legacy", metavar="P"),
+        _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
         _entry("--json", help="print one JSON document on standard output", action="store_true"),
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
         _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
@@ -166,8 +166,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
             group.add_argument(*names, **settings)
 
 
+# Options that do nothing without another one, and why.
+_NEEDS: Final = (
+    ("per_frame", "json", "--per-frame: it adds to the JSON document: pass --json too"),
+    ("format", "output", "--format: it is the report's: pass -o FILE too"),
+    ("precision", "output", "--precision: it is the report's: pass -o FILE too"),
+)
+
+
+def _check_combinations(arguments: argparse.Namespace) -> None:
+    """Refuse options that contradict each other, or do nothing."""
+    for name, needed, why in _NEEDS:
+        if getattr(arguments, name) not in (None, False, LEGACY) and not getattr(arguments, needed):
+            raise UsageError(f"argument {why}")
+    if arguments.pools and arguments.quiet and not arguments.json:
+        raise UsageError(
+            "argument --pool: --quiet prints the score alone: leave one of them out, or pass --json"
+        )
+    if arguments.size is not None and (arguments.width or arguments.height):
+        raise UsageError("argument --size: it is the width and the height: leave out --width and --height")
+
+
 def request(arguments: argparse.Namespace) -> Request:
     """The request; raises errors before a file is opened."""
+    _check_combinations(arguments)
     if arguments.viewing and arguments.models and AUTO not in arguments.models:
         raise UsageError(
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "
@@ -177,7 +199,7 @@ def request(arguments: argparse.Namespace) -> Request:
     if arguments.size is not None:
         given["width"], given["height"] = arguments.size
     if arguments.skip is not None:
-        given = {"frame_skip_ref": arguments.skip, "frame_skip_dis": arguments.skip, **given}
+        given = {"skip_ref": arguments.skip, "skip_dis": arguments.skip, **given}
     given["threads"] = arguments.threads or None
     return Request(arguments.reference, arguments.distorted, **given, guess=True)
 
@@ -189,18 +211,16 @@ def embedding(arguments: argparse.Namespace) -> Wanted:
 
 def report_format(arguments: argparse.Namespace) -> str:
     """The format of the report, from --format or the file's name."""
+    from acuity.report import format_of
     from acuity.report.precision import parse_precision
 
     parse_precision(arguments.precision)
     if arguments.format or arguments.output is None:
         return str(arguments.format or "json")
-    suffix = os.path.splitext(str(arguments.output))[1].lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise UsageError(
-            f"'{arguments.output}' doesn't say its format: end it with .json, .xml, .csv or .sub, "
-            "or pass --format"
-        )
-    return suffix
+    try:
+        return format_of(arguments.output)
+    except OutputError as error:
+        raise UsageError(sentence(error, "acuity")) from None
 
 
 def check_pools(methods: list[str]) -> None:

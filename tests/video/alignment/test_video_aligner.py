@@ -46,6 +46,26 @@ def test_a_shift_is_found_with_its_lag(lag: int, seed: int) -> None:
 
 
 @settings(max_examples=25, deadline=None)
+@given(pairs=st.integers(12, 60), lag=st.integers(-60, 60).filter(bool), seed=st.integers(0, 5))
+def test_what_a_short_clip_lost_is_found_in_the_rest_of_the_longer_one(
+    pairs: int, lag: int, seed: int
+) -> None:
+    source = moving(pairs + abs(lag), seed)
+    short, long = source[abs(lag) :], source
+    finding = found(long, coded(short)) if lag > 0 else found(short, coded(long))
+    assert finding is not None
+    assert (finding.kind, finding.frame, finding.lag) == ("shift", 0, lag)
+
+
+@settings(max_examples=25, deadline=None)
+@given(pairs=st.integers(2, 60), more=st.integers(-60, 60), seed=st.integers(0, 5))
+def test_a_clip_that_only_ends_earlier_is_no_alarm(pairs: int, more: int, seed: int) -> None:
+    source = moving(pairs + abs(more), seed)
+    ref, dis = (source, source[:pairs]) if more > 0 else (source[:pairs], source)
+    assert found(ref, coded(dis)) is None
+
+
+@settings(max_examples=25, deadline=None)
 @given(frame=st.integers(12, 150), count=st.integers(1, 20), seed=st.integers(0, 5), lost=st.booleans())
 def test_lost_and_doubled_frames_are_found_at_their_place(
     frame: int, count: int, seed: int, lost: bool
@@ -106,6 +126,11 @@ def test_every_frame_twice_and_every_second_frame() -> None:
     source = moving(120)
     assert getattr(found(source, coded([source[n // 2] for n in range(120)])), "kind", None) == "twice"
     assert getattr(found(source, coded(source[::2])), "kind", None) == "half"
+
+
+def test_frames_in_reverse() -> None:
+    source = moving(90)
+    assert found(source, coded(source[::-1])) == Finding("reversed", 0, 0, 89)
 
 
 def test_other_content() -> None:

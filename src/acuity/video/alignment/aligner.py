@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -22,6 +24,8 @@ _PATIENCE: Final = 5
 _SETTLE: Final = 25  # frames after an alarm that help to name it
 _TRACED: Final = 100  # frames of the path that are remembered
 _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
+_FEWEST: Final = 15  # pairs that a look at farther frames needs
+_FEWEST_ALL: Final = 9  # and one at the frames after the last pair, when all are known
 _NEVER: Final = 1e12  # the squared error of a frame that isn't there
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
@@ -72,8 +76,8 @@ class Aligner:
             self._look_far()
         return self._named(over=False)
 
-    def end(self) -> Finding | None:
-        """What the last frames say, when no more will come."""
+    def end(self, ref: Iterable[Signature] = (), dis: Iterable[Signature] = ()) -> Finding | None:
+        """What the last frames say, when no more pairs will come; one video may have more frames."""
         if self._new[0] and (found := self._take()) is not None:
             return found
         while self._next < self._history.end:
@@ -81,6 +85,7 @@ class Aligner:
                 return found
         if self._history.end % WINDOW:
             self._look_far()
+        self._look_beyond(ref, dis)
         return self._named(over=True)
 
     def _look(self) -> Finding | None:
@@ -148,14 +153,9 @@ class Aligner:
     def _look_far(self) -> None:
         """Compare the last frames with all that are remembered."""
         history = self._history
-        size = min(WINDOW, history.end)
-        if size < 15 or self._alarm:
+        if not (size := self._doubtful(_FEWEST)):
             return
         start = history.end - size
-        recent = slice(start - history.first, None)
-        error = sum(history.error[recent])
-        if error <= 0.5 * sum(history.moved_ref[recent]) + size * history.floor:
-            return
         gain, lag = max(self._far_lag(size, 1), self._far_lag(size, -1))
         if gain >= 1.5:
             last = history.end - max(lag, 0)
@@ -163,6 +163,32 @@ class Aligner:
         self._unlike = self._unlike + 1 if _other_content(history, start) else 0
         if self._unlike == 2 and not self._alarm:
             self._other = max(0, start - WINDOW)
+
+    def _look_beyond(self, ref: Iterable[Signature], dis: Iterable[Signature]) -> None:
+        """Compare the last frames of the shorter video with those of the longer one that have no partner."""
+        history = self._history
+        if not (size := self._doubtful(_FEWEST_ALL)):
+            return
+        history.add_rest(list(islice(ref, FAR)), list(islice(dis, FAR)))
+        start, end = history.end - size, history.end
+        if history.end_ref > end:
+            fits = _slide(history.dis(start, end), history.ref(start, history.end_ref))
+        else:
+            fits = _slide(history.ref(start, end), history.dis(start, history.end_dis))
+        lag = int(fits.argmin())
+        if fits[0] + size * history.floor >= 1.5 * (fits[lag] + size * history.floor):
+            far = (lag, 0) if history.end_dis > end else (0, lag)
+            self._consider([(i + far[0], i + far[1]) for i in range(start, end)])
+
+    def _doubtful(self, fewest: int) -> int:
+        """How many of the last frames are to be looked at, if they don't match; otherwise 0."""
+        history = self._history
+        size = min(WINDOW, history.end)
+        if size < fewest or self._alarm:
+            return 0
+        recent = slice(history.end - size - history.first, None)
+        error = sum(history.error[recent])
+        return size if error > 0.5 * sum(history.moved_ref[recent]) + size * history.floor else 0
 
     def _far_lag(self, size: int, sign: int) -> tuple[float, int]:
         """The lag of one sign beyond reach that fits the last frames best, after its gain over lag 0."""
@@ -173,14 +199,13 @@ class Aligner:
         lags = len(old) - size
         if lags < REACH:
             return 0.0, 0
-        errors = np.square(new).sum(axis=1)[:, None] + np.square(old).sum(axis=1)[None] - 2 * (new @ old.T)
-        fits = sum(errors[i, i : i + lags + 1] for i in range(size))  # from the farthest lag to 0
+        fits = _slide(new, old)  # from the farthest lag to 0
         rows = np.array(history.error[start - history.first :])
         paired = (
             np.convolve(rows, np.ones(size), "valid") if sign > 0 else np.full(lags + 1, rows[-size:].sum())
         )
         floor = size * history.floor
-        gains = (paired + floor) / (np.maximum(fits, 0.0) + floor)
+        gains = (paired + floor) / (fits + floor)
         best = int(gains[: lags - REACH + 1].argmax())
         return float(gains[best]), sign * (lags - best)
 
@@ -202,6 +227,15 @@ class Aligner:
         if history.end in _PACE_LOOKS or (over and history.end >= 16):
             return faults.paced(history)
         return None
+
+
+def _slide(frames: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The squared error of frames against as many of the others in a row, from each place on."""
+    squares = np.square(frames).sum(axis=1)[:, None] + np.square(others).sum(axis=1)[None]
+    errors = squares - 2 * (frames @ others.T)
+    places = len(others) - len(frames) + 1
+    fits: NDArray[np.float64] = np.sum([errors[i, i : i + places] for i in range(len(frames))], axis=0)
+    return np.maximum(fits, 0.0)
 
 
 def _other_content(history: History, start: int) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment.history import FLOOR, History
 
-Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "other"]
+Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "reversed", "other"]
 Matches = Sequence[tuple[int, int]]
 
 # Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
@@ -34,7 +34,8 @@ class Finding:
     """Where two videos stop showing the same frames.
 
     kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, two frames 'swapped',
-        a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); 'other' content.
+        a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); a short clip
+        'reversed'; 'other' content.
     lag: how many frames the distorted video is ahead of the reference, negative: behind.
     frames: how many frames of the distorted video, from `frame` on, say so.
     """
@@ -128,7 +129,7 @@ def paced(history: History, error: float = math.inf) -> Finding | None:
 
 def _errors(history: History, start: int) -> NDArray[np.float64]:
     """The squared error of each frame of the distorted video from `start` on against each reference frame."""
-    dis, ref = history.dis(start, history.end), history.ref(start, history.end)
+    dis, ref = history.dis(start, history.end_dis), history.ref(start, history.end_ref)
     squares = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None]
     errors: NDArray[np.float64] = np.maximum(squares - 2 * (dis @ ref.T), 0.0).astype(np.float64)
     return errors
@@ -138,6 +139,7 @@ def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:
     for phase in (0, 1):
         yield "half", [(i, 2 * i + phase) for i in range(1, (end - phase) // 2)]
         yield "twice", [(i, (i + phase) // 2) for i in range(2, end)]
+    yield "reversed", [(i, end - 1 - i) for i in range(1, end)]
 
 
 def located(history: History, alarm: Matches) -> Finding:
@@ -162,7 +164,7 @@ def located(history: History, alarm: Matches) -> Finding:
 def _parting(errors: NDArray[np.float64], lag: int, last: int, slack: float) -> int:
     """The frame from which on another lag than 0 fits, less the frames that are too many there."""
     extra = max(0, -lag)
-    rows = np.arange(max(0, min(last, len(errors) - max(lag, 0)) - extra))
+    rows = np.arange(max(0, min(last, errors.shape[1] - max(lag, 0)) - extra))
     before = np.r_[0.0, np.cumsum(errors[rows, rows])]
     after = np.r_[np.cumsum(errors[rows + extra, rows + extra + lag][::-1])[::-1], 0.0]
     total = before + after
@@ -176,7 +178,7 @@ def _smallest_lag(errors: NDArray[np.float64], lag: int, first: int, last: int) 
     """Of the lags that fit these frames equally, as in content that repeats, the smallest; its mean error."""
 
     def error(lag: int) -> float:
-        rows = np.arange(max(first, -lag), min(last, len(errors) - max(lag, 0)))
+        rows = np.arange(max(first, -lag), min(last, errors.shape[1] - lag))
         return float(errors[rows, rows + lag].mean()) if 2 * len(rows) > last - first else math.inf
 
     least = error(lag)
@@ -187,7 +189,7 @@ def _smallest_lag(errors: NDArray[np.float64], lag: int, first: int, last: int) 
 
 def _best_path(costs: NDArray[np.float64]) -> NDArray[np.intp]:
     """For each frame the frame of the reference that it shows: the cheapest way through all of them."""
-    count = len(costs)
+    count = costs.shape[1]
     frames = np.arange(count)
     total = np.full(count, JUMP)
     total[0] = 0.0
@@ -215,7 +217,7 @@ def _best_run(path: NDArray[np.intp], costs: NDArray[np.float64]) -> tuple[int, 
     """
     frames = np.arange(len(path))
     lags = path - frames
-    gains = costs[frames, frames] - costs[frames, path]
+    gains = costs[frames, np.minimum(frames, costs.shape[1] - 1)] - costs[frames, path]
     starts = np.r_[0, np.flatnonzero(np.diff(lags)) + 1, len(lags)]
     runs = [(float(gains[a:b].sum()), int(a), int(b)) for a, b in itertools.pairwise(starts) if lags[a]]
     _, first, last = max(runs, default=(0.0, 0, 0))

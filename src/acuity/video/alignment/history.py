@@ -54,6 +54,7 @@ class History:
     def __init__(self) -> None:
         self.first = 0  # the oldest that is kept
         self.end = 0
+        self.end_ref = self.end_dis = 0  # with the frames of the longer video, see add_rest()
         self.cells = 0
         self._ref = self._dis = np.empty((0, 0), np.float32)
         # By row: each video's squared change since the frame before, the correlation of both changes, and the
@@ -88,6 +89,17 @@ class History:
         self.tracking += tracking.tolist()
         self.error += np.einsum("ij,ij->i", error, error).tolist()
         self.end += len(ref)
+        self.end_ref = self.end_dis = self.end
+
+    def add_rest(self, ref: Sequence[Signature], dis: Sequence[Signature]) -> None:
+        """Take in frames after the last pair, which one of the videos doesn't have; at most KEPT."""
+        if self.end - self.first > KEPT:
+            self._forget(self.end - self.first - KEPT)
+        row = self.end - self.first
+        for array, rest in ((self._ref, ref), (self._dis, dis)):
+            if rest:
+                array[row : row + len(rest)] = rest
+        self.end_ref, self.end_dis = self.end + len(ref), self.end + len(dis)
 
     def _forget(self, count: int) -> None:
         for array in (self._ref, self._dis):
@@ -110,7 +122,7 @@ class History:
     def weight(self, frame: int) -> float:
         """How much a frame may say, 0 to 1: one that hardly changed says little about which frame it is."""
         row = frame - self.first
-        if row < 1:
+        if row < 1 or row >= len(self.moved_dis):
             return 1.0
         usual = sorted(self.moved_ref[max(0, row - 2) : row + 3])
         return min(1.0, self.moved_dis[row] / (0.25 * max(usual[len(usual) // 2], 1e-9)))
@@ -122,12 +134,13 @@ class History:
 
     def evidence(self, matches: Sequence[tuple[int, int]]) -> Evidence | None:
         """What speaks for frames of the distorted video being those of the reference; None: too little."""
-        kept = [(i, j) for i, j in matches if min(i, j) > self.first and max(i, j) < self.end]
-        kept = [match for match in kept if self.weight(match[0]) >= 0.2]
+        known = [(i, j) for i, j in matches if i < self.end_dis and j < self.end_ref]
+        kept = [match for match in known if min(match) > self.first and self.weight(match[0]) >= 0.2]
         if len(kept) < _FEWEST:
             return None
         dis, other = np.array(kept).T - self.first
-        shown, paired, matched = self._dis[dis], self._ref[dis], self._ref[other]
+        partner = np.minimum(dis, self.end - self.first - 1)  # the last frame, where there is none
+        shown, paired, matched = self._dis[dis], self._ref[partner], self._ref[other]
         way = matched - paired
         apart = np.einsum("ij,ij->i", way, way)
         counts = apart > self.cells * _MOVING
@@ -154,7 +167,7 @@ class History:
             frames=int(np.count_nonzero(counts)),
             position=float(min(positions) if max(positions) <= 1.25 else max(positions)),
             tracking=float(np.median(tracking)),
-            tracking_paired=float(np.median(np.array(self.tracking)[dis[stirs]])),
+            tracking_paired=float(np.median(np.array(self.tracking)[partner[stirs]])),
             gain=float(np.median(gain[counts])),
             likeness=1 - float(np.square(rest).sum()) / variance,
             ahead=bool(np.median(other - dis) > 0),

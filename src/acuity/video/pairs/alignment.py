@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -47,6 +47,8 @@ def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
             return f"{dis} shows every frame of {ref} twice (frames 2n and 2n+1 both match frame n)"
         case "half":
             return f"{dis} has only every second frame of {ref} (frame n matches frame 2n)"
+        case "reversed":
+            return f"{dis} shows the frames of {ref} backwards (frame n matches frame {finding.frames} - n)"
         case "other":
             return f"{dis} shows other content than {ref} from frame {pair} on (they have nothing in common)"
 
@@ -69,8 +71,12 @@ def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
     """The number of frames to skip at the start so that the lag is gone; fewer, if too many are skipped."""
     less = skips[0] + lag * plan.ref.stride
     if lag > 0 or less >= 0:
-        return to_set("frame_skip_ref", str(less))
-    return to_set("frame_skip_dis", str(skips[1] - lag * plan.dis.stride))
+        return to_set("skip_ref", str(less))
+    return to_set("skip_dis", str(skips[1] - lag * plan.dis.stride))
+
+
+def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
+    return (picture.signature for picture in pictures if picture.signature is not None)
 
 
 class Watch:
@@ -92,9 +98,15 @@ class Watch:
         if self._aligner is not None and ref.signature is not None and dis.signature is not None:
             self._tell(self._aligner.add(ref.signature, dis.signature))
 
-    def end(self) -> None:
+    def end(self, ref: Iterable[Picture] = (), dis: Iterable[Picture] = ()) -> None:
+        """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
-            self._tell(self._aligner.end())
+            self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
+
+    def leave(self) -> None:
+        """No more pairs are wanted, but the videos go on: what the pairs so far show is a warning."""
+        self._refuse = False
+        self.end()
 
     def _tell(self, finding: Finding | None) -> None:
         if finding is None:
@@ -152,9 +164,11 @@ class Survey:
                 break
             start = self._decide(finding, pair, skipped)
         self.pairs = pair
-        if pair < 2:
+        if not pair:
+            return  # the pairing says it
+        if pair == 1:
             raise PairingError(
-                f"{self._plan.ref.name} and {self._plan.dis.name} have fewer than two frames in common,"
+                f"only one frame of {self._plan.dis.name} is compared with one of {self._plan.ref.name},"
                 " so there is nothing to align: pass ",
                 to_set("align", "off"),
             )
@@ -198,7 +212,8 @@ class Survey:
             pair += 1
             if (finding := aligner.add(ref, dis)) is not None:
                 return finding, start + finding.frame
-        finding = aligner.end()
+        rest = (tape.after(pair + left) for tape, left in zip((self._ref, self._dis), skipped, strict=True))
+        finding = aligner.end(*([] if most and pair >= most else rest))
         return finding, pair if finding is None else start + finding.frame
 
     def _decide(self, finding: Finding, pair: int, skipped: list[int]) -> int:
@@ -235,6 +250,12 @@ class _Tape:
         """When the first picture is shown."""
         self.at(0)
         return self._time
+
+    def after(self, frame: int) -> Iterator[Signature]:
+        """The signatures from a frame on."""
+        while (signature := self.at(frame)) is not None:
+            yield signature
+            frame += 1
 
     def at(self, frame: int) -> Signature | None:
         """The signature of a frame; None after the last one."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from acuity.errors import PairingError
+from acuity.errors import InputError, PairingError, to_set
 from acuity.video.readers.guess import is_raw_name
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_its_size
 from acuity.video.readers.reader import VideoReader
@@ -15,6 +15,8 @@ from acuity.video.source import STDIN
 
 # A path, or a reader that is already open.
 Video: TypeAlias = str | os.PathLike[str] | VideoReader
+
+_TIMED: Final = ("container", "y4m")  # kinds of video that have a frame rate
 
 
 def open_pair(
@@ -41,6 +43,9 @@ def open_pair(
                 video = open_as(video, meant, replace(options, stream=stream))
                 stack.callback(video.close)
             readers.append(video)
+        if options.fps is not None and all(reader.info.kind in _TIMED for reader in readers):
+            names = " and ".join(f"'{reader.info.path}'" for reader in readers)
+            raise InputError(f"{names} say their own frame rate: leave out ", to_set("fps", str(options.fps)))
         stack.pop_all()  # the caller closes them
     return readers[0], readers[1]
 

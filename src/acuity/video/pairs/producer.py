@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acuity.errors import NoFramesError
 from acuity.video.alignment.signature import sign
 from acuity.video.pairs.content import Look
 from acuity.video.pairs.pair_plan import Side
@@ -62,7 +63,10 @@ class Producer:
 
     def _from_start(self) -> Iterator[Picture]:
         if (self._skip or self._again) and self._reader.info.seekable:
-            self._reader.seek(self._skip)
+            try:
+                self._reader.seek(self._skip)
+            except NoFramesError:
+                return iter(())  # as a video that can't seek: the pairing says that nothing is left
             return iter(self._reader)
         pictures = iter(self._reader)
         for _ in range(self._skip):

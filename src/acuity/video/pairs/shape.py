@@ -80,8 +80,9 @@ def _of_distorted(plan: PairPlan, part: Rectangle) -> Rectangle:
         if all(edge.is_integer() for edge in scaled):
             return Rectangle(*map(int, scaled))
         raise PairingError(
-            f"crop={part} falls between the pixels of {dis.name} ({dis.size} against {ref.size}):"
-            " choose numbers that scale to whole ones"
+            to_set("crop", str(part)),
+            f" falls between the pixels of {dis.name} ({dis.size} against {ref.size}):"
+            " choose numbers that scale to whole ones",
         )
     return Rectangle(dis.width, dis.height, 0, 0)  # it is cropped already; its shape is checked later
 
@@ -133,13 +134,14 @@ def _cut(plan: PairPlan, side: Side, part: Rectangle) -> None:
         return
     if part.left + part.width > side.width or part.top + part.height > side.height:
         raise PairingError(
-            f"crop={part} reaches beyond the {side.size} of {side.name}: choose a smaller part"
+            to_set("crop", str(part)),
+            f" reaches beyond the {side.size} of {side.name}: choose a smaller part",
         )
     across, down = (1 << shift for shift in LAYOUTS[side.format.layout] or (0, 0))
     if any(edge % across for edge in _edges(part)[::2]) or any(edge % down for edge in _edges(part)[1::2]):
         raise PairingError(
-            f"crop={part} cuts between the chroma samples of {side.name} ({side.format.layout}):"
-            " use even numbers"
+            to_set("crop", str(part)),
+            f" cuts between the chroma samples of {side.name} ({side.format.layout}): use even numbers",
         )
     from acuity.video.pairs.convert import Cut
 

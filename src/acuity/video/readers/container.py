@@ -66,7 +66,7 @@ class ContainerReader(BaseReader):
                 self._decoder.stream,
                 first,
                 self._planar,
-                variable=self._variable(seen),
+                variable=self._variable(seen, first.pts),
                 seekable=self._source.reopenable,
             )
             if stream is not None:
@@ -180,8 +180,11 @@ class ContainerReader(BaseReader):
                 f" {now[0]}x{now[1]} {now[2]}: cut it there and score the parts"
             )
 
-    def _variable(self, seen: list[int] | None) -> bool:
-        """Whether frame times are uneven, judged by the index or else by the first packets."""
+    def _variable(self, seen: list[int] | None, start: int | None) -> bool:
+        """Whether the times of the frames shown are uneven, by the index or else by the first packets.
+
+        `start` is the time of the first frame. Packets before it are hidden, or can't be decoded.
+        """
         stream, formats = self._decoder.stream, self._decoder.container.format.name.split(",")
         stamps = indexed_stamps(stream) if "mov" in formats else []
         if len(stamps) > 2:
@@ -193,5 +196,5 @@ class ContainerReader(BaseReader):
             except InputError:
                 return False  # the decoder will report the same damage
         # The last frames may still lack the times of earlier ones, because packets come in decoding order.
-        seen.sort()
-        return uneven(seen[:-_REORDERED] if len(seen) > 2 * _REORDERED else seen)
+        shown = sorted(pts for pts in seen if start is None or pts >= start)
+        return uneven(shown[:-_REORDERED] if len(shown) > 2 * _REORDERED else shown)

@@ -135,7 +135,8 @@ def _claimed_frames(
     container: av.container.InputContainer, stream: av.VideoStream, rate: Fraction | None
 ) -> int | None:
     if stream.frames:
-        return stream.frames
+        hidden = sum(entry.is_discard for entry in islice(iter(stream.index_entries), _MOST_STAMPS))
+        return max(1, stream.frames - hidden)
     if rate is None:
         return None
     if stream.duration and stream.time_base:
@@ -144,9 +145,12 @@ def _claimed_frames(
 
 
 def indexed_stamps(stream: av.VideoStream) -> list[int]:
-    """The decoding times of all frames from the index of an MP4 or MOV, without reading packets."""
-    entries = islice(iter(stream.index_entries), _MOST_STAMPS)
-    return [entry.timestamp for entry in entries if not entry.is_discard]
+    """The decoding times of all frames from the index of an MP4 or MOV, without reading packets.
+
+    Empty if an edit list hides some of them, because decoding times don't say when the others are shown.
+    """
+    entries = list(islice(iter(stream.index_entries), _MOST_STAMPS))
+    return [] if any(entry.is_discard for entry in entries) else [entry.timestamp for entry in entries]
 
 
 def uneven(stamps: Iterable[int]) -> bool:

@@ -14,7 +14,7 @@ import av
 from av.video.frame import PictureType
 
 from acuity.errors import InputError, TruncatedError, to_set
-from acuity.video.notes import Note, warning
+from acuity.video.notes import Note, info, warning
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
 from acuity.video.source import Source
 
@@ -58,7 +58,7 @@ class Decoder:
         self.index = 0  # of the next frame
         self._demuxed = 0  # packets read, and those among them that should make a frame
         self._packets = 0
-        self._early: list[int | None] = []  # times of the packets before the first frame
+        self._early: list[int | None] = []  # times of the packets before the first frame that should make one
         self._first: _First | None = None
         self._end: Fraction | None = None
         self._skip_before: int | None = None
@@ -74,7 +74,7 @@ class Decoder:
             if packet.size:
                 self._demuxed += 1
                 self._packets += not packet.is_discard
-                if self._first is None:
+                if self._first is None and not packet.is_discard:
                     self._early.append(packet.pts)
                 if packet.is_corrupt or self._is_cut_off(packet):
                     if not self._allow_damaged:
@@ -107,7 +107,7 @@ class Decoder:
         stamps: list[int] = []
         kept = 0
         for packet in islice(self.demux(), count):
-            if packet.size and packet.pts is not None:
+            if packet.size and packet.pts is not None and not packet.is_discard:
                 stamps.append(packet.pts)
             if keep:
                 self._ahead.append(packet)
@@ -207,6 +207,9 @@ class Decoder:
         if leading:
             text = f"'{self.path}' starts with {leading} frames that cannot be decoded: they are left out"
             self.notes.append(warning("leading-frames", text))
+        if hidden := self._demuxed - self._packets:
+            text = f"'{self.path}' has {hidden} frames that its edit list hides: they are left out"
+            self.notes.append(info("hidden-frames", text))
         lost = self._packets - leading - self.index
         if lost > 0:
             text = f"{lost} of the {self._packets} frames of '{self.path}' cannot be decoded"
