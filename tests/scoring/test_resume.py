@@ -281,7 +281,7 @@ def test_other_files(pair: tuple[str, str], saved: str, tmp_path: Path, which: s
 def test_videos_that_are_no_plain_files(pair: tuple[str, str], saved: str, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.y4m"
     os.mkfifo(pipe)
-    for video in ("-", str(pipe)):
+    for video in ("-", str(pipe), str(tmp_path), "shot.%04d.png", "shots/*.png", "http://127.0.0.1/a.mkv"):
         said = "the reference is no plain file, and only those are read twice: measure anew"
         assert refused(Request(video, pair[1], subsample=2, resume=saved)) == said
     with pytest.raises(InputError, match="does not exist"):

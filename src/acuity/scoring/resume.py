@@ -20,7 +20,8 @@ from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO
 from acuity.scoring.request import SETTINGS, WORK, Request
 from acuity.video.local_file import fingerprint, local_opener
-from acuity.video.source import STDIN
+from acuity.video.readers.image_names import is_pattern
+from acuity.video.source import STDIN, is_web_address
 
 WHY: Final = "interrupted"
 _VIDEOS: Final = ("reference", "distorted")
@@ -113,12 +114,17 @@ def _asked(request: Request) -> dict[str, Any]:
 def _check_files(path: str, request: Request, files: Mapping[str, Any]) -> None:
     for name, found in _fingerprints(request).items():
         video = getattr(request, name)
-        if isinstance(video, str | os.PathLike) and video != STDIN and not os.path.exists(video):
+        if isinstance(video, str | os.PathLike) and video != STDIN and _is_missing(os.fspath(video)):
             continue  # opening it says that
         if found is None:
             raise ResumeError(f"the {name} is no plain file, and only those are read twice: measure anew")
         if found != files[name]:
             raise ResumeError(f"'{path}' is of another {name} than '{video}', or the file has changed")
+
+
+def _is_missing(path: str) -> bool:
+    """Whether a path leads nowhere; a pattern of images or an address may lead to a video."""
+    return not (os.path.exists(path) or is_pattern(path) or is_web_address(path))
 
 
 def _check_request(path: str, request: Request, before: Mapping[str, Any]) -> None:
