@@ -55,6 +55,13 @@ def test_an_image_is_decoded_as_it_is_alone(tmp_path: Path) -> None:
             assert picture.pts is None
 
 
+def test_a_folder_s_name_may_end_with_a_slash(tmp_path: Path) -> None:
+    folder = images(tmp_path / "shots", count=2)
+    with open_video(f"{folder}/") as reader:
+        assert reader.info.path == str(folder)
+        assert len(list(reader)) == 2
+
+
 def test_rate_and_seeking(tmp_path: Path) -> None:
     with open_video(images(tmp_path / "shots"), fps=Fraction(24)) as reader:
         assert reader.info.rate == 24

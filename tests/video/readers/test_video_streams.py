@@ -48,7 +48,7 @@ def test_the_wanted_stream_is_read(
         assert number_of(picture) == first + 5
 
 
-@pytest.mark.parametrize("stream", [2, 99])
+@pytest.mark.parametrize("stream", [2, 99, -1])
 def test_out_of_range(several: Path, stream: int) -> None:
     with pytest.raises(InputError, match=rf"no video stream {stream}: it has 2, counted from 0"):
         open_video(several, stream=stream)

@@ -140,7 +140,7 @@ def choose_stream(container: av.container.InputContainer, path: str, wanted: int
             f"'{path}' has {len(pictures)} video streams ({listed}): ",
             to_give("stream", verb="choose one with"),
         )
-    if wanted is not None and wanted >= len(streams):
+    if wanted is not None and not 0 <= wanted < len(streams):
         has = "one, number 0" if len(streams) == 1 else f"{len(streams)}, counted from 0"
         one = to_give("stream_ref", "stream_dis", verb="choose for one of the videos with")
         raise InputError(f"'{path}' has no video stream {wanted}: it has {has}; ", one)

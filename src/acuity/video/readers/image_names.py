@@ -99,7 +99,7 @@ def is_pattern(path: str) -> bool:
 def find_images(path: str) -> Images:
     """The images that a pattern or a folder stands for; raises InputError, or PathError under a guard."""
     if os.path.isdir(path):
-        return _in_folder(path)
+        return _in_folder(path.rstrip("/") or path)
     folder, name = os.path.split(path)
     try:
         names = list_local(folder)
