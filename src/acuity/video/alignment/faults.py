@@ -112,14 +112,14 @@ def usual_motion(history: History, frame: int) -> float:
 
 def paced(history: History, error: float = math.inf) -> Finding | None:
     """Every frame twice, or every second one only, since the first pair; at less than `error` a frame."""
-    if history.first:
+    if history.first or history.matches(0):
         return None
-    found = None
-    errors = _errors(history, 0)
+    found = errors = None
     for kind, matches in _paces(history.end):
         evidence = history.evidence(matches)
         if evidence is None or not evidence.convincing or evidence.gain < 1.5:
             continue
+        errors = _errors(history, 0) if errors is None else errors  # rarely needed, and slow
         dis, ref = np.array(matches).T
         own, best = float(errors[dis, ref].mean()), float(errors[dis].min(axis=1).mean())
         if own < error and own <= 2 * best + history.floor:
