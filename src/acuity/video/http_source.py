@@ -42,7 +42,7 @@ class HttpSource(Source):
             self._release()
             raise
 
-    def reopen(self) -> Source:
+    def _open_again(self) -> Source:
         return HttpSource(self.path)
 
     def _receive(self, view: memoryview) -> int:
@@ -62,14 +62,16 @@ class HttpSource(Source):
         """The next bytes of the response; 0 at its proper end only."""
         assert self._response is not None
         try:
-            count = self._response.readinto(view)
+            data = self._response.read1(len(view))
         except (OSError, HTTPException, ValueError) as error:
-            self._check_open()  # closed by another thread
+            self._check_open()
             raise self._lost(error) from error
-        if count == 0 and self._length is not None and self._position < self._length:
+        if not data and self._length is not None and self._position < self._length:
+            self._check_open()  # closed by another thread
             raise self._lost()
-        self._position += count
-        return count
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
     def _lost(self, error: Exception | None = None) -> InputError:
         reason = _reason(error) if error is not None else "the server ended it"

@@ -47,7 +47,9 @@ class Source:
 
     def reopen(self) -> Source:
         """The same input, opened once more at its start."""
-        raise NotImplementedError
+        if not self.reopenable:
+            raise InputError(f"'{self.path}' can only be read once, from its start to its end")
+        return self._open_again()
 
     def readinto(self, view: memoryview) -> int:
         """Fill `view`; fewer bytes only at the end of the input."""
@@ -110,6 +112,9 @@ class Source:
     def _move(self, position: int) -> None:
         raise NotImplementedError
 
+    def _open_again(self) -> Source:
+        raise NotImplementedError
+
     def _interrupt(self) -> None:
         """End a read in progress, if it doesn't look at `_closed` by itself."""
 
@@ -135,9 +140,6 @@ class _LocalSource(Source):
     def reopenable(self) -> bool:
         return self.seekable and self._named
 
-    def reopen(self) -> Source:
-        return open_source(self.path)
-
     def _receive(self, view: memoryview) -> int:
         # Poll, so that a reader that waits for a slow writer can still be closed.
         while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
@@ -147,6 +149,9 @@ class _LocalSource(Source):
             return os.readv(self._fd, [view])
         except OSError as error:
             raise InputError(f"cannot read '{self.path}': {error.strerror}") from error
+
+    def _open_again(self) -> Source:
+        return open_source(self.path)
 
     def _move(self, position: int) -> None:
         os.lseek(self._fd, position, os.SEEK_SET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 from typing import Final, NoReturn
 
 import av
@@ -21,12 +22,12 @@ _REFUSED: Final = frozenset(
 )
 _PLAYLISTS: Final = (b"#EXTM3U", b"ffconcat", b"<MPD", b"v=0\n", b"v=0\r", b"[playlist]")
 
-# Image formats of film work by FFmpeg's names, and the FFmpeg options that make display video of them.
+# Image formats of film work by FFmpeg's names, and how `ffmpeg` makes BT.709 video of them.
 _FILM: Final = {
-    "exr_pipe": ("OpenEXR, whose samples are linear light", "-apply_trc bt709 -i {}"),
-    "dpx_pipe": ("DPX, whose samples may be logarithmic", "-i {} -vf lut3d=TO_BT709.cube"),
+    "exr_pipe": ("OpenEXR, whose samples are linear light", "-apply_trc bt709 -i {} -vf {}"),
+    "dpx_pipe": ("DPX, whose samples may be logarithmic", "-i {} -vf lut3d=TO_BT709.cube,{}"),
 }
-_TO_Y4M: Final = "-sws_flags bicubic+accurate_rnd -colorspace bt709 -pix_fmt yuv444p10le -strict -1 out.y4m"
+_TO_YUV: Final = "scale=out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int"
 
 _READ_BYTES: Final = 1 << 18
 _TASTE: Final = 4096  # bytes of a pipe that are looked at before FFmpeg gets them
@@ -50,6 +51,8 @@ class AvFile:
             raise self._error
 
     def read(self, count: int) -> bytes:
+        if self._error is not None:
+            return b""
         try:
             count = self._source.readinto_some(self._buffer[:count])
         except BaseException as error:  # KeyboardInterrupt as well
@@ -112,12 +115,16 @@ def open_container(source: Source, file: AvFile) -> av.container.InputContainer:
     return container
 
 
-def film_refused(path: str, format: str) -> FormatError:
-    """The refusal of film's image formats, which PyAV would decode, but not to what a display shows."""
+def film_refused(path: str, format: str, files: str | None = None) -> FormatError:
+    """The refusal of film's image formats, which PyAV would decode, but not to what a display shows.
+
+    `files` is what the images are called for FFmpeg, if that isn't `path`.
+    """
     what, options = _FILM[format]
+    convert = options.format(quote(files or path), _TO_YUV)
     return FormatError(
         f"'{path}' is {what}, and VMAF compares what a display shows: convert it with the transfer"
-        f" that it is meant for, as in ffmpeg {options.format(os.path.basename(path))} {_TO_Y4M}"
+        f" that it is meant for, as in: ffmpeg {convert} -pix_fmt yuv444p10le -strict -1 out.y4m"
     )
 
 
@@ -131,11 +138,12 @@ def choose_stream(container: av.container.InputContainer, path: str, wanted: int
         listed = "; ".join(f"{streams.index(s)}: {_described(s)}" for s in pictures)
         raise FormatError(
             f"'{path}' has {len(pictures)} video streams ({listed}): ",
-            to_give("stream", verb="choose with"),
+            to_give("stream", verb="choose one with"),
         )
     if wanted is not None and wanted >= len(streams):
         has = "one, number 0" if len(streams) == 1 else f"{len(streams)}, counted from 0"
-        raise InputError(f"'{path}' has no video stream {wanted}: it has {has}")
+        one = to_give("stream_ref", "stream_dis", verb="choose for one of the videos with")
+        raise InputError(f"'{path}' has no video stream {wanted}: it has {has}; ", one)
     chosen = pictures[0] if wanted is None else streams[wanted]
     if chosen.codec_context is None:
         raise FormatError(f"'{path}' has a video codec without a decoder here: convert it first")

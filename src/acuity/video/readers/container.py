@@ -93,7 +93,8 @@ class ContainerReader(BaseReader):
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)
         with self._lock:
-            near = 0 <= frame - self._next <= _NEAR
+            ahead = frame - self._next
+            near = 0 <= ahead <= _NEAR or (ahead > 0 and not self._source.reopenable)
             if not near and not (self._source.reopenable and self._jump(frame)):
                 self._start_over()
             while self._next < frame:

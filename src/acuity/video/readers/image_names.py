@@ -80,6 +80,11 @@ class Images:
         return os.path.join(self._folder, self._names[index])
 
     @property
+    def pattern(self) -> str:
+        """A name for all images that FFmpeg understands; if there is none, the first image's."""
+        return os.path.join(self._folder, str(self._names[0])) if isinstance(self._names, tuple) else self[0]
+
+    @property
     def suffix(self) -> str:
         """The extension of the first image, in small letters."""
         return _suffix(self[0])
@@ -148,10 +153,9 @@ def _in_folder(folder: str) -> Images:
     if len(found) > 1:
         shown = ", ".join(f"'{os.path.join(folder, str(sequence))}'" for sequence in found[:_MOST_NAMED])
         more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        every = os.path.join(folder, f"*{_suffix(names[0])}")
-        raise InputError(
-            f"the images in '{folder}' are not one sequence: pass one of {shown}{more}, or '{every}' for all"
-        )
+        suffixes = {_suffix(name) for name in names}
+        every = f", or '{os.path.join(folder, f'*{suffixes.pop()}')}' for all" if len(suffixes) == 1 else ""
+        raise InputError(f"the images in '{folder}' are not one sequence: pass one of {shown}{more}{every}")
     return (
         _numbered(folder, folder, found[0], names)
         if isinstance(found[0], Pattern)

@@ -35,7 +35,7 @@ class ImagesReader(BaseReader):
     ) -> None:
         super().__init__()
         if images.suffix in FILM_SUFFIXES:
-            raise film_refused(images.text, FILM_SUFFIXES[images.suffix])
+            raise film_refused(images.text, FILM_SUFFIXES[images.suffix], images.pattern)
         self._images = images
         self._rate = rate
         self._luma_only = luma_only
@@ -73,6 +73,7 @@ class ImagesReader(BaseReader):
         path = self._images[index]
         # A thread for each image would cost more than it gains: the images are small, and read ahead.
         decoder = Decoder(open_source(path), threads=1, allow_damaged=self._allow_damaged)
+        decoder.index = index  # errors name the frame of the sequence
         try:
             frames = decoder.frames()
             frame = next(frames, None)

@@ -252,7 +252,8 @@ def _open_y4m(path: Place, options: OpenOptions) -> BaseReader:
 
 def _check_stream(path: Place, options: OpenOptions) -> None:
     if options.stream:
-        raise InputError(f"'{name_of(path)}' has no video stream {options.stream}: it has one, number 0")
+        one = to_give("stream_ref", "stream_dis", verb="choose for one of the videos with")
+        raise InputError(f"'{name_of(path)}' has no video stream {options.stream}: it has one; ", one)
 
 
 def _open_container(path: Place, options: OpenOptions) -> BaseReader:

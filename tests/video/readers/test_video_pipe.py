@@ -1,0 +1,178 @@
+"""Containers by pipe: the same pictures and description as from the file, or a sentence with the remedy."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acuity.errors import FormatError, InputError, NoFramesError
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pairing import pair_videos
+from acuity.video.readers.open import open_video
+from acuity.video.readers.reader import BaseReader
+from video_clips import encode, feed, number_of
+
+PATIENCE = 30.0
+FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
+CLIPS = [
+    ("clip.mkv", "libx264", {}),
+    ("clip.ts", "libx264", {}),
+    ("clip.webm", "libvpx-vp9", {}),
+    ("clip.avi", "mpeg4", {}),
+    ("clip.flv", "libx264", {}),
+    ("clip.mp4", "libx264", FRAGMENTED),
+    ("clip.mp4", "libx264", {"movflags": "faststart"}),
+    ("clip.h264", "libx264", {}),
+]
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def described(reader: BaseReader) -> list[object]:
+    info = reader.info
+    return [info.width, info.height, info.format, info.rate, info.variable_rate, info.codec, info.full_range]
+
+
+@pytest.mark.parametrize(("name", "codec", "options"), CLIPS)
+def test_a_pipe_gives_the_file_s_pictures(
+    tmp_path: Path, pipe: Path, name: str, codec: str, options: dict[str, str]
+) -> None:
+    path = encode(tmp_path / name, codec=codec, frames=40, container_options=options)
+    writer = feed(pipe, path.read_bytes())
+    with open_video(path) as file, open_video(pipe) as piped:
+        assert described(piped) == described(file)
+        assert not piped.info.seekable
+        for number, (one, other) in enumerate(zip(file, piped, strict=True)):
+            assert number_of(other) == number
+            assert one.pts == other.pts
+            assert all(map(np.array_equal, one.planes, other.planes))
+        assert file.notes == piped.notes == []
+    writer.join(PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.ts"])
+def test_a_variable_rate_is_noticed(tmp_path: Path, pipe: Path, name: str) -> None:
+    path = encode(tmp_path / name, ticks=[0, 1, 2, 3, 7, 8, 9, 15, 16, 17])
+    writer = feed(pipe, path.read_bytes())
+    with open_video(pipe) as reader:
+        assert reader.info.variable_rate
+        assert len(list(reader)) == 10
+    writer.join(PATIENCE)
+
+
+def test_frames_beyond_the_look_ahead_are_read(tmp_path: Path, pipe: Path) -> None:
+    path = encode(tmp_path / "clip.mkv", frames=450, size=(32, 16))
+    writer = feed(pipe, path.read_bytes())
+    with open_video(pipe) as reader:
+        assert sum(1 for _ in reader) == 450
+    writer.join(PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["clip.mp4", "clip.mov"])
+def test_an_index_at_the_end_is_refused(tmp_path: Path, pipe: Path, name: str) -> None:
+    data = encode(tmp_path / name).read_bytes()
+    with pytest.raises(FormatError, match=r"index comes after its frames.*\+faststart"):
+        open_pipe(pipe, data)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "says"),
+    [
+        (b"", NoFramesError, "empty"),
+        (b"hello world\n" * 200, FormatError, "not a video"),
+        (b"#EXTM3U\n#EXTINF:1,\nclip.ts\n", FormatError, "a playlist"),
+        (np.random.default_rng(0).bytes(50_000), FormatError, "pass width=, height="),
+    ],
+)
+def test_what_is_no_container(pipe: Path, data: bytes, error: type[InputError], says: str) -> None:
+    with pytest.raises(error, match=says):
+        open_pipe(pipe, data)
+
+
+def open_pipe(pipe: Path, data: bytes) -> None:
+    """Open a pipe that may be closed before all was written."""
+
+    def write() -> None:
+        with pipe.open("wb", buffering=0) as end, contextlib.suppress(BrokenPipeError):
+            end.write(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        open_video(pipe).close()
+    finally:
+        writer.join(PATIENCE)
+
+
+def test_a_truncated_pipe_is_refused(tmp_path: Path, pipe: Path) -> None:
+    data = encode(tmp_path / "clip.mp4", frames=40, container_options={"movflags": "faststart"}).read_bytes()
+    writer = feed(pipe, data[: len(data) * 3 // 4])
+    with open_video(pipe) as reader, pytest.raises(InputError, match="of the 40 frames it promises"):
+        list(reader)
+    writer.join(PATIENCE)
+
+
+def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path, pipe: Path) -> None:
+    path = encode(tmp_path / "clip.mkv", frames=10)
+    writer = feed(pipe, path.read_bytes())
+    options = PairOptions(frame_skip_ref=3, frame_skip_dis=3, align="off")
+    with pair_videos(open_video(path), open_video(pipe), options=options) as pairing:
+        assert [(number_of(ref), number_of(dis)) for ref, dis in pairing] == [(n, n) for n in range(3, 10)]
+    writer.join(PATIENCE)
+    writer = feed(pipe, path.read_bytes())
+    with open_video(pipe) as reader:
+        reader.seek(4)
+        picture = reader.read()
+        assert picture is not None
+        assert number_of(picture) == 4
+        with pytest.raises(InputError, match="can only be read once, from its start"):
+            reader.seek(0)
+        assert len(list(reader)) == 5
+    writer.join(PATIENCE)
+
+
+def test_a_reader_that_waits_for_its_writer_can_be_closed(tmp_path: Path, pipe: Path) -> None:
+    path = encode(tmp_path / "clip.mkv", codec="ffv1", frames=500, size=(32, 16))
+    data = path.read_bytes()
+    done, waiting = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with pipe.open("wb", buffering=0) as end:
+            end.write(data[: len(data) * 95 // 100])
+            waiting.set()
+            done.wait(PATIENCE)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    reader = open_video(pipe)
+    caught: list[Exception] = []
+
+    def read() -> None:
+        try:
+            list(reader)
+        except InputError as error:
+            caught.append(error)
+
+    readers = threading.Thread(target=read)
+    readers.start()
+    assert waiting.wait(PATIENCE)
+    closer = threading.Thread(target=reader.close)
+    closer.start()
+    closer.join(PATIENCE)
+    readers.join(PATIENCE)
+    try:
+        assert not closer.is_alive()
+        assert not readers.is_alive()
+        assert "was closed" in str(caught[0])
+    finally:
+        done.set()
+        writer.join(PATIENCE)
