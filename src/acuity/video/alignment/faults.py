@@ -111,10 +111,13 @@ def usual_motion(history: History, frame: int) -> float:
 
 
 def paced(history: History, error: float = math.inf) -> Finding | None:
-    """Every frame twice, or every second one only, since the first pair; at less than `error` a frame."""
+    """Every frame twice, or every second one only, since the first pair.
+
+    `error` is that of a run of frames at one lag. A pace explains all frames, so it may fit a little worse.
+    """
     if history.first:
         return None
-    found = None
+    found, error = None, 1.5 * error
     errors = _errors(history, 0)
     for kind, matches in _paces(history.end):
         evidence = history.evidence(matches)
