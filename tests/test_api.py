@@ -49,7 +49,7 @@ def test_a_pair_of_files_is_scored(clips: tuple[Path, Path]) -> None:
 
 def test_several_models_and_features(clips: tuple[Path, Path]) -> None:
     models = ["vmaf_v0.6.1", "version=vmaf_v0.6.1neg:name=neg"]
-    report = acuity.score(*clips, model=models, features=["vif=debug=true"], subsample=2, **RAW)  # type: ignore[arg-type]
+    report = acuity.score(*clips, model=models, feature="vif=debug=true", subsample=2, **RAW)  # type: ignore[arg-type]
     assert report.results.models == ["vmaf", "neg"]
     assert report.results.frames == [0, 2, 4, 6]
     assert "integer_vif_num" in report.results.columns
@@ -62,7 +62,7 @@ def test_progress_is_told(clips: tuple[Path, Path]) -> None:
 
 
 def test_the_report_is_plain_values(clips: tuple[Path, Path]) -> None:
-    report = acuity.score(*clips, rate=Fraction(50), **RAW)  # type: ignore[arg-type]
+    report = acuity.score(*clips, fps=Fraction(50), **RAW)  # type: ignore[arg-type]
     data = json.loads(json.dumps(report.to_dict(pools=["p33"], worst=2, per_frame=True), allow_nan=False))
     assert data["score"] == data["models"][0]["mean"] == data["features"]["vmaf"]["mean"] == report.score
     assert data["frames"] == 7
@@ -117,7 +117,7 @@ def test_damaged_frames_are_scored_only_on_demand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        {"model": [], "features": ["vif"]},
+        {"model": [], "feature": ["vif"]},
         {"model": [], "metrics": ["vif"]},
         {"model": "vmaf_v1.0.16_5d0h"},
         {"model": ["vmaf_v1.0.16_5d0h:name=a", "auto"]},
@@ -151,7 +151,7 @@ def test_chroma_is_read_only_if_something_needs_it(
 
 
 def test_features_without_a_model(clips: tuple[Path, Path]) -> None:
-    report = acuity.score(*clips, model=[], features=["vif"], **RAW)  # type: ignore[arg-type]
+    report = acuity.score(*clips, model=[], feature=["vif"], **RAW)  # type: ignore[arg-type]
     assert np.isnan(report.score)
     assert report.model is None
     assert report.to_dict()["score"] is None
@@ -207,7 +207,7 @@ def test_viewing_says_what_auto_stands_for(
     for name in ("vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h"):
         (tmp_path / f"{name}.json").write_text(json.dumps(small_document()))
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    report = acuity.score(*clips, viewing="phone", metrics=["psnr"], rate=Fraction(60), **RAW)  # type: ignore[arg-type]
+    report = acuity.score(*clips, viewing="phone", metrics=["psnr"], fps=60, **RAW)  # type: ignore[arg-type]
     assert report.model == "vmaf_v1.0.16_hfr_5d0h"
     assert report.choice is not None
     assert report.choice.by == "viewing"
@@ -220,4 +220,4 @@ def test_errors_are_acuitys_own(clips: tuple[Path, Path], tmp_path: Path) -> Non
     with pytest.raises(acuity.ModelError):
         acuity.score(*clips, model="vmaf_v9", **RAW)  # type: ignore[arg-type]
     with pytest.raises(acuity.FeatureError):
-        acuity.score(*clips, features=["psnrr"], **RAW)  # type: ignore[arg-type]
+        acuity.score(*clips, feature=["psnrr"], **RAW)  # type: ignore[arg-type]

@@ -46,14 +46,14 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str, list[tuple[str, str]]]] = 
     "an offset longer than the clip": (
         "ref.mkv",
         "dis.mp4",
-        {"frame_skip_ref": 1000},
+        {"skip_ref": 1000},
         "have no frame in common after skipping 1000 and 0 frames: skip fewer",
         [],
     ),
     "an offset longer than the clip, with auto": (
         "ref.mkv",
         "dis.mp4",
-        {"frame_skip_dis": 1000, "align": "auto"},
+        {"skip_dis": 1000, "align": "auto"},
         "have no frame in common after skipping 0 and 1000 frames: skip fewer",
         [],
     ),
@@ -139,7 +139,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str, list[tuple[str, str]]]] = 
         "dis.mp4",
         {"crop": "all"},
         "is no part of a picture: write auto, or WIDTH:HEIGHT:LEFT:TOP in pixels",
-        [("crop", "'all'")],
+        [("crop", "all")],
     ),
 }
 
@@ -182,7 +182,7 @@ def test_vmaf(name: str, folder: Path, capsys: Capture) -> None:
 def test_python(name: str, folder: Path) -> None:
     ref, dis, settings, *_ = CASES[name]
     with pytest.raises(AcuityError) as caught:
-        acuity.score(folder / ref, folder / dis, pairing=acuity.PairOptions(**settings))
+        acuity.score(folder / ref, folder / dis, **settings)
     check(str(caught.value), name, str)
 
 

@@ -38,7 +38,7 @@ def test_unknown_name() -> None:
 
 def test_every_error_is_an_acuity_error() -> None:
     errors = [getattr(acuity, n) for n in acuity.__all__ if n.endswith("Error") or n == "NotReady"]
-    assert len(errors) == 15
+    assert len(errors) == 17
     assert all(issubclass(error, acuity.AcuityError) for error in errors)
 
 

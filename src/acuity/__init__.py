@@ -11,7 +11,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from acuity.api import score
+    from acuity.api import score, score_async
     from acuity.errors import (
         AcuityError,
         BackendError,
@@ -26,7 +26,9 @@ if _typing.TYPE_CHECKING:
         NotReady,
         OutputError,
         PairingError,
+        ResumeError,
         ScoreError,
+        StrictError,
         TruncatedError,
     )
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
@@ -48,7 +50,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives.
 _HOMES: _typing.Final = {
-    "acuity.api": ("score",),
+    "acuity.api": ("score", "score_async"),
     "acuity.errors": (
         "AcuityError",
         "BackendError",
@@ -63,7 +65,9 @@ _HOMES: _typing.Final = {
         "NotReady",
         "OutputError",
         "PairingError",
+        "ResumeError",
         "ScoreError",
+        "StrictError",
         "TruncatedError",
     ),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
@@ -111,8 +115,10 @@ __all__ = [
     "Picture",
     "PixelFormat",
     "Results",
+    "ResumeError",
     "ScoreError",
     "ScoreReport",
+    "StrictError",
     "TruncatedError",
     "VideoInfo",
     "VideoReader",
@@ -124,6 +130,7 @@ __all__ = [
     "open_video",
     "pair_videos",
     "score",
+    "score_async",
     "write_report",
 ]
 

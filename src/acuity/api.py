@@ -1,28 +1,34 @@
-"""acuity.score(), which scores two videos and returns a report."""
+"""acuity.score() and score_async(), which score two videos and return a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from contextvars import ContextVar
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
 
-from acuity.errors import EmbeddedError
+from acuity.errors import EmbeddedError, StrictError
 from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
 from acuity.scoring.report import AnyModel, ScoreReport
-from acuity.scoring.request import Request
-from acuity.scoring.run import run_request
+from acuity.scoring.request import Request, frame_rate
+from acuity.scoring.run import WatchCallback, run_request
 from acuity.video.pairs.open_pair import Video
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedServer
     from acuity.measure import Measurement
-    from acuity.video.pairs.pair_options import PairOptions
 
 # An address where agents may connect, or a function that gets the server and starts it.
 Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"
+
+_P = ParamSpec("_P")
+# Gets the measurement of a call in this context, so that another thread can stop it.
+_WATCH: Final[ContextVar[WatchCallback | None]] = ContextVar("watch", default=None)
 
 
 def score(
@@ -32,29 +38,40 @@ def score(
     model: str | AnyModel | Sequence[str | AnyModel] = AUTO,
     viewing: str | None = None,
     metrics: str | Iterable[str] = (),
-    features: Iterable[str] = (),
-    threads: int | None = None,
+    feature: str | Iterable[str] = (),
+    frames: int = 0,
+    skip: int = 0,
+    skip_ref: int | None = None,
+    skip_dis: int | None = None,
     subsample: int = 1,
-    progress: ProgressCallback | None = None,
-    width: int | None = None,
-    height: int | None = None,
-    pixel_format: str | None = None,
-    bitdepth: int | None = None,
-    rate: Fraction | None = None,
-    guess: bool = True,
     allow_damaged: bool = False,
     stream: int | None = None,
     stream_ref: int | None = None,
     stream_dis: int | None = None,
     allow_network: bool = False,
-    align: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
     display: str | None = None,
-    filter: str | None = None,
+    filter: str = "bicubic",
     crop: str | None = None,
-    deinterlace: str | None = None,
-    pairing: PairOptions | None = None,
-    instruction_set: str | None = None,
+    deinterlace: str = "off",
+    scale: str = "auto",
+    convert: str = "auto",
+    colour: str = "convert",
+    rate: str = "refuse",
+    vfr: str = "by-time",
+    hdr: str = "refuse",
+    align: str = "refuse",
+    width: int | None = None,
+    height: int | None = None,
+    pixel_format: str | None = None,
+    bitdepth: int | None = None,
+    fps: Fraction | str | float | None = None,
+    guess: bool = True,
+    threads: int | None = None,
+    cpu: str | None = None,
     backend: str = "auto",
+    strict: bool = False,
+    progress: ProgressCallback | None = None,
     serve: Serve | None = None,
 ) -> ScoreReport:
     """Score a distorted video against its reference.
@@ -62,73 +79,138 @@ def score(
         report = acuity.score("original.mp4", "encoded.mp4")
         print(report.score, report.pool(method="p5"), report.worst(3))
 
-    `ref` and `dis` are paths, or readers from open_video(), which are closed at the end.
-    `model` is a name, a spec such as 'version=vmaf_v0.6.1:name=first', a loaded model, several of those, or
-    'auto', which goes by the reference's size, or by `viewing`: 'tv', 'phone' or '4k-tv' choose a model of
-    VMAF v1 for that, and for the frame rate. `metrics` are names such as 'vmaf', 'psnr', 'ssim' or 'cambi',
-    whose figures are summed up in the report's document; without 'vmaf' among them, no model is chosen.
-    `features` are further extractors, as in 'vif=debug=true'.
-    `progress` is called with the pairs done, how many there are in all (None: not known), and the mean score
-    so far (None: no score yet).
+    `ref` and `dis` are paths, patterns of images ('shot.%04d.png', 'shots/*.png') or their folder, or
+    readers from open_video(), which are closed at the end. The options are those of `acuity score`, by
+    the same names.
 
-    Raw files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their name and
-    length may give what is missing, where only one reading is possible. `rate` is their frame rate, and that
-    of images, which a pattern ('shot.%04d.png', 'shots/*.png') or their folder names. `allow_damaged` scores
+    What to measure: `model` is a name, a spec such as 'version=vmaf_v0.6.1:name=first', a loaded model,
+    several of those, or 'auto', which goes by the reference's size, or by `viewing`: 'tv', 'phone' or
+    '4k-tv' choose a model of VMAF v1 for that, and for the frame rate. `metrics` are names such as
+    'vmaf', 'psnr', 'ssim' or 'cambi'; without 'vmaf' among them, no model is chosen. `feature` is a
+    further extractor, as in 'vif=debug=true', or several.
+
+    Which frames: `frames` stops after so many. `skip` leaves out the first frames of both videos,
+    `skip_ref` and `skip_dis` those of one. `subsample` scores every Nth frame. `allow_damaged` scores
     damaged frames as the decoder makes them, with a warning, instead of refusing. `stream` is the video
     stream, counted from 0, of files that have several; `stream_ref` and `stream_dis` are for one of them.
-    `allow_network` reads addresses of http and https.
+    `allow_network` reads addresses of http and https. `resume` is the partial JSON report of an
+    interrupted `acuity score` of these files with these options: only the frames that it lacks are
+    computed.
 
-    `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter` bicubic or lanczos;
-    'auto' takes the display that the model is made for, 'native' the reference's size. Unless it is given,
-    `viewing` takes its model's display, and other models the reference's size. `crop` is the part of both
-    pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without black bars. `deinterlace` is
-    'bwdif' or 'yadif', for interlaced video. `align` says what to do about frames that are not the same in
-    both: 'refuse' (the default), 'auto', which leaves out what one of them lacks, 'warn' or 'off'. `pairing`
-    has these and more options for videos that differ. `backend` is the device to compute on.
+    Which pictures: `display` scales both videos to fill a '1080p' or '2160p' display, with the `filter`
+    bicubic or lanczos; 'auto' takes the display that the model is made for, 'native' the reference's
+    size. Unless it is given, `viewing` takes its model's display, and other models the reference's size.
+    `crop` is the part of both pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without
+    black bars. `deinterlace` is 'bwdif' or 'yadif', for interlaced video.
 
-    `serve` lets agents watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket',
-    or a function that is given an EmbeddedServer before the first frame and starts it where it likes, as in
-    serve=lambda server: print(server.start_sse().url).
+    Where the two videos differ: `scale`, `convert`, `colour`, `rate`, `vfr`, `hdr` and `align` are words
+    that PairOptions explains; an error names the one that settles it.
+
+    Raw video: files need `width`, `height`, `pixel_format` and `bitdepth`; unless `guess` is False, their
+    name and length may give what is missing, where only one reading is possible. `fps` is their frame
+    rate, and that of images: 25, 29.97 or '30000/1001'.
+
+    `strict` raises StrictError, which has the report, if there is a warning. `progress` is called with
+    the pairs done, how many there are in all (None: not known), and the mean score so far (None: no score
+    yet). `backend` is the device to compute on, `cpu` the instruction set, `threads` how many work; no
+    figure depends on them. `serve` lets agents watch and steer until this returns: 'sse:8723',
+    'http:8723' or 'uds:/path/of/socket', or a function that is given an EmbeddedServer before the first
+    frame and starts it where it likes, as in serve=lambda server: print(server.start_sse().url).
 
     Raises AcuityError.
     """
     several = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
-    words = {"display": display, "filter": filter, "crop": crop, "deinterlace": deinterlace, "align": align}
     request = Request(
         ref,
         dis,
         models=several,
         viewing=viewing,
-        features=list(features),
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
-        width=width,
-        height=height,
-        pixel_format=pixel_format,
-        bitdepth=bitdepth,
-        fps=rate,
-        guess=guess,
+        features=[feature] if isinstance(feature, str) else list(feature),
+        frames=frames,
+        skip_ref=skip if skip_ref is None else skip_ref,
+        skip_dis=skip if skip_dis is None else skip_dis,
+        subsample=subsample,
         allow_damaged=allow_damaged,
         stream=stream,
         stream_ref=stream_ref,
         stream_dis=stream_dis,
         allow_network=allow_network,
-        **({} if pairing is None else asdict(pairing)) | {name: word for name, word in words.items() if word},
+        resume=None if resume is None else os.fspath(resume),
+        display=display,
+        filter=filter,
+        crop=crop,
+        deinterlace=deinterlace,
+        scale=scale,
+        convert=convert,
+        colour=colour,
+        rate=rate,
+        vfr=vfr,
+        hdr=hdr,
+        align=align,
+        width=width,
+        height=height,
+        pixel_format=pixel_format,
+        bitdepth=bitdepth,
+        fps=None if fps is None else frame_rate(fps),
+        guess=guess,
         threads=threads,
-        subsample=subsample,
-        instruction_set=instruction_set,
+        cpu=cpu,
         backend=backend,
     )
-    if serve is None:
-        return run_request(request, progress=progress)
-    start = serving(serve)  # a typing error should cost nothing
+    start = None if serve is None else serving(serve)  # a typing error should cost nothing
     with ExitStack() as stack:
 
         def attach(measurement: Measurement, total: int | None) -> None:
             from acuity.mcp.embedded import EmbeddedServer
 
+            assert start is not None
             start(stack.enter_context(EmbeddedServer(measurement, total=total)))
 
-        return run_request(request, progress=progress, attach=attach)
+        report = run_request(
+            request, progress=progress, attach=None if start is None else attach, watch=_WATCH.get()
+        )
+    if strict and report.warnings:
+        raise StrictError(report)
+    return report
+
+
+def _in_thread(call: Callable[_P, ScoreReport]) -> Callable[_P, Coroutine[Any, Any, ScoreReport]]:
+    @functools.wraps(call)
+    async def run(*args: _P.args, **options: _P.kwargs) -> ScoreReport:
+        measurements: list[Measurement] = []
+        cancelled = False
+
+        def watch(measurement: Measurement) -> None:
+            measurements.append(measurement)
+            if cancelled:
+                measurement.stop()
+
+        token = _WATCH.set(watch)
+        try:
+            work = asyncio.ensure_future(asyncio.to_thread(call, *args, **options))
+        finally:
+            _WATCH.reset(token)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            cancelled = True
+            for measurement in measurements:
+                measurement.stop()
+            await asyncio.wait([work])  # until the files are closed
+            work.exception()
+            raise
+
+    run.__doc__ = (
+        "Score as score() does, in a thread of its own, while the event loop goes on.\n\n"
+        "Takes the options of score(). `progress` is called in that thread. Cancelling the task stops the\n"
+        "measurement at the next frame."
+    )
+    return run
+
+
+score_async = _in_thread(score)
+score_async.__name__ = score_async.__qualname__ = "score_async"
 
 
 def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:

@@ -16,6 +16,8 @@
     ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
     ├── OutputError (OSError)        a report that could not be written
+    ├── StrictError                  a score with warnings, where none are allowed
+    ├── ResumeError (ValueError)     a partial report that can't be gone on from
     ├── JobError (RuntimeError)      a job in another process was not completed
     │   ├── JobFailed                the job failed; the message has the reason
     │   ├── WorkerLost               its process crashed, was killed or ran out of memory
@@ -56,13 +58,18 @@ class Remedy(NamedTuple):
     def __str__(self) -> str:
         match self.action:
             case "set":
-                return f"{self.names[0]}={self.value}"
+                number = isinstance(self.value, str) and self.value.isdigit()
+                return f"{self.names[0]}={self.value if number else repr(self.value)}"
             case "give":
                 return f"{self.verb} {listed([f'{name}=' for name in self.names])}"
             case "omit":
                 return "leave out the geometry"
             case "list":
                 return f"run 'acuity {self.names[0]}'"
+
+    def plain(self) -> str:
+        """The remedy without Python's quotes, for documents that any program or person may read."""
+        return f"{self.names[0]}={self.value}" if self.action == "set" else str(self)
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
@@ -202,6 +209,20 @@ class CommandQueueFull(EmbeddedError):
 
 class OutputError(AcuityError, OSError):
     """The report could not be written."""
+
+
+class StrictError(AcuityError):
+    """The videos were scored, but with warnings; `report` is the ScoreReport."""
+
+    def __init__(self, report: Any) -> None:
+        first, *others = report.warnings
+        more = f" (and {len(others)} more)" if others else ""
+        super().__init__("scored with a warning: ", *(first.pieces or (first.text,)), more)
+        self.report = report
+
+
+class ResumeError(AcuityError, ValueError):
+    """The partial report can't be gone on from: it is another measurement's, or none."""
 
 
 class FeedingError(AcuityError, RuntimeError):

@@ -66,6 +66,9 @@ def test_a_worker_reads_only_under_the_roots(ground: Ground) -> None:
         ({"distorted": "/dev/zero"}, "is a device"),
         ({"distorted": str(ground.root / "pipe.yuv")}, "is a pipe"),
         ({"distorted": "/proc/self/environ"}, "not under an allowlisted root"),
+        ({"distorted": str(ground.outside / "shot.%04d.png")}, "not searched for images here"),
+        ({"distorted": str(ground.root / "*.png")}, "not searched for images here"),
+        ({"distorted": "http://127.0.0.1:9/a.mkv", "allow_network": True}, "only local files are read"),
     ]
 
     async def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +24,7 @@ from acuity.errors import (
     UnfitPictureError,
     to_set,
 )
-from cli_helpers import FRAMES, environment, moving, y4m
+from cli_helpers import FRAMES, environment
 
 
 @pytest.mark.parametrize(
@@ -161,34 +160,6 @@ def test_a_closed_standard_output_is_refused_before_a_file_is_opened(
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
     assert ran.returncode == 1
     assert "standard output is closed" in ran.stderr
-
-
-@pytest.mark.parametrize("module", ["vmaf", "main"])
-def test_interrupt(module: str, clips: Path, tmp_path: Path) -> None:
-    """A pipe that stays open keeps the command waiting for frames until the signal comes."""
-    pipe, out = tmp_path / "pipe.y4m", tmp_path / "out.json"
-    os.mkfifo(pipe)
-    dis = str(clips / "dis.y4m")
-    line = {
-        "vmaf": ["-r", str(pipe), "-d", dis, "-o", str(out)],
-        "main": ["score", str(pipe), dis, "-o", str(out)],
-    }[module]
-    process = subprocess.Popen(
-        [sys.executable, "-m", f"acuity.cli.{module}", *line],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    with pipe.open("wb") as writer:  # waits until the command has opened its end
-        writer.write(y4m(moving(2)))
-        writer.flush()
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-1].endswith(": interrupted")
-    assert "Traceback" not in err
-    assert [p.name for p in tmp_path.iterdir()] == ["pipe.y4m"]
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,20 @@ def test_a_bar_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn == "1/2 frames  50%  1.0 fps"
 
 
+def test_frames_of_an_earlier_run_do_not_count_for_the_speed() -> None:
+    log, clock = io.StringIO(), Clock()
+    lines = ProgressLines(log, 5.0, clock)
+    lines.known = 50
+    for frames, moment in ((25, 5.0), (50, 10.0), (60, 15.0)):
+        clock.time = moment
+        lines.frame(frames, 100, None)
+    assert log.getvalue().splitlines() == [
+        "25/100 frames  25%  0.0 fps",
+        "50/100 frames  50%  0.0 fps",
+        "60/100 frames  60%  2.0 fps  0:20 left",
+    ]
+
+
 def test_nothing_scored_draws_nothing() -> None:
     screen = Terminal()
     ProgressBar(screen, Clock()).done()

@@ -44,7 +44,7 @@ def test_defaults_are_libvmafs() -> None:
 def test_zero_means_what_it_means_in_libvmaf() -> None:
     settings = parse(["-r", "a", "-d", "b", "--threads", "0", "--subsample", "0", "--frame_cnt", "0"])
     asked = settings.request
-    assert (asked["threads"], asked["subsample"], asked["frame_count"]) == (None, 1, 0)
+    assert (asked["threads"], asked["subsample"], asked["frames"]) == (None, 1, 0)
 
 
 def test_every_option_lands_in_the_settings() -> None:
@@ -69,9 +69,9 @@ def test_every_option_lands_in_the_settings() -> None:
         "subsample": 2,
         "predict": False,
         "backend": "cpu",
-        "frame_count": 7,
-        "frame_skip_ref": 1,
-        "frame_skip_dis": 2,
+        "frames": 7,
+        "skip_ref": 1,
+        "skip_dis": 2,
         "scale": "force",
         "rate": "match",
         "allow_damaged": True,

@@ -100,7 +100,7 @@ def test_the_backend_travels_from_the_request_to_the_report(tmp_path: Path) -> N
     clip = tmp_path / f"clip_{WIDTH}x{HEIGHT}_gray.yuv"
     clip.write_bytes(planes.tobytes())
     size = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}
-    about = acuity.score(clip, clip, backend="cpu", features=["psnr"], **size).about()
+    about = acuity.score(clip, clip, backend="cpu", feature="psnr", **size).about()
     assert about["backend"] == "cpu"
     assert about["computed_by"] == {"adm": "cpu", "motion": "cpu", "psnr": "cpu", "vif": "cpu"}
     with pytest.raises(BackendError, match="cuda"):

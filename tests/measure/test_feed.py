@@ -103,3 +103,16 @@ def test_told_rarely_frames_are_predicted_together(predictions: list[int]) -> No
     assert [frames for frames, _, _ in told][1:] == [9]  # the first frame, and the end
     assert sum(predictions) == 9
     assert len(predictions) <= 2
+
+
+def test_it_says_whether_the_pairs_came_to_their_end() -> None:
+    def until(last: int) -> Iterator[tuple[Picture, Picture]]:
+        yield from pairs(last)
+        assert measurement.interrupt()  # while the end, or the next pair, is being read
+        yield from pairs(9 - last)
+
+    for last, ended in ((4, False), (9, True)):
+        with Measurement(2) as measurement:
+            measurement.add_feature("psnr")
+            assert feed(measurement, until(last)) is ended
+            assert measurement.results().frames == list(range(last))

@@ -87,7 +87,7 @@ def test_a_note_says_what_the_score_of_small_pictures_means() -> None:
     assert (note.level, note.code) == ("info", "display")
     assert note.text == (
         "vmaf_v0.6.1 is made for a 1080p display, and 640x360 is scored as if it took 33 % of its height,"
-        " pixel for pixel: pass display=1080p to score both videos as they fill it"
+        " pixel for pixel: pass display='1080p' to score both videos as they fill it"
     )
     assert note.spelled(lambda remedy: f"--{remedy.names[0]} {remedy.value}").endswith(
         "pass --display 1080p to score both videos as they fill it"

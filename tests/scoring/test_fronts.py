@@ -34,7 +34,7 @@ PATIENCE = 60.0
 
 # A remedy as it is said in Python, and by the fronts in NAMES.
 SPELLINGS = [
-    (to_set("scale", "force"), "scale=force", "--scale force", "--scale force", *["scale=force"] * 3),
+    (to_set("scale", "force"), "scale='force'", "--scale force", "--scale force", *["scale=force"] * 3),
     (
         to_set("allow_damaged", True),
         "allow_damaged=True",
@@ -42,7 +42,7 @@ SPELLINGS = [
         "--allow_damaged",
         *["allow_damaged=true"] * 3,
     ),
-    (to_set("frame_count", "9"), "frame_count=9", "--frames 9", "--frame_cnt 9", *["frame_cnt=9"] * 2, None),
+    (to_set("frames", "9"), "frames=9", "--frames 9", "--frame_cnt 9", *["frame_cnt=9"] * 2, None),
     (
         to_give("pixel_format", "bitdepth", verb="say which with"),
         "say which with pixel_format= and bitdepth=",
@@ -72,11 +72,11 @@ NAMES = ("acuity", "vmaf", "vmaf_score", "vmaf_score_encoded", "compute_vmaf")
 
 @pytest.mark.parametrize(("remedy", "python", "said"), [(row[0], row[1], row[2:]) for row in SPELLINGS])
 def test_every_front_spells_a_remedy(remedy: Remedy, python: str, said: tuple[str | None, ...]) -> None:
-    error = InputError("'pixfmt=.yuv': ", remedy, " or 'scale=force'")
-    assert str(error) == f"'pixfmt=.yuv': {python} or 'scale=force'"
+    error = InputError("'pixfmt=.yuv': ", remedy, " or 'scale='force''")
+    assert str(error) == f"'pixfmt=.yuv': {python} or 'scale='force''"
     for name, words in zip(NAMES, said, strict=True):
         if words is not None:
-            assert sentence(error, name) == f"'pixfmt=.yuv': {words} or 'scale=force'"
+            assert sentence(error, name) == f"'pixfmt=.yuv': {words} or 'scale='force''"
     assert Remedy.from_document([*remedy]) == remedy
 
 
@@ -86,7 +86,7 @@ def test_a_tool_without_a_front_of_its_own_describes_no_raw_video() -> None:
     assert "vmaf.request_model_swap" in FRONTS
 
 
-@pytest.fixture(params=["pixfmt_test.yuv", "--width.yuv", "scale=force_rate=match.yuv"])
+@pytest.fixture(params=["pixfmt_test.yuv", "--width.yuv", "scale='force'_rate=match.yuv"])
 def clip(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A raw video whose name looks like a setting, and says nothing about its size."""
     return raw(tmp_path / str(request.param))

@@ -66,9 +66,15 @@ def test_defaults_are_those_of_the_parts() -> None:
     assert Request("a", "b").pairing == PairOptions()
     for name, words in WORDS.items():
         assert SETTINGS[name].default == (None if name == "display" else words[0])
+
+
+def test_python_has_every_option_of_the_command_by_its_name() -> None:
     own = {**inspect.signature(acuity.score).parameters}
-    for name in ("viewing", "subsample", "threads", "width", "allow_damaged", "instruction_set", "backend"):
-        assert own[name].default == SETTINGS[name].default
+    for name in ACUITY.settings:
+        default = own.pop(ACUITY.name(name).replace("-", "_")).default
+        if name not in ("models", "skip_ref", "skip_dis"):  # one may stand for several, None for `skip`
+            assert default == SETTINGS[name].default
+    assert set(own) == {"ref", "dis", "skip", "guess", "strict", "progress", "serve"}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -93,7 +99,7 @@ def test_arguments_become_fields() -> None:
         "models": ["auto"],
         "pixel_format": "420",
         "width": 576,
-        "frame_count": 3,
+        "frames": 3,
         "predict": False,
     }
     assert EMBEDDED.fields({"pixel_format": "422", "metrics": []}) == {"pixel_format": "422", "metrics": []}

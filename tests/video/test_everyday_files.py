@@ -167,11 +167,11 @@ CASES = {
         notes=noted("rate"),
     ),
     "hidden by an edit list": Case(
-        cut_by_edit_list("cut.mp4", 5), options={"frame_skip_ref": 5}, skip=5, notes=noted("hidden-frames")
+        cut_by_edit_list("cut.mp4", 5), options={"skip_ref": 5}, skip=5, notes=noted("hidden-frames")
     ),
     "head of a stream cut off": Case(
         beheaded("late.ts", 0.3, options={"x264-params": "keyint=4:bframes=0"}),
-        options={"frame_skip_ref": 8},
+        options={"skip_ref": 8},
         skip=8,
         notes=noted("leading-frames"),
     ),
@@ -204,7 +204,7 @@ def scored(make: Callable[[Make], Path]) -> Callable[[str], ScoreReport]:
     @cache
     def once(name: str) -> ScoreReport:
         case = CASES[name]
-        return acuity.score(make(case.ref), make(case.dis), pairing=acuity.PairOptions(**case.options))
+        return acuity.score(make(case.ref), make(case.dis), **case.options)
 
     return once
 
@@ -296,7 +296,7 @@ LONG = range(45)
 PQ = {"color_trc": 16, "color_primaries": 9, "colorspace": 9}
 HLG = {**PQ, "color_trc": 18}
 HDR = made("pq.mkv", "ffv1", "yuv420p10le", **PQ)
-AHEAD = "{} frames ahead of .*src.mkv' from frame 0 on .*: pass frame_skip_ref={}, or align=auto"
+AHEAD = "{} frames ahead of .*src.mkv' from frame 0 on .*: pass skip_ref={}, or align='auto'"
 
 REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
     "hidden by an edit list": (
@@ -315,26 +315,26 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
         SOURCE,
         joined("joined.ts", made("1.ts", shown=range(8)), made("2.ts", shown=range(8, FRAMES))),
         {"allow_damaged": True},
-        "frame 8 is shown at 0.320 s .* frames are missing or doubled in one of them: pass align=auto",
+        "frame 8 is shown at 0.320 s .* frames are missing or doubled in one of them: pass align='auto'",
     ),
     "half the rate": (
         SOURCE,
         made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)),
         {},
-        "25 and .* 12.5 frames a second: pass rate=match to compare every 2nd frame of the faster one",
+        "25 and .* 12.5 frames a second: pass rate='match' to compare every 2nd frame of the faster one",
     ),
     "half the rate, the odd frames": (
         SOURCE,
         made("odd.mp4", shown=range(1, FRAMES, 2), ticks=range(1, FRAMES, 2)),
         {},
-        "25 and .* 12.5 frames a second: pass rate=match",
+        "25 and .* 12.5 frames a second: pass rate='match'",
     ),
     **{
         f"{name} and {other} frames a second": (
             made(f"{name}.mkv", "ffv1", rate=rate),
             made(f"{other}.mp4", rate=slower),
             {},
-            f"{name} and .* {other} frames a second: convert one of them, or pass rate=by-index",
+            f"{name} and .* {other} frames a second: convert one of them, or pass rate='by-index'",
         )
         for name, rate, other, slower in (
             ("25", 25, "24", 24),
@@ -349,7 +349,7 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
         {},
         "frame 10 is shown at 0.400 s in .*src.mkv' but at 0.520 s in .*vfr.mp4'",
     ),
-    "PQ and SDR": (HDR, ENCODE, {}, "is HDR .smpte2084. and .* is SDR .bt709.: .* hdr=ignore"),
+    "PQ and SDR": (HDR, ENCODE, {}, "is HDR .smpte2084. and .* is SDR .bt709.: .* hdr='ignore'"),
     "PQ and HLG": (HDR, made("hlg.mp4", **HLG), {}, r"HDR .smpte2084. and .* HDR .arib-std-b67."),
     "PQ and no tag": (HDR, made("untagged.mp4", color_trc=2), {}, "is not marked as HDR"),
     "a damaged stream": (SOURCE, wiped("broken.ts"), {}, "broken.ts' is damaged or incomplete near frame"),

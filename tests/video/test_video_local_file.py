@@ -283,6 +283,7 @@ _OPENING = {"open", "fdopen", "read_text", "read_bytes", "open_code", "fromfile"
 # What remains: av.open() gets an object to read from, json.loads() is no opening.
 _KNOWN = {
     ("local_file.py", "os.open"),
+    ("local_file.py", "open"),
     ("av_open.py", "av.open"),
     ("document.py", "open"),
     ("plausibility.py", "open"),

@@ -101,6 +101,23 @@ def encode(
     return path
 
 
+def encode_two_streams(path: Path) -> Path:
+    """Pictures 0 to 9 at 96x64 in the first stream, 30 to 39 at 48x32 in the second."""
+    with av.open(str(path), "w") as output:
+        streams = [output.add_stream(codec, rate=25) for codec in ("ffv1", "libx264")]
+        for stream, size in zip(streams, ((96, 64), (48, 32)), strict=True):
+            stream.width, stream.height = size
+            stream.pix_fmt = "yuv420p"
+        for number in range(10):
+            for stream, first in zip(streams, (0, 30), strict=True):
+                frame = numbered_frame(first + number, "yuv420p", stream.width, stream.height)
+                frame.pts, frame.time_base = number, Fraction(1, 25)
+                output.mux(stream.encode(frame))
+        for stream in streams:
+            output.mux(stream.encode(None))
+    return path
+
+
 def same(picture: Picture, planes: Sequence[np.ndarray]) -> bool:
     return len(picture.planes) == len(planes) and all(map(np.array_equal, picture.planes, planes))
 

@@ -6,9 +6,13 @@ import atexit
 import gc
 import io
 import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import Final
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli.getopt import UsageError
 from acuity.errors import (
@@ -23,6 +27,10 @@ from acuity.errors import (
 )
 from acuity.text import one_line
 
+if TYPE_CHECKING:
+    from acuity.measure import Measurement
+    from acuity.scoring.run import WatchCallback
+
 OK: Final = 0
 FAILED: Final = 1
 STRICT: Final = 3  # scored, with warnings
@@ -31,6 +39,7 @@ NO_FRAMES: Final = 101
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 _MAX_ALLOCATIONS: Final = 20_000  # between two runs of the garbage collector; Python has 700
 
 # The code of each kind of error; the first match counts, and all others are FAILED.
@@ -84,6 +93,41 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
     except KeyboardInterrupt:
         _say(f"{program}: interrupted")
         return INTERRUPTED
+
+
+@contextmanager
+def interruptible() -> Iterator[WatchCallback]:
+    """Make the first SIGINT or SIGTERM end a measurement at a frame boundary, so that its frames are kept.
+
+    Yields the function that names the measurement. The second signal ends the command at once, and so does
+    the first one if no frame was computed yet. The block ends with SystemExit if a signal came.
+    """
+    running: list[Measurement] = []
+    before: dict[int, Any] = {}
+    code = OK
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def end(number: int, _: FrameType | None) -> None:
+        nonlocal code
+        restore()
+        if running and running[0].interrupt():
+            code = 128 + number
+        else:
+            signal.raise_signal(number)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as in a job in the background
+                before[number] = signal.signal(number, end)
+    try:
+        yield running.append
+    finally:
+        restore()
+    if code:
+        raise SystemExit(code)
 
 
 def spare_collector() -> None:

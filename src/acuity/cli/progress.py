@@ -17,6 +17,7 @@ class ProgressDisplay(Protocol):
     """Shows progress; `frame` is called after each frame, `done` once at the end, also after a failure."""
 
     wants_mean: bool  # whether to compute the mean score of the frames so far
+    known: int  # frames that are read, but were computed by an earlier run
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None: ...
 
@@ -30,6 +31,7 @@ class _Timed:
     """Redraws at most every `every` seconds; the last state is always shown."""
 
     wants_mean = True
+    known = 0
 
     def __init__(self, stream: TextIO, every: float, now: Callable[[], float]) -> None:
         self._stream = stream
@@ -45,6 +47,8 @@ class _Timed:
     def frame(self, frames: int, total: int | None, mean: float | None) -> None:
         self._state = (frames, total, mean)
         self._shown = False
+        if frames <= self.known:
+            self._start = self._now()  # the speed is that of computing
         if self._now() - self._drawn >= self._every:
             self._show()
 
@@ -66,7 +70,7 @@ class _Timed:
             self._drawn = self._now()
             self._shown = True
             frames, total, mean = self._state
-            speed = frames / max(self._drawn - self._start, 1e-9)
+            speed = max(frames - self.known, 0) / max(self._drawn - self._start, 1e-9)
             self._stream.write(self.text(frames, total, mean, speed))
             self._stream.flush()
 

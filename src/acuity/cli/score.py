@@ -10,6 +10,7 @@
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
     acuity score 'shots/shot.%04d.png' encoded.mkv --fps 24
     acuity score original.mp4 encoded.mp4 --json
+    acuity score original.mp4 encoded.mp4 --resume report.json    # after Ctrl-C
 
 Missing options are filled in where that is safe: the size and format of raw video from its file
 name, the model from the resolution. A pair that could give a wrong number is refused, and the
@@ -25,6 +26,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from acuity.cli.embedded import embedded
+from acuity.cli.exits import interruptible
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request
 from acuity.cli.scoring import check_target, exit_code, say, score_with
@@ -34,6 +36,7 @@ from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.text import one_line
 from acuity.video.pairs.pairing import Pairing
 
 __all__ = ["SURPLUS", "configure", "run", "score_and_report"]
@@ -43,6 +46,8 @@ SURPLUS: Final = "a call scores one encode, so score this one in a call of its o
 
 def run(arguments: argparse.Namespace) -> int:
     check_pools(arguments.pools)
+    if arguments.output is None and arguments.resume is not None:
+        arguments.output, arguments.format = arguments.resume, "json"  # completes the report
     format = report_format(arguments)
     wanted = request(arguments)
     if arguments.output is None:
@@ -50,14 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         check_target(arguments.output, (arguments.reference, arguments.distorted))
     quiet = arguments.quiet or arguments.json
-    with embedded("acuity", embedding(arguments)) as attach:
-        report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach)
+    with embedded("acuity", embedding(arguments)) as attach, interruptible() as watch:
+        report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach, watch)
         if arguments.output is not None:
-            _write(report, arguments.output, format, arguments.precision)
+            report.write(arguments.output, format, arguments.precision)
         if quiet:  # the summary has them otherwise
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
+        if arguments.output is not None and format == "json" and report.resumption():
+            where = one_line(arguments.output)
+            print(f"acuity: interrupted: --resume {where} goes on from there", file=sys.stderr)
     return exit_code(report, strict=arguments.strict)
 
 
@@ -112,9 +120,3 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         columns = [headline.key for headline in report.headlines] or [m.name for m in report.models]
         return [f"{report.pool(name):.6f}" for name in columns]
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
-
-
-def _write(report: ScoreReport, path: str, format: str, precision: str) -> None:
-    from acuity.report import write_report
-
-    write_report(report.results, path, format, precision, extra={"acuity": report.about()})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 from fractions import Fraction
 from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError
+from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
-from acuity.scoring.fronts import ACUITY
+from acuity.scoring.fronts import ACUITY, sentence
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import (
     DIFFERENT,
@@ -22,6 +22,7 @@ from acuity.scoring.request import (
     SETTINGS,
     WORK,
     Request,
+    frame_rate,
 )
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -50,12 +51,9 @@ def size(text: str) -> tuple[int, int]:
 
 def rate(text: str) -> Fraction:
     try:
-        number = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        number = Fraction(0)
-    if not 0 < number <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no frame rate: write it as 25 or 30000/1001")
-    return number
+        return frame_rate(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 _SWITCH: Final[dict[str, Any]] = {"action": "store_true"}
@@ -116,8 +114,9 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "pixel_format": ("p", {"metavar": None, "choices": tuple(LAYOUTS)}),
     "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
     "fps": ("", {"type": rate, "metavar": "RATE"}),
+    "resume": ("", {"metavar": "FILE"}),
     "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
-    "instruction_set": ("", {"metavar": "SET"}),
+    "cpu": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),
 }
 _POOL = "show this figure too: mean, harmonic_mean, min, max or a percentile as p5; may be repeated"
@@ -177,9 +176,9 @@ _NEEDS: Final = (
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
     """Refuse options that contradict each other, or do nothing."""
-    for name, needed, sentence in _NEEDS:
+    for name, needed, why in _NEEDS:
         if getattr(arguments, name) not in (None, False, LEGACY) and not getattr(arguments, needed):
-            raise UsageError(f"argument {sentence}")
+            raise UsageError(f"argument {why}")
     if arguments.pools and arguments.quiet and not arguments.json:
         raise UsageError(
             "argument --pool: --quiet prints the score alone: leave one of them out, or pass --json"
@@ -200,7 +199,7 @@ def request(arguments: argparse.Namespace) -> Request:
     if arguments.size is not None:
         given["width"], given["height"] = arguments.size
     if arguments.skip is not None:
-        given = {"frame_skip_ref": arguments.skip, "frame_skip_dis": arguments.skip, **given}
+        given = {"skip_ref": arguments.skip, "skip_dis": arguments.skip, **given}
     given["threads"] = arguments.threads or None
     return Request(arguments.reference, arguments.distorted, **given, guess=True)
 
@@ -212,18 +211,16 @@ def embedding(arguments: argparse.Namespace) -> Wanted:
 
 def report_format(arguments: argparse.Namespace) -> str:
     """The format of the report, from --format or the file's name."""
+    from acuity.report import format_of
     from acuity.report.precision import parse_precision
 
     parse_precision(arguments.precision)
     if arguments.format or arguments.output is None:
         return str(arguments.format or "json")
-    suffix = os.path.splitext(str(arguments.output))[1].lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise UsageError(
-            f"'{arguments.output}' doesn't say its format: end it with .json, .xml, .csv or .sub, "
-            "or pass --format"
-        )
-    return suffix
+    try:
+        return format_of(arguments.output)
+    except OutputError as error:
+        raise UsageError(sentence(error, "acuity")) from None
 
 
 def check_pools(methods: list[str]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from acuity.measure import Measurement
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
-    from acuity.scoring.run import AttachCallback, StartCallback
+    from acuity.scoring.run import AttachCallback, StartCallback, WatchCallback
     from acuity.video.notes import Note
 
 
@@ -25,18 +25,24 @@ def score_with(
     request: Request,
     started: StartCallback | None = None,
     attach: AttachCallback | None = None,
+    watch: WatchCallback | None = None,
 ) -> ScoreReport:
     """Score, and show progress if a display is given."""
     from acuity.scoring.run import run_request
 
     if progress is None:
-        return run_request(request, started=started, attach=attach)
+        return run_request(request, started=started, attach=attach, watch=watch)
     shown = progress
 
     def attach_and_show(measurement: Measurement, total: int | None) -> None:
         assert attach is not None
         measurement.gate.on_wait(shown.paused)
         attach(measurement, total)
+
+    def watch_and_show(measurement: Measurement) -> None:
+        shown.known = measurement.restored
+        if watch is not None:
+            watch(measurement)
 
     try:
         return run_request(
@@ -45,6 +51,7 @@ def score_with(
             running_mean=progress.wants_mean,
             started=started,
             attach=attach_and_show if attach is not None else None,
+            watch=watch_and_show,
         )
     finally:
         progress.done()

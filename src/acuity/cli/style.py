@@ -27,16 +27,17 @@ class Style:
     def __call__(self, name: str, text: str) -> str:
         return f"\033[{_CODES[name]}m{text}\033[0m" if self.colour else text
 
-    def paragraph(self, name: str, text: str, *, margin: int = 2, hanging: int = 0) -> list[str]:
+    def paragraph(self, name: str | None, text: str, *, margin: int = 2, hanging: int = 0) -> list[str]:
         """The text behind a margin, as lines that fit the terminal; `hanging` is that of later lines."""
         first, later = " " * margin, " " * (margin + hanging)
         if not self.terminal:
-            return [first + self(name, text)]
+            return [first + (self(name, text) if name else text)]
         import textwrap
 
         width = max(min(self.columns, _WIDEST), margin + hanging + _NARROWEST)
         lines = textwrap.wrap(text, width - margin - hanging, break_long_words=False, break_on_hyphens=False)
-        return [(later if number else first) + self(name, line) for number, line in enumerate(lines)]
+        styled = [self(name, line) for line in lines] if name else lines
+        return [(later if number else first) + line for number, line in enumerate(styled)]
 
 
 def clock(seconds: float, decimals: int = 0) -> str:

@@ -76,7 +76,7 @@ def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str
     line = "   ".join(f"{label} {pool(method=method):.2f}" for label, method in wanted)
     percentiles = "   ".join(f"p{p} {pool(method=('percentile', p)):.2f}" for p in _PERCENTILES)
     asked = [style("bold", f"  {method} {pool(method=method):.2f}") for method in pools]
-    return [*asked, f"  {line}", f"  {percentiles}"]
+    return [*asked, *style.paragraph(None, line), *style.paragraph(None, percentiles)]
 
 
 def _chart(report: ScoreReport, style: Style) -> list[str]:
@@ -150,6 +150,8 @@ def _notes(report: ScoreReport, style: Style, level: Level) -> list[str]:
 def _speed(report: ScoreReport, style: Style) -> str:
     scored, frames = len(report.results.frames), report.pairs
     shown = count(frames, "frame") if scored == frames else f"{scored} of {count(frames, 'frame')}"
+    if report.restored:
+        shown = count(frames - report.restored, "more frame")
     text = (
         f"{shown} in {report.seconds:.1f} s: {report.speed:.1f} fps on "
         f"{count(report.threads, 'thread')} ({report.instruction_set})"

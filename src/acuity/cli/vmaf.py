@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
-from acuity.cli.exits import LIBVMAF_CODES, guarded, spare_collector
+from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collector
 from acuity.cli.vmaf_options import Settings, parse
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from acuity.cli.vmaf_specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
-    from acuity.scoring.run import AttachCallback
+    from acuity.scoring.run import AttachCallback, WatchCallback
 
 
 LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
@@ -60,11 +60,11 @@ def _list_backends(_: Settings) -> int:
 
 
 def _score(settings: Settings) -> int:
-    with embedded("vmaf", settings.embedded) as attach:
-        return _score_with(settings, attach)
+    with embedded("vmaf", settings.embedded) as attach, interruptible() as watch:
+        return _score_with(settings, attach, watch)
 
 
-def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
+def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchCallback) -> int:
     from acuity import __version__
     from acuity.cli.scoring import check_target, exit_code, say, score_with
     from acuity.cli.vmaf_specs import read_specs
@@ -78,7 +78,7 @@ def _score_with(settings: Settings, attach: AttachCallback | None) -> int:
     request = _request(settings, specs)
     if settings.output is not None:
         check_target(settings.output, (settings.request["reference"], settings.request["distorted"]))
-    report = score_with(_meter(settings), request, attach=attach)
+    report = score_with(_meter(settings), request, attach=attach, watch=watch)
     notes = [note for note in report.notes if note.code not in _NOT_NOTED]
     said = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
     say("vmaf", said, VMAF.spell)
@@ -119,7 +119,7 @@ def _request(settings: Settings, specs: Specs) -> Request:
     if settings.common_bitdepth:
         asked.setdefault("convert", "depth")
     if settings.cpumask:
-        asked["instruction_set"] = allowed(usable_instruction_sets(), settings.cpumask)
+        asked["cpu"] = allowed(usable_instruction_sets(), settings.cpumask)
     return Request(**asked)
 
 

@@ -28,8 +28,10 @@ def feed(
     progress: ProgressCallback | None = None,
     running_mean: bool = True,
     every: float = 0.0,
-) -> None:
+) -> bool:
     """Feed every pair until the end, the frame to stop after, or stop(); then flush.
+
+    Returns whether the pairs came to their end.
 
     While the measurement is paused nothing is fed. If the source has a method `ready(seconds)`, as a Pairing
     has, feed() waits for it in short intervals, carries out commands in between, and stop() ends the feeding
@@ -47,14 +49,18 @@ def feed(
     measurement.wait_while_paused()
     ready: ReadyCallback | None = getattr(pairs, "ready", None)
     iterator = iter(pairs)
-    while _arrived(measurement, ready) and (pair := next(iterator, None)) is not None:
-        if measurement.add(*pair) is None:
+    ended = False
+    while _arrived(measurement, ready):
+        pair = next(iterator, None)
+        ended = pair is None
+        if pair is None or measurement.add(*pair) is None:
             break
         del pair  # it is large, and the wait for the next may be long
         measurement.wait_while_paused()
     measurement.flush()
     if reporter is not None:
         reporter.now(measurement.snapshot())
+    return ended
 
 
 def _arrived(measurement: Measurement, ready: ReadyCallback | None) -> bool:

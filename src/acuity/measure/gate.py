@@ -45,6 +45,7 @@ class Gate:
         self.clock = clock
         self.last: int | None = None  # the frame to stop after
         self.stopped = False  # after whichever frame was fed last
+        self.interrupted = False  # stopped because the program is asked to end
         self._pauses: dict[Hashable, Pause] = {}  # by owner
         self._changed = threading.Condition()
         self._watchers: tuple[WaitCallback, ...] = ()
@@ -130,6 +131,11 @@ class Gate:
         with self._changed:
             self.stopped = True
             self._changed.notify_all()
+
+    def interrupt(self) -> None:
+        """Take no more frames, because the program is asked to end; a signal handler may call this."""
+        self.interrupted = True
+        self.stop()
 
     def stop_after(self, frame: int | None, fed: int) -> None:
         """Stop after this frame, when `fed` frames were fed; None: don't stop."""

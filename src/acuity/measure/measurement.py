@@ -17,6 +17,7 @@ from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
 from acuity.measure.agenda import Agenda
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
+from acuity.measure.checkpoint import Checkpoint, is_steered
 from acuity.measure.collector import Collector
 from acuity.measure.epochs import Epochs
 from acuity.measure.gate import HOST, Gate, Pause
@@ -78,6 +79,7 @@ class Measurement:
         self._scheduler: Scheduler[WorkItem] | None = None
         self._frames = 0
         self._unscheduled = 0  # frames that needed no work
+        self._known: Checkpoint | None = None  # the first frames, whose figures were restored
         self._state = "open"
         self._started = self._stopped = math.nan
 
@@ -98,6 +100,21 @@ class Measurement:
         asked = get_extractor(extractor)({**written, **(options or {})})
         check_feature_names(self._agenda, [asked])
         self._agenda = self._agenda.request(asked)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Take the figures of the first frames from an earlier measurement of the same models and features.
+
+        Call it when these are added. Every frame must still be fed: those of the checkpoint are checked and
+        looked back at, but not computed. Raises ResumeError if something else was measured.
+        """
+        self._check_unstarted("a checkpoint")
+        checkpoint.check(self._agenda)
+        self._known = checkpoint
+
+    @property
+    def restored(self) -> int:
+        """The number of frames whose figures were restored."""
+        return 0 if self._known is None else self._known.frames
 
     def _check_unstarted(self, what: str) -> None:
         self._check_open()
@@ -134,7 +151,10 @@ class Measurement:
         scheduler = self._scheduler or self._start()
         plan = self._agenda.plans.at(index)
         counted = is_counted(self._agenda.steps, index)
-        if counted or plan.every_frame:
+        if self._known is not None and index < self._known.frames:
+            self._collector.write(index, self._known.row(index))
+            self._unscheduled += 1
+        elif counted or plan.every_frame:
             scheduler.submit(WorkItem(self._intake.frame(index, pictures, plan.lookback), plan, counted))
         else:
             self._unscheduled += 1
@@ -254,6 +274,17 @@ class Measurement:
         self._check_open()
         self.gate.stop()
 
+    def interrupt(self) -> bool:
+        """End as stop() does, because the program is asked to end; returns whether there is a result to keep.
+
+        It is the result of a part of the clip, not of a steered measurement. If no frame was computed yet, or
+        no more are taken, this returns False and does nothing. A signal handler may call it.
+        """
+        if self.over or self.finished or self._frames <= self.restored:
+            return False
+        self.gate.interrupt()
+        return True
+
     def pause(self, *, shared: bool = False) -> None:
         """Make the feeding thread wait at the next frame boundary; any thread may call this.
 
@@ -283,7 +314,7 @@ class Measurement:
     @property
     def last_frame(self) -> int | None:
         """The frame to stop after, if one was named; after stop() the last frame fed."""
-        return self._frames - 1 if self.gate.stopped else self.gate.last
+        return self._frames - 1 if self.gate.stopped and not self.gate.interrupted else self.gate.last
 
     @property
     def finished(self) -> bool:
@@ -406,7 +437,15 @@ class Measurement:
         end = time.monotonic() if math.isnan(self._stopped) else self._stopped
         return reading.results(
             self._intake.geometry,
-            reading.frames / max(end - self._started, 1e-9),
+            (reading.frames - self.restored) / max(end - self._started, 1e-9),
             partial=partial,
-            stopped_after=self.last_frame if self.finished else None,
+            stopped_after=self.last_frame if self.finished and not self.gate.interrupted else None,
         )
+
+    def checkpoint(self) -> Checkpoint | None:
+        """The figures of the frames fed, from which restore() goes on; call it after flush().
+
+        None if the measurement was steered.
+        """
+        steered = is_steered(self._agenda) or self.gate.last is not None
+        return None if steered else Checkpoint.of(self._agenda, self._collector, self._frames)

@@ -34,6 +34,11 @@ class Results:
     # Rows in which a column's figure was computed and is not a number, for columns that have such rows.
     undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.models) or "no model"
+        size = f"{self.width}x{self.height}"
+        return f"<Results: {len(self.frames)} frames of {size}, {len(self.columns)} columns, {names}>"
+
     @property
     def steered(self) -> bool:
         """Whether the measurement was steered after the first frame."""

@@ -34,6 +34,9 @@ class ModelCollection(ReadsFeatures):
     members: tuple[Model, ...]
     options: str = ""  # the changed options, in the notation of --model
 
+    def __repr__(self) -> str:
+        return f"<ModelCollection {self.label}: {self.name!r} and {len(self.members)} bootstrap models>"
+
     @property
     def kind(self) -> str:
         return self.members[0].kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from acuity.errors import ModelError, to_set
-from acuity.text import quoted
+from acuity.text import shortened
 from acuity.video.display import nearest_display
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def model_for_size(width: int, height: int) -> str:
 def find_viewing(word: str) -> Viewing:
     """The viewing condition of that name; raises ModelError with the known names."""
     if word not in VIEWINGS:
-        raise ModelError(to_set("viewing", quoted(word)), f" is unknown: use one of {', '.join(VIEWINGS)}")
+        raise ModelError(to_set("viewing", shortened(word)), f" is unknown: use one of {', '.join(VIEWINGS)}")
     return VIEWINGS[word]
 
 

@@ -33,6 +33,9 @@ class Model(ReadsFeatures):
     chroma: ChromaCorrection | None = None
     options: str = ""  # the changed options, in the notation of --model
 
+    def __repr__(self) -> str:
+        return f"<Model {self.label}: {self.name!r} from {len(self.features)} features>"
+
     def predict(self, columns: Columns) -> Array:
         """Scores from feature values: an array (frames x features), or one column per feature index."""
         return self.finish(self.predict_raw(columns))

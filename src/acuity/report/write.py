@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from acuity import __version__
-from acuity.errors import OutputError
+from acuity.errors import OutputError, to_give
 from acuity.report.csv_writer import write_csv
 from acuity.report.json_writer import write_json
 from acuity.report.precision import Precision, parse_precision
@@ -60,6 +60,18 @@ def write_report(
             _write_beside(target, pieces)
     except OSError as error:
         raise _output_error(target, error) from error
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a report's file name says; raises OutputError."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
+    if suffix not in WRITERS:
+        endings = " or ".join(", ".join(f".{name}" for name in WRITERS).rsplit(", ", 1))
+        raise OutputError(
+            f"'{os.fspath(path)}' doesn't say its format: end it with {endings}, or ",
+            to_give("format"),
+        )
+    return suffix
 
 
 def write_document(path: str | os.PathLike[str], text: str) -> None:

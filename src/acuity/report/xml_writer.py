@@ -33,9 +33,13 @@ def write_xml(
 
 
 def _about(about: Mapping[str, object]) -> Iterator[str]:
-    """The element `acuity`: the version, notes, and how the measurement was steered."""
+    """The element `acuity`: the version, notes, and whether the measurement is partial or was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
-    elements = [*_notes(about.get("notes")), *_steering(about.get("steering"))]
+    elements = [
+        *_notes(about.get("notes")),
+        *_partial(about.get("partial")),
+        *_steering(about.get("steering")),
+    ]
     if not elements:
         yield f"{opening} />\n"
         return
@@ -48,6 +52,11 @@ def _notes(notes: object) -> Iterator[str]:
     for note in notes if isinstance(notes, Sequence) else ():
         marks = {name: value for name, value in note.items() if name != "text"}
         yield f"    <note{_plain_attributes(marks)}>{_escape(note['text'])}</note>\n"
+
+
+def _partial(partial: object) -> Iterator[str]:
+    if isinstance(partial, Mapping):
+        yield f"    <partial{_plain_attributes(partial)} />\n"
 
 
 def _steering(steering: object) -> Iterator[str]:

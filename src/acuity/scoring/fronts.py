@@ -5,6 +5,7 @@ Python's own spelling is a request's (and that of `Remedy` as text), so it has n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from acuity.errors import GEOMETRY, AcuityError, Remedy, listed
 from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS, Way
 from acuity.video.pairs.pair_options import WORDS
 
+_PLAIN: Final = re.compile(r"[\w:.,/+%=-]+")  # values that need no quotes
 _OPTIONS: Final = ("option", "getopt")
 _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
 # What to do instead where a front lacks the setting that a remedy names.
@@ -62,6 +64,8 @@ class Front(NamedTuple):
 
     def _spelled(self, setting: str, value: str | bool | None = None) -> str:
         name = self.name(setting)
+        if isinstance(value, str) and not _PLAIN.fullmatch(value):
+            value = repr(value)
         if self.way in _OPTIONS:
             return f"--{name}" if value is None or value is True else f"--{name} {value}"
         return f"{name}={'true' if value is True else '' if value is None else value}"

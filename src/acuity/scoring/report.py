@@ -5,10 +5,16 @@ The document is a contract, described in docs/output.md: `acuity score --json` p
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import MissingExtra
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
 from acuity.models.choose import Choice
@@ -19,6 +25,7 @@ from acuity.video.pairs.clock import Timeline
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
     from acuity.scoring.metrics import Headline
+    from acuity.scoring.resume import Partial
 
 AnyModel: TypeAlias = "Model | ModelCollection"
 
@@ -44,6 +51,20 @@ class ScoreReport:
     backend: str = "cpu"  # the preferred device
     computed_by: dict[str, str] = field(default_factory=dict)  # which device computed each extractor
     headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
+    restored: int = 0  # frames whose figures come from the partial report of an earlier run
+    partial: Partial | None = None  # the part of the clip that was measured, if the run was interrupted
+
+    def __str__(self) -> str:
+        shown = [
+            f"{self.results.label(name)} {self.pool(name):.2f}"
+            for name in (model.name for model in self.models)
+        ]
+        counted = f"{len(self.results.frames)} frames of {self.results.width}x{self.results.height}"
+        warned = [f"{len(self.warnings)} warning{'s' * (len(self.warnings) > 1)}"] if self.warnings else []
+        return ", ".join([*(shown or self.results.columns), counted, *warned])
+
+    def __repr__(self) -> str:
+        return f"<ScoreReport: {self}>"
 
     @property
     def score(self) -> float:
@@ -73,7 +94,7 @@ class ScoreReport:
     @property
     def speed(self) -> float:
         """Frames of the clip in a second, those that subsampling left out included."""
-        return self.pairs / max(self.seconds, 1e-9)
+        return (self.pairs - self.restored) / max(self.seconds, 1e-9)
 
     def pool(
         self,
@@ -84,6 +105,43 @@ class ScoreReport:
     ) -> float:
         """One figure for many frames, of the first model's score unless named: see Results.pool()."""
         return self.results.pool(name, method, first, last)
+
+    def write(
+        self, path: str | os.PathLike[str], format: str | None = None, precision: str | int = "legacy"
+    ) -> None:
+        """Write a report as `acuity score -o` does; the name says the format, unless it is given."""
+        from acuity.report import format_of, write_report
+
+        about = {**self.about(), **self.resumption()}
+        write_report(self.results, path, format or format_of(path), precision, extra={"acuity": about})
+
+    def to_numpy(self) -> NDArray[np.void]:
+        """The figures as a structured array: `frame`, `time` in seconds (NaN: not known), and each column."""
+        frames = self.results.frames
+        times = [math.nan if (time := self.time_of(frame)) is None else time for frame in frames]
+        columns = {"frame": frames, "time": times, **self.results.columns}
+        kinds = [(name, np.int64 if name == "frame" else np.float64) for name in columns]
+        table = np.empty(len(frames), kinds)
+        for name, values in columns.items():
+            table[name] = values
+        return table
+
+    def to_pandas(self) -> Any:
+        """The figures as a pandas DataFrame with `frame` as its index; MissingExtra without pandas."""
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise MissingExtra("to_pandas() needs pandas: pip install pandas") from None
+        return DataFrame(self.to_numpy()).set_index("frame")
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The means of the metrics that were asked for, by name; by column where a name has several."""
+        names = [headline.metric.name for headline in self.headlines]
+        return {
+            name if names.count(name) == 1 else headline.key: self.pool(headline.key)
+            for name, headline in zip(names, self.headlines, strict=True)
+        }
 
     def worst(self, count: int = 5) -> list[tuple[int, float]]:
         """Frame numbers and scores of the lowest frames, the worst first."""
@@ -171,8 +229,13 @@ class ScoreReport:
         return found
 
     def marks(self) -> dict[str, Any]:
-        """The steering entries for reports; empty if the measurement wasn't steered."""
-        return {"steering": self.results.marks()} if self.results.steered else {}
+        """The entries of reports about a partial or steered measurement; empty if it is neither."""
+        partial = {} if self.partial is None else {"partial": self.partial.to_document()}
+        return {**partial, **({"steering": self.results.marks()} if self.results.steered else {})}
+
+    def resumption(self) -> dict[str, Any]:
+        """The entry of a partial JSON report from which another run can go on; empty if none can."""
+        return {"resume": self.partial.resume} if self.partial and self.partial.resume else {}
 
     def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
         """One metric and the figures of its column; null if no frame has one."""

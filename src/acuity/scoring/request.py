@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.devices import BACKENDS
+from acuity.errors import InputError
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -165,23 +166,27 @@ class Request:
     align: str = _word(
         "align", "if frames don't match: auto leaves out those that one video lacks", DIFFERENT,
         _EVERYWHERE)
-    frame_count: int = _set(
+    frames: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
-        FRAMES, minimum=0, option="frames", getopt="frame_cnt", tool="frame_cnt")
-    frame_skip_ref: int = _set(
-        0, "integer", "leave out the reference's first frames", FRAMES, minimum=0, option="skip_ref")
-    frame_skip_dis: int = _set(
+        FRAMES, minimum=0, getopt="frame_cnt", tool="frame_cnt")
+    skip_ref: int = _set(
+        0, "integer", "leave out the reference's first frames",
+        FRAMES, minimum=0, getopt="frame_skip_ref", tool="frame_skip_ref")
+    skip_dis: int = _set(
         0, "integer", "leave out the distorted video's first frames",
-        FRAMES, minimum=0, option="skip_dis", getopt="frame_skip_dist", tool="frame_skip_dist")
+        FRAMES, minimum=0, getopt="frame_skip_dist", tool="frame_skip_dist")
     subsample: int = _set(
         1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
     allow_damaged: bool = _set(
         False, "boolean", "score damaged frames as decoded, with a warning", FRAMES)
+    resume: str | None = _set(
+        None, "string", "go on from this partial JSON report, and complete it unless -o names another",
+        FRAMES, "option")
     ahead: int | None = None  # pictures read ahead of each video
     threads: int | None = _set(
         None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)
-    instruction_set: str | None = _set(
-        None, "string", "instruction set, as {backends} lists them", WORK, "option", option="cpu")
+    cpu: str | None = _set(
+        None, "string", "instruction set, as {backends} lists them", WORK, "option")
     backend: str = _set(
         "auto", "string", "what computes; refused if {backends} lacks it",
         WORK, choices=("auto", *BACKENDS))
@@ -210,7 +215,7 @@ class Request:
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(
-            rate=self.fps,
+            fps=self.fps,
             guess=self.guess,
             allow_damaged=self.allow_damaged,
             allow_network=self.allow_network,
@@ -238,11 +243,21 @@ class Request:
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """The request from its document; raises TypeError for an unknown field."""
-        if "fps" not in document:
-            return cls(**document)
-        from fractions import Fraction
+        fps = {"fps": frame_rate(document["fps"])} if "fps" in document else {}
+        return cls(**{**document, **fps})
 
-        return cls(**{**document, "fps": Fraction(document["fps"])})
+
+def frame_rate(value: object) -> Fraction:
+    """The frame rate that a number or a text such as '30000/1001' says; raises InputError."""
+    from fractions import Fraction
+
+    try:
+        rate = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        rate = Fraction(0)
+    if not 0 < rate <= 1000:
+        raise InputError(f"'{value}' is no frame rate: write it as 25 or 30000/1001")
+    return rate
 
 
 _PATHS: Final = ("reference", "distorted")

@@ -23,10 +23,13 @@ from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
 
 if TYPE_CHECKING:
+    from acuity.measure.checkpoint import Checkpoint
     from acuity.measure.results import Results
+    from acuity.scoring.resume import Partial
     from acuity.video.notes import Note
 
 # Codes of notes that must be shown with the figures.
+PARTIAL: Final = "partial"
 STEERED: Final = "steered"
 NOT_A_NUMBER: Final = "not-a-number"
 
@@ -34,6 +37,8 @@ NOT_A_NUMBER: Final = "not-a-number"
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
 # Called with the measurement before its first frame, and with the number of frames if known.
 AttachCallback = Callable[[Measurement, int | None], None]
+# Called with the measurement when its frames begin to be fed, to interrupt it.
+WatchCallback = Callable[[Measurement], None]
 
 
 def run_request(
@@ -44,6 +49,7 @@ def run_request(
     every: float = 0.0,
     started: StartCallback | None = None,
     attach: AttachCallback | None = None,
+    watch: WatchCallback | None = None,
 ) -> ScoreReport:
     """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
 
@@ -51,9 +57,9 @@ def run_request(
     measurement is its own business; it can still be read when this has returned.
     """
     try:
-        devices = open_devices(request.backend, request.excluded_backends, request.instruction_set)
+        devices = open_devices(request.backend, request.excluded_backends, request.cpu)
         with Measurement(request.threads, request.subsample, backend=devices) as measurement:
-            return _run(request, measurement, _Telling(progress, running_mean, every, started, attach))
+            return _run(request, measurement, _Telling(progress, running_mean, every, started, attach, watch))
     finally:
         for video in (request.reference, request.distorted):
             if not isinstance(video, str | os.PathLike):
@@ -68,6 +74,7 @@ class _Telling(NamedTuple):
     every: float
     started: StartCallback | None
     attach: AttachCallback | None
+    watch: WatchCallback | None
 
 
 class _Wanted(NamedTuple):
@@ -95,7 +102,7 @@ class _Wanted(NamedTuple):
                 models.append(metric.model)
         if request.viewing is not None and AUTO not in models:
             raise ModelError(
-                to_set("viewing", repr(request.viewing)),
+                to_set("viewing", request.viewing),
                 " chooses the model, and one is named already: leave one of them out, or add "
                 f"'{AUTO}' to the models",
             )
@@ -112,6 +119,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         _add_models(measurement, request, models)
     for feature in wanted.features:
         measurement.add_feature(feature)
+    checkpoint = _checkpoint(request)
     later = _later_extractors(request, wanted, models)
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
     # An agent may swap to a model that needs chroma.
@@ -127,12 +135,16 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             choice = choose(*size, pairing.rate, request.viewing, pairing.display)
             chosen = _load(choice.model)
             _add_models(measurement, request, [chosen if model == AUTO else model for model in models])
+        if checkpoint is not None:
+            measurement.restore(checkpoint)
         if telling.started is not None:
             telling.started(pairing, measurement.models, choice)
         if telling.attach is not None:
             telling.attach(measurement, pairing.length)
+        if telling.watch is not None:
+            telling.watch(measurement)
         begin = time.monotonic()
-        feed(
+        ended = feed(
             measurement,
             pairing,
             total=pairing.length,
@@ -141,6 +153,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             every=telling.every,
         )
         results = measurement.results()
+        partial = None if ended else _partial(request, measurement, pairing)
         if request.sequential_first:
             results = results.in_order(measurement.agenda.measured.sequential_keys())
         return ScoreReport(
@@ -150,8 +163,13 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             headlines=headlines(
                 wanted.metrics, {model.name: results.label(model.name) for model in measurement.models}
             ),
-            notes=[*pairing.notes, *_remarks(pairing, measurement), *_about_figures(results, pairing)],
-            input=pairing.description,
+            notes=[
+                *_about_partial(partial),
+                *pairing.notes,
+                *_remarks(pairing, measurement),
+                *_about_figures(results, measurement.frames),
+            ],
+            input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
             timeline=pairing.timeline,
             threads=measurement.threads,
@@ -159,6 +177,8 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             backend=measurement.backend,
             computed_by=measurement.computed_by,
             seconds=time.monotonic() - begin,
+            restored=measurement.restored,
+            partial=partial,
         )
 
 
@@ -176,6 +196,29 @@ def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
     return displays.pop() if displays else AUTO
 
 
+def _checkpoint(request: Request) -> Checkpoint | None:
+    """The figures to go on from, if the request names a partial report."""
+    if request.resume is None:
+        return None
+    from acuity.scoring.resume import read_checkpoint
+
+    return read_checkpoint(request)
+
+
+def _partial(request: Request, measurement: Measurement, pairing: Pairing) -> Partial | None:
+    """The part that was measured, if the measurement was interrupted."""
+    if not measurement.gate.interrupted:
+        return None
+    from acuity.scoring.resume import partial_of
+
+    return partial_of(request, measurement, pairing.length)
+
+
+def _about_partial(partial: Partial | None) -> Iterator[Note]:
+    if partial is not None:
+        yield notes.warning(PARTIAL, str(partial))
+
+
 def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
     """Notes about how the models fit the pictures."""
     labels = [model.label for model in measurement.models]
@@ -191,10 +234,10 @@ def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
         )
 
 
-def _about_figures(results: Results, pairing: Pairing) -> Iterator[Note]:
+def _about_figures(results: Results, pairs: int) -> Iterator[Note]:
     """Notes about how the figures were computed."""
     if results.steps:
-        yield from subsampling(results.steps[0][1], len(results.frames), pairing.pairs)
+        yield from subsampling(results.steps[0][1], len(results.frames), pairs)
     if (text := results.steering()) is not None:
         yield notes.warning(STEERED, f"steered: {text}")
     for name, which in results.undefined.items():

@@ -27,7 +27,7 @@ class Note:
         """The sentence with its remedies as `spell` writes them."""
         return "".join(spell(p) if isinstance(p, Remedy) else p for p in self.pieces or (self.text,))
 
-    def to_dict(self, spell: Callable[[Remedy], str] = str) -> dict[str, Any]:
+    def to_dict(self, spell: Callable[[Remedy], str] = Remedy.plain) -> dict[str, Any]:
         """The note for JSON."""
         return {"level": self.level, "code": self.code, "text": self.spelled(spell)}
 

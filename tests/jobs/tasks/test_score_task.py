@@ -126,9 +126,9 @@ def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
     found = score(
         *files,
         **GEOMETRY,
-        frame_skip_ref=1,
-        frame_skip_dis=1,
-        frame_count=4,
+        skip_ref=1,
+        skip_dis=1,
+        frames=4,
         subsample=3,
         predict=False,
         features=["vif=debug=true"],
@@ -162,7 +162,7 @@ def test_the_model_may_be_chosen_by_size(clips: Path) -> None:
         ({"width": 70, "height": 53, "pixel_format": "420", "bitdepth": 8}, "not a whole number of frames"),
         ({"models": ["version=nothing"]}, "run 'acuity models' for a list"),
         ({"features": ["psychic"]}, "unknown feature extractor 'psychic'"),
-        ({"frame_skip_ref": 99}, "no frame in common"),
+        ({"skip_ref": 99}, "no frame in common"),
     ],
 )
 def test_the_engines_sentences_come_through(clips: Path, payload: dict[str, Any], sentence: str) -> None:

@@ -233,19 +233,26 @@ def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 @pytest.mark.parametrize("program", ["vmaf", "acuity"])
-def test_signals_leave_no_file(
+def test_signals_leave_what_was_measured_and_no_socket(
     program: str, number: signal.Signals, code: int, clips: tuple[str, str], tmp_path: Path
 ) -> None:
     path, report = tmp_path / "s", tmp_path / "report.json"
-    options = ["--enable-mcp-stdio", "--enable-mcp-uds", str(path), "-o", str(report)]
+    options = ["--enable-mcp-stdio", "--enable-mcp-uds", str(path), "--mcp-stay", "-o", str(report)]
+    options += ["--json"] if program == "vmaf" else []
     with running(program, clips, *options) as command:
         assert paused(command)["paused"]
         assert path.exists()
+        frames = command.client.call("vmaf.status")["frames_read"]
         command.process.send_signal(number)
         command.process.communicate(timeout=PATIENCE)
         assert command.process.returncode == code
         assert command.client.receive() is None
-    assert list(tmp_path.iterdir()) == []
+    if number == signal.SIGHUP or not frames:
+        assert list(tmp_path.iterdir()) == []
+        return
+    assert list(tmp_path.iterdir()) == [report]
+    written = json.loads(report.read_text())
+    assert len(written["frames"]) == written["acuity"]["partial"]["frames"] == frames
 
 
 def test_an_unsteered_report_is_the_same_with_a_server(clips: tuple[str, str], tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from mcp import Client
 import acuity
 from acuity.mcp.tools.scoring import tools
 from acuity.report.precision import parse_precision
-from acuity.video.pairs.pair_options import PairOptions
 from golden_figures import GOLDEN, load_cases, needs_golden
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
@@ -51,7 +50,10 @@ def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
             folder / "ref.mkv",
             folder / "dis.mp4",
             model="vmaf_v0.6.1",
-            pairing=PairOptions(frame_count=2, crop="64:48:2:2", display="1080p", filter="lanczos"),
+            frames=2,
+            crop="64:48:2:2",
+            display="1080p",
+            filter="lanczos",
         )
         assert found["score"] == expected.score
         shown = found["acuity"]["input"]
@@ -92,9 +94,7 @@ def test_an_encoded_pair(folder: Path, era: str) -> None:
     async def scenario(ask: Ask) -> None:
         given = encoded_arguments(folder, backend="cpu", frame_cnt=4.0)
         found = await ask("vmaf_score_encoded", **given)
-        expected = acuity.score(
-            folder / "ref.mkv", folder / "dis.mp4", model="vmaf_v0.6.1", pairing=PairOptions(frame_count=4)
-        )
+        expected = acuity.score(folder / "ref.mkv", folder / "dis.mp4", model="vmaf_v0.6.1", frames=4)
         assert found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(expected.score, abs=1e-6)
         assert (found["backend_requested"], found["backend_used"]) == ("cpu", "cpu")
         assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(folder)

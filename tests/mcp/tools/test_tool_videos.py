@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from acuity.mcp.tools import video_list, videos
+from image_files import images
 from info_server import Ask, Asked
 from path_ground import make_ground
 from scoring_clips import FRAMES, container, raw, y4m
+from video_clips import encode_two_streams
 
 
 @pytest.fixture
@@ -64,6 +66,17 @@ def test_folders_and_what_is_in_them(folder: Path) -> None:
     unknown = by_name(found)["d.yuv"]
     assert "its name gives no size" in unknown["problem"]
     assert "vmaf_score, which takes width" in unknown["problem"]
+
+
+def test_images_and_several_streams(folder: Path) -> None:
+    """Images are no videos of their own here, and a file with two streams says what to do."""
+    images(folder / "shots")
+    images(folder, count=2)
+    encode_two_streams(folder / "two.mkv")
+    found = by_name(listed(folder))
+    assert sorted(found) == ["a.mp4", "b.y4m", "c_70x52_420p8.yuv", "d.yuv", "two.mkv"]
+    assert "has 2 video streams (0: 96x64 ffv1" in found["two.mkv"]["problem"]
+    assert found["two.mkv"]["problem"].endswith("copy the one that is meant to a file of its own")
 
 
 def test_it_is_brief() -> None:

@@ -58,18 +58,22 @@ def y4m(path: Path, frames: list[Luma]) -> Path:
 
 # What the encode shows, what is said of it, and what `auto` leaves out: before which pair, and where.
 CASES = {
-    "trim_head1": ([*range(1, 60)], r"is 1 frame ahead of .*pass frame_skip_ref=1, or align=auto", (0, 1, 0)),
+    "trim_head1": ([*range(1, 60)], r"is 1 frame ahead of .*pass skip_ref=1, or align='auto'", (0, 1, 0)),
     "trim_head3": (
         [*range(3, 60)],
-        r"is 3 frames ahead of .*pass frame_skip_ref=3, or align=auto",
+        r"is 3 frames ahead of .*pass skip_ref=3, or align='auto'",
         (0, 3, 0),
     ),
-    "delay1": ([0, *range(59)], r"is 1 frame behind .*pass frame_skip_dis=1, or align=auto", (0, 0, 1)),
-    "drop1pad": ([*range(20), *range(21, 60), 59], r"lost 1 frame at frame 20 .*pass align=auto", (20, 1, 0)),
-    "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align=auto", (20, 1, 0)),
+    "delay1": ([0, *range(59)], r"is 1 frame behind .*pass skip_dis=1, or align='auto'", (0, 0, 1)),
+    "drop1pad": (
+        [*range(20), *range(21, 60), 59],
+        r"lost 1 frame at frame 20 .*pass align='auto'",
+        (20, 1, 0),
+    ),
+    "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align='auto'", (20, 1, 0)),
     "dup1": (
         [*range(21), *range(20, 59)],
-        r"shows a frame twice at frame 2[01] .*pass align=auto",
+        r"shows a frame twice at frame 2[01] .*pass align='auto'",
         (21, 0, 1),
     ),
     "swap23": (
@@ -137,7 +141,7 @@ def test_auto_scores_a_frozen_stretch_and_says_so(source: Path, make: Make) -> N
 
 @pytest.mark.parametrize("case", ["swap23", "twice", "half"])
 def test_auto_refuses_what_leaving_out_does_not_help(case: str, source: Path, make: Make) -> None:
-    with pytest.raises(PairingError, match=r"cannot be put right by leaving out frames: pass align=off"):
+    with pytest.raises(PairingError, match=r"cannot be put right by leaving out frames: pass align='off'"):
         paired(source, make(CASES[case][0]), align="auto")
 
 
@@ -147,7 +151,7 @@ def test_start_times_are_the_first_guess(source: Path, make: Make) -> None:
         ("keepts.mkv", "shift"),
     ):  # Matroska doesn't count its frames
         dis = make([*range(3, 60)], name, first=3)
-        with pytest.raises(PairingError, match="frame_skip_ref=3"):
+        with pytest.raises(PairingError, match="skip_ref=3"):
             paired(source, dis)
         with paired(source, dis, align="auto") as pairing:
             [decision] = pairing.decisions
@@ -176,7 +180,7 @@ def test_it_may_be_scored_all_the_same(align: str, source: Path, make: Make) -> 
 
 def test_y4m_too(tmp_path: Path, frames: list[Luma]) -> None:
     ref, dis = y4m(tmp_path / "ref.y4m", frames), y4m(tmp_path / "dis.y4m", frames[2:])
-    with pytest.raises(PairingError, match="frame_skip_ref=2"):
+    with pytest.raises(PairingError, match="skip_ref=2"):
         paired(ref, dis)
     with paired(ref, dis, align="auto") as pairing:
         assert pairing.description["pairs"] == COUNT - 2
@@ -185,16 +189,16 @@ def test_y4m_too(tmp_path: Path, frames: list[Luma]) -> None:
 def test_skips_count_in_the_advice(source: Path, make: Make) -> None:
     dis = make([*range(3, 60)])
     for skips, advice in (((1, 0), "ref=3"), ((5, 0), "ref=3"), ((0, 4), "ref=7"), ((0, 0), "ref=3")):
-        with pytest.raises(PairingError, match=f"pass frame_skip_{advice}, or align=auto"):
-            paired(source, dis, frame_skip_ref=skips[0], frame_skip_dis=skips[1])
-    assert paired(source, dis, frame_skip_ref=3).description["pairs"] == COUNT - 3
+        with pytest.raises(PairingError, match=f"pass skip_{advice}, or align='auto'"):
+            paired(source, dis, skip_ref=skips[0], skip_dis=skips[1])
+    assert paired(source, dis, skip_ref=3).description["pairs"] == COUNT - 3
 
 
 def test_other_content(source: Path, tmp_path: Path) -> None:
     other = encode_luma(tmp_path / "other.mp4", frames_of("cuts")[:COUNT], crf="25")
-    with pytest.raises(PairingError, match=r"shows other content than .* from frame 0 on .*align=off"):
+    with pytest.raises(PairingError, match=r"shows other content than .* from frame 0 on .*align='off'"):
         paired(source, other)
-    with pytest.raises(PairingError, match=r"shows other content than .*align=off"):
+    with pytest.raises(PairingError, match=r"shows other content than .*align='off'"):
         paired(source, other, align="auto")
 
 
@@ -203,7 +207,7 @@ def test_a_reference_of_one_colour(tmp_path: Path, frames: list[Luma]) -> None:
     with pytest.raises(PairingError, match="other content"):
         paired(flat, y4m(tmp_path / "dis.y4m", frames))
     with pytest.raises(
-        PairingError, match=r"is all one colour, so its frames cannot be aligned: pass align=off"
+        PairingError, match=r"is all one colour, so its frames cannot be aligned: pass align='off'"
     ):
         paired(flat, flat, align="auto")
     assert paired(flat, flat).description["pairs"] == COUNT
@@ -213,7 +217,7 @@ def test_one_frame(tmp_path: Path, frames: list[Luma]) -> None:
     one = y4m(tmp_path / "one.y4m", frames[:1])
     assert paired(one, one).description["pairs"] == 1
     with pytest.raises(
-        PairingError, match=r"only one frame of .*, so there is nothing to align: pass align=off"
+        PairingError, match=r"only one frame of .*, so there is nothing to align: pass align='off'"
     ):
         paired(one, one, align="auto")
 
@@ -224,7 +228,7 @@ def test_auto_needs_files(tmp_path: Path, frames: list[Luma]) -> None:
     writer = feed(pipe, ref.read_bytes()[:100])
     readers = open_video(ref), open_video(pipe)
     with pytest.raises(
-        PairingError, match=r"align=auto reads both videos twice, and .* pass a file, or align=off"
+        PairingError, match=r"align='auto' reads both videos twice, and .* pass a file, or align='off'"
     ):
         pair_videos(*readers, options=PairOptions(align="auto"))
     writer.join()
@@ -232,7 +236,7 @@ def test_auto_needs_files(tmp_path: Path, frames: list[Luma]) -> None:
 
 def test_options_that_contradict_each_other() -> None:
     with pytest.raises(
-        PairingError, match="rate=by-index compares frame n with frame n, and align=auto does not"
+        PairingError, match="rate='by-index' compares frame n with frame n, and align='auto' does not"
     ):
         PairOptions(align="auto", rate="by-index")
     with pytest.raises(PairingError, match="use one of refuse, auto, warn, off"):

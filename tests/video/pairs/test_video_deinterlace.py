@@ -74,7 +74,7 @@ def test_deinterlacing_shows_the_moment_of_the_first_field(
     plain = pair(ref, dis)
     combed = apart(plain)
     assert [(note.level, note.code) for note in plain.notes] == [("warning", "interlaced")]
-    assert plain.notes[0].text.endswith("made for progressive video: pass deinterlace=bwdif")
+    assert plain.notes[0].text.endswith("made for progressive video: pass deinterlace='bwdif'")
     made = pair(ref, dis, deinterlace=filter)
     assert made.description["conversions"] == [f"'{dis}' is deinterlaced with the filter {filter}"]
     pictures = list(made)

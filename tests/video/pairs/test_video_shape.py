@@ -76,10 +76,10 @@ def test_anamorphic_video_has_the_shape_that_is_shown(tmp_path: Path, source: Pa
 
 def test_other_shapes_are_refused_until_they_are_forced(tmp_path: Path, source: Path) -> None:
     cropped = video(tmp_path / "cropped.mp4", [plane[20:160] for plane in SOURCE])
-    with pytest.raises(PairingError, match=r"\(320x140\) has another shape .* pass crop=320:140:0:20"):
+    with pytest.raises(PairingError, match=r"\(320x140\) has another shape .* pass crop='320:140:0:20'"):
         pair(source, cropped)
     turned = video(tmp_path / "turned.mp4", [np.ascontiguousarray(plane.T) for plane in SOURCE])
-    with pytest.raises(PairingError, match=r"\(180x320\) is turned on its side .* pass scale=force"):
+    with pytest.raises(PairingError, match=r"\(180x320\) is turned on its side .* pass scale='force'"):
         pair(source, turned)
     for path in (cropped, turned):
         pairing = pair(source, path, scale="force")
@@ -133,8 +133,8 @@ def test_burnt_in_bars_are_named_and_cut_from_both(tmp_path: Path, source: Path,
         found = [note for note in pairing.notes if note.code == "bars"]
         assert [note.level for note in found] == ["warning"]
         assert found[0].text == (
-            f"'{bars}' has black bars ({named}) where '{source}' has a picture: pass crop=auto to compare the"
-            " part that both have"
+            f"'{bars}' has black bars ({named}) where '{source}' has a picture: pass crop='auto' to compare"
+            " the part that both have"
         )
     pairing = pair(source, bars, crop="auto")
     assert all(ref.luma.shape == dis.luma.shape == tuple(rectangle[1::-1]) for ref, dis in pairing)
@@ -181,7 +181,7 @@ def test_crop_auto_looks_first_and_pipes_cannot_be_read_twice(tmp_path: Path, so
     with io.FileIO(write, "w") as stream:
         stream.write(b"YUV4MPEG2 W320 H180 F25:1 C420\nFRAME\n" + bytes(1000))
     try:
-        with pytest.raises(PairingError, match="crop=auto looks at the pictures first, and '/dev/fd/"):
+        with pytest.raises(PairingError, match="crop='auto' looks at the pictures first, and '/dev/fd/"):
             pair(source, Path(f"/dev/fd/{read}"), crop="auto")
     finally:
         os.close(read)

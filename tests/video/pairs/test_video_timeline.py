@@ -37,7 +37,7 @@ def played(ref: Path, dis: Path, **options: object) -> Pairing:
 
 def test_the_times_of_a_pair(tmp_path: Path) -> None:
     slow, fast = encode(tmp_path / "slow.mkv", frames=10), encode(tmp_path / "fast.mkv", frames=20, rate=50)
-    assert played(slow, slow, frame_skip_ref=5, frame_skip_dis=5).timeline.at(1) == pytest.approx(6 / 25)
+    assert played(slow, slow, skip_ref=5, skip_dis=5).timeline.at(1) == pytest.approx(6 / 25)
     assert played(fast, slow, rate="match").timeline.at(2) == pytest.approx(2 / 25)
     ticks = [0, 1, 2, 5, 6, 9, 10, 14, 15, 20]
     uneven = encode(tmp_path / "uneven.mkv", frames=10, ticks=ticks)

@@ -56,7 +56,7 @@ def test_an_image_is_decoded_as_it_is_alone(tmp_path: Path) -> None:
 
 
 def test_rate_and_seeking(tmp_path: Path) -> None:
-    with open_video(images(tmp_path / "shots"), rate=Fraction(24)) as reader:
+    with open_video(images(tmp_path / "shots"), fps=Fraction(24)) as reader:
         assert reader.info.rate == 24
         for number in (5, 0, 3):
             reader.seek(number)

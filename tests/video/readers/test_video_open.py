@@ -22,7 +22,7 @@ GEOMETRY = {"width": 16, "height": 10, "pixel_format": "420", "bitdepth": 8}
 def test_geometry_means_raw_whatever_the_name(tmp_path: Path) -> None:
     path = tmp_path / "clip.bin"
     path.write_bytes(raw_bytes(FRAMES))
-    reader = open_video(path, width=16, height=10, pixel_format="420", bitdepth=8, rate=Fraction(50))
+    reader = open_video(path, width=16, height=10, pixel_format="420", bitdepth=8, fps=Fraction(50))
     assert (reader.info.kind, reader.info.rate) == ("raw", 50)
     assert all_same(reader, FRAMES)
     reader.close()

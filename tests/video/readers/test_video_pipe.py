@@ -124,7 +124,7 @@ def test_a_truncated_pipe_is_refused(tmp_path: Path, pipe: Path) -> None:
 def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path, pipe: Path) -> None:
     path = encode(tmp_path / "clip.mkv", frames=10)
     writer = feed(pipe, path.read_bytes())
-    options = PairOptions(frame_skip_ref=3, frame_skip_dis=3, align="off")
+    options = PairOptions(skip_ref=3, skip_dis=3, align="off")
     with pair_videos(open_video(path), open_video(pipe), options=options) as pairing:
         assert [(number_of(ref), number_of(dis)) for ref, dis in pairing] == [(n, n) for n in range(3, 10)]
     writer.join(PATIENCE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -15,26 +14,12 @@ from acuity.scoring.fronts import sentence
 from acuity.video.readers import container as container_module
 from acuity.video.readers.open import open_video
 from image_files import image
-from video_clips import encode, number_of, numbered_frame
+from video_clips import encode, encode_two_streams, number_of
 
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two streams: pictures 0 to 9 at 96x64, and 30 to 39 at 48x32."""
-    path = tmp_path_factory.mktemp("several") / "several.mkv"
-    with av.open(str(path), "w") as output:
-        streams = [output.add_stream(codec, rate=25) for codec in ("ffv1", "libx264")]
-        for stream, size in zip(streams, ((96, 64), (48, 32)), strict=True):
-            stream.width, stream.height = size
-            stream.pix_fmt = "yuv420p"
-        for number in range(10):
-            for stream, first in zip(streams, (0, 30), strict=True):
-                frame = numbered_frame(first + number, "yuv420p", stream.width, stream.height)
-                frame.pts, frame.time_base = number, Fraction(1, 25)
-                output.mux(stream.encode(frame))
-        for stream in streams:
-            output.mux(stream.encode(None))
-    return path
+    return encode_two_streams(tmp_path_factory.mktemp("several") / "several.mkv")
 
 
 def test_several_streams_are_listed(several: Path) -> None:

@@ -58,7 +58,7 @@ _OPTIONS: Final[dict[str, Any]] = {
     **RAW.arguments(
         *(name for name in RAW.settings if name not in ("models", *GEOMETRY)),
         threads={"maximum": MAX_THREADS},
-        frame_count={"minimum": 1, "default": None},
+        frames={"minimum": 1, "default": None},
     ),
     "precision": {
         "type": "string",

@@ -71,8 +71,8 @@ def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
     """The number of frames to skip at the start so that the lag is gone; fewer, if too many are skipped."""
     less = skips[0] + lag * plan.ref.stride
     if lag > 0 or less >= 0:
-        return to_set("frame_skip_ref", str(less))
-    return to_set("frame_skip_dis", str(skips[1] - lag * plan.dis.stride))
+        return to_set("skip_ref", str(less))
+    return to_set("skip_dis", str(skips[1] - lag * plan.dis.stride))
 
 
 def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
@@ -102,6 +102,11 @@ class Watch:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
             self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
+
+    def leave(self) -> None:
+        """No more pairs are wanted, but the videos go on: what the pairs so far show is a warning."""
+        self._refuse = False
+        self.end()
 
     def _tell(self, finding: Finding | None) -> None:
         if finding is None:

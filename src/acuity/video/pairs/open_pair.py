@@ -43,11 +43,9 @@ def open_pair(
                 video = open_as(video, meant, replace(options, stream=stream))
                 stack.callback(video.close)
             readers.append(video)
-        if options.rate is not None and all(reader.info.kind in _TIMED for reader in readers):
+        if options.fps is not None and all(reader.info.kind in _TIMED for reader in readers):
             names = " and ".join(f"'{reader.info.path}'" for reader in readers)
-            raise InputError(
-                f"{names} say their own frame rate: leave out ", to_set("fps", str(options.rate))
-            )
+            raise InputError(f"{names} say their own frame rate: leave out ", to_set("fps", str(options.fps)))
         stack.pop_all()  # the caller closes them
     return readers[0], readers[1]
 

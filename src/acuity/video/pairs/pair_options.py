@@ -48,7 +48,7 @@ class PairOptions:
     align: frames that don't show the same in both videos, found by looking at them: 'refuse'; 'auto' reads
         both videos once more to find frames that are missing or too many, and leaves out what the other
         lacks; 'warn' scores frame n against frame n with a warning; 'off' doesn't look.
-    frame_skip_ref, frame_skip_dis: frames left out at the start. frame_count: pairs at most, 0 is all.
+    skip_ref, skip_dis: frames left out at the start. frames: pairs at most, 0 is all.
     ahead: pictures read ahead for each video; None chooses by their size.
     """
 
@@ -63,16 +63,16 @@ class PairOptions:
     vfr: Literal["by-time", "by-index"] = "by-time"
     hdr: Literal["refuse", "ignore"] = "refuse"
     align: Literal["refuse", "auto", "warn", "off"] = "refuse"
-    frame_skip_ref: int = 0
-    frame_skip_dis: int = 0
-    frame_count: int = 0
+    skip_ref: int = 0
+    skip_dis: int = 0
+    frames: int = 0
     ahead: int | None = None
 
     def __post_init__(self) -> None:
         for name, choices in WORDS.items():
             if (word := getattr(self, name)) not in choices and not (word is None and name == "display"):
-                raise PairingError(to_set(name, repr(word)), f" is unknown: use one of {', '.join(choices)}")
-        for name in ("frame_skip_ref", "frame_skip_dis", "frame_count"):
+                raise PairingError(to_set(name, str(word)), f" is unknown: use one of {', '.join(choices)}")
+        for name in ("skip_ref", "skip_dis", "frames"):
             if (count := getattr(self, name)) < 0:
                 raise PairingError(f"{name}={count} is negative: count frames from 0")
         if self.scale == "never" and self.display not in (None, "native"):
@@ -105,7 +105,7 @@ class PairOptions:
         found = Rectangle(*map(int, match.groups())) if match else Rectangle(0, 0, 0, 0)
         if not (found.width and found.height):
             raise PairingError(
-                to_set("crop", repr(self.crop)),
+                to_set("crop", str(self.crop)),
                 f" is no part of a picture: write {AUTO}, or WIDTH:HEIGHT:LEFT:TOP in pixels",
             )
         return found

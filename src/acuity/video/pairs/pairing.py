@@ -90,7 +90,7 @@ class Pairing:
         self._readers = (ref, dis)
         self._gather_notes()
         self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
-        self._skips = (options.frame_skip_ref, options.frame_skip_dis)
+        self._skips = (options.skip_ref, options.skip_dis)
         self._started = False
         self.pairs = 0  # yielded so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
@@ -101,11 +101,11 @@ class Pairing:
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
         self._note_lengths(lengths)
         self._note_choice(lengths)
-        limits = [*lengths, options.frame_count or None]
+        limits = [*lengths, options.frames or None]
         self.length: int | None = min((n for n in limits if n is not None), default=None)
         self.length_exact: bool = all(reader.info.frames_exact for reader in self._readers)
         rate = self.info_ref.rate or self.info_dis.rate
-        skipped = options.frame_skip_ref / rate if rate else None
+        skipped = options.skip_ref / rate if rate else None
         self.timeline = Timeline(self.rate, skipped, variable=ref.info.variable_rate)
 
     @property
@@ -130,8 +130,8 @@ class Pairing:
             "filter": self.options.filter,
             "crop": list(self._plan.crop) if self._plan.crop else None,
             "conversions": list(self._plan.conversions),
-            "frame_skip_ref": self.options.frame_skip_ref,
-            "frame_skip_dis": self.options.frame_skip_dis,
+            "frame_skip_ref": self.options.skip_ref,
+            "frame_skip_dis": self.options.skip_dis,
             "frame_step_ref": self._plan.ref.stride,
             "frame_step_dis": self._plan.dis.stride,
             "time_offset": self._offset,
@@ -154,7 +154,7 @@ class Pairing:
         try:
             left, right = self._reading()
             decisions = list(reversed(self.decisions))
-            while not self.options.frame_count or self.pairs < self.options.frame_count:
+            while not self.options.frames or self.pairs < self.options.frames:
                 while decisions and decisions[-1].pair == self.pairs:
                     decision = decisions.pop()
                     _leave_out(left, decision.leave_out_ref)
@@ -178,6 +178,10 @@ class Pairing:
                 del ref, dis
             if watch is not None:
                 watch.end(*rest)
+        except GeneratorExit:  # interrupted, or an agent stopped the measurement
+            if watch is not None:
+                watch.leave()
+            raise
         finally:
             self._gather_notes()
             self.close()
@@ -187,7 +191,7 @@ class Pairing:
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether the next pair or the end has come."""
-        if self.options.frame_count and self.pairs >= self.options.frame_count:
+        if self.options.frames and self.pairs >= self.options.frames:
             return True
         end = time.monotonic() + seconds
         survey = self._surveying()
@@ -229,7 +233,7 @@ class Pairing:
         survey = Survey(self._plan)
         readers = self._start_reading()
         try:
-            survey.run(readers[0].take, readers[1].take, self.options.frame_count)
+            survey.run(readers[0].take, readers[1].take, self.options.frames)
         finally:
             for prefetch in readers:
                 prefetch.stop()
@@ -265,7 +269,7 @@ class Pairing:
             return
         if self.options.align == "auto":  # the frames that one of them lacks may be left out of the other
             return
-        if ref is not None and dis is not None and not 0 < self.options.frame_count <= min(ref, dis):
+        if ref is not None and dis is not None and not 0 < self.options.frames <= min(ref, dis):
             self._ended(ref < dis, min(ref, dis))
 
     def _note_choice(self, lengths: list[int | None]) -> None:
@@ -278,7 +282,7 @@ class Pairing:
         if skipped:
             text = f"left out: {' and '.join(skipped)}; frame 0 is the first after them"
             self.notes.append(info("skipped", text))
-        limit, length = self.options.frame_count, min((n for n in lengths if n is not None), default=None)
+        limit, length = self.options.frames, min((n for n in lengths if n is not None), default=None)
         if limit and length is None:
             self.notes.append(info("frame-limit", f"at most {_frames(limit)} are scored"))
         elif limit and length is not None and limit < length:

@@ -71,7 +71,7 @@ class RawGeometry:
 class OpenOptions:
     """How videos are opened, besides the geometry of raw ones: see open_video()."""
 
-    rate: Fraction | None = None
+    fps: Fraction | None = None
     guess: bool = False
     threads: int = 0
     luma_only: bool = False
@@ -87,7 +87,7 @@ def open_video(
     height: int | None = None,
     pixel_format: str | None = None,
     bitdepth: int | None = None,
-    rate: Fraction | None = None,
+    fps: Fraction | None = None,
     guess: bool = False,
     threads: int = 0,
     luma_only: bool = False,
@@ -105,7 +105,7 @@ def open_video(
     needed. With `guess` the missing values come from the file's name and length, if only one format fits; a
     note on the reader says what was guessed.
 
-    Images are named by a pattern, as 'shot.%04d.png' or 'shots/*.png', or by their folder. `rate` is the
+    Images are named by a pattern, as 'shot.%04d.png' or 'shots/*.png', or by their folder. `fps` is the
     frame rate of raw video and images. `threads` is for the decoder, 0 lets it choose. With `luma_only`
     pictures may come without chroma. With `allow_damaged` damaged frames give a warning and are used as the
     decoder returns them; otherwise they are refused. `stream` is the video stream of a container that has
@@ -113,7 +113,7 @@ def open_video(
     InputError.
     """
     geometry = RawGeometry(width, height, pixel_format, bitdepth)
-    options = OpenOptions(rate, guess, threads, luma_only, allow_damaged, stream, allow_network)
+    options = OpenOptions(fps, guess, threads, luma_only, allow_damaged, stream, allow_network)
     return open_as(path, geometry, options)
 
 
@@ -238,7 +238,7 @@ def _open_raw(path: Place, geometry: RawFormat, options: OpenOptions) -> RawRead
         geometry.width,
         geometry.height,
         geometry.format,
-        rate=options.rate,
+        rate=options.fps,
         luma_only=options.luma_only,
     )
 
@@ -276,7 +276,7 @@ def _open_images(path: Place, options: OpenOptions) -> BaseReader:
     _check_stream(path, options)
     return ImagesReader(
         find_images(name_of(path)),
-        rate=options.rate,
+        rate=options.fps,
         luma_only=options.luma_only,
         allow_damaged=options.allow_damaged,
     )

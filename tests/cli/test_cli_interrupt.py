@@ -1,0 +1,274 @@
+"""Ctrl-C and SIGTERM: what was measured is kept and marked, and --resume goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from acuity.measure import BoundarySnapshot, Measurement
+from acuity.scoring.run import AttachCallback
+from cli_helpers import FRAMES, Ran, environment, moving, run_acuity, run_vmaf, y4m
+
+PARTIAL = "partial: 2 of 5 frames"
+HOMES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}
+
+
+class Killed:
+    """Runs a command, and sends a signal to it after a number of frames."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clips: Path
+    ) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.videos = str(clips / "ref.y4m"), str(clips / "dis.y4m")
+
+    def __call__(
+        self, program: str, *options: str, after: int | None = 2, number: int = signal.SIGINT, times: int = 1
+    ) -> Ran:
+        def attach(measurement: Measurement, _: int | None) -> None:
+            def kill(at: BoundarySnapshot) -> None:
+                if at.frames_fed == after:
+                    for _ in range(times):
+                        signal.raise_signal(number)
+
+            measurement.boundary.on_frame(kill)
+
+        @contextmanager
+        def embedded(*_: object) -> Iterator[AttachCallback]:
+            yield attach
+
+        self._monkeypatch.setattr(f"{HOMES[program]}.embedded", embedded)
+        ref, dis = self.videos
+        if program == "vmaf":
+            return run_vmaf(self._capsys, "-r", ref, "-d", dis, *options)
+        return run_acuity(self._capsys, "score", ref, dis, *options)
+
+
+@pytest.fixture
+def killed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clips: Path
+) -> Iterator[Killed]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield Killed(monkeypatch, capsys, clips)
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+def timeless(path: Path) -> str:
+    """A report without what depends on time."""
+    return re.sub(r'("(fps|seconds)": |fps=")[^,"]*', r"\1", path.read_text())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_acuity_keeps_the_frames_done(killed: Killed, tmp_path: Path, number: int, code: int) -> None:
+    out = tmp_path / "out.json"
+    ran = killed("acuity", "-o", str(out), number=number)
+    assert ran.code == code
+    assert f"warning: {PARTIAL}" in ran.out
+    assert "VMAF" in ran.out
+    assert ran.err.splitlines()[-1] == f"acuity: interrupted: --resume {out} goes on from there"
+    report = json.loads(out.read_text())
+    assert [frame["frameNum"] for frame in report["frames"]] == [0, 1]
+    assert report["acuity"]["partial"] == {"frames": 2, "of": FRAMES, "why": "interrupted"}
+    assert "steering" not in report["acuity"]
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_document_is_marked(killed: Killed) -> None:
+    ran = killed("acuity", "--json")
+    assert ran.code == 130
+    document = json.loads(ran.out)
+    assert document["partial"] == {"frames": 2, "of": FRAMES, "why": "interrupted"}
+    assert "resume" not in document
+    assert document["notes"][0]["code"] == "partial"
+    assert document["notes"][0]["level"] == "warning"
+
+
+def test_a_quiet_run_says_it_too(killed: Killed) -> None:
+    ran = killed("acuity", "-q", "--strict")  # the signal decides about the exit code
+    assert ran.code == 130
+    assert float(ran.out) > 0
+    assert ran.err.startswith(f"acuity: warning: {PARTIAL}")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("format", ["xml", "json", "csv", "sub"])
+def test_vmaf_keeps_them_too(killed: Killed, tmp_path: Path, format: str, number: int, code: int) -> None:
+    out = tmp_path / "out"
+    ran = killed("vmaf", "-q", f"--{format}", "-o", str(out), number=number)
+    assert ran.code == code
+    assert ran.err.startswith(f"vmaf: warning: {PARTIAL}")
+    assert ran.err.count("\n") == 1
+    text = out.read_text()
+    assert ("partial" in text) is (format in ("xml", "json"))
+    assert "resume" not in text
+    loud = killed("vmaf", number=number)
+    assert "vmaf_v0.6.1: " in loud.err.splitlines()[-1]
+
+
+def test_a_second_signal_ends_at_once(killed: Killed, tmp_path: Path) -> None:
+    for program in HOMES:
+        ran = killed(program, "-o", str(tmp_path / "out.json"), times=2)
+        assert ran.code == 130
+        assert ran.out == ""
+        assert ran.err.endswith(f"{program}: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_right_after_the_last_frame(killed: Killed, tmp_path: Path) -> None:
+    """Whether the videos go on isn't known yet, so it is marked; all frames are there."""
+    out = tmp_path / "out.json"
+    ran = killed("acuity", "-o", str(out), after=FRAMES)
+    assert ran.code == 130
+    report = json.loads(out.read_text())
+    assert len(report["frames"]) == FRAMES
+    assert report["acuity"]["partial"]["frames"] == FRAMES
+    assert killed("acuity", "--resume", str(out), after=None).code == 0
+    assert "partial" not in out.read_text()
+
+
+def test_an_ignored_signal_stays_ignored(killed: Killed) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert killed("acuity", "-q").code == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("program", HOMES)
+def test_a_stalled_pipe_does_not_keep_the_command(killed: Killed, tmp_path: Path, program: str) -> None:
+    pipe, done = tmp_path / "pipe.y4m", threading.Event()
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pipe.open("wb") as writer:
+            writer.write(y4m(moving(2)))
+            writer.flush()
+            done.wait(60)  # the pipe stays open
+
+    killed.videos = str(pipe), killed.videos[1]
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        ran = killed(program, "-o", str(tmp_path / "out.json"), *(["--json"] if program == "vmaf" else []))
+    finally:
+        done.set()
+        writing.join()
+    assert ran.code == 130
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert len(report["frames"]) == 2
+    assert report["acuity"]["partial"]["frames"] == 2
+    assert "resume" not in report["acuity"]
+    assert "goes on" not in ran.err
+
+
+# ---- going on ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--subsample", "2"], ["--metrics", "psnr,vmaf", "--precision", "max"]]
+)
+def test_going_on_gives_the_whole_report(killed: Killed, tmp_path: Path, options: list[str]) -> None:
+    whole, part = tmp_path / "whole.json", tmp_path / "part.json"
+    assert killed("acuity", *options, "-o", str(whole), after=None).code == 0
+    for after in range(1, FRAMES - 1):
+        assert killed("acuity", *options, "-o", str(part), after=after).code == 130
+        ran = killed("acuity", *options, "--resume", str(part), after=None)  # completes the file itself
+        assert ran.code == 0
+        assert timeless(part) == timeless(whole)
+
+
+@pytest.mark.parametrize("format", ["json", "xml", "csv", "sub"])
+def test_going_on_into_another_file(killed: Killed, tmp_path: Path, format: str) -> None:
+    whole, part, rest = (tmp_path / f"{name}.{format}" for name in ("whole", "part", "rest"))
+    part = tmp_path / "part.txt"
+    killed("acuity", "-o", str(whole), after=None)
+    killed("acuity", "-o", str(part), "--format", "json")
+    before = part.read_bytes()
+    assert killed("acuity", "--resume", str(part), "-o", str(rest), after=None).code == 0
+    assert timeless(rest) == timeless(whole)
+    assert part.read_bytes() == before
+
+
+def test_interrupted_before_a_new_frame(killed: Killed, tmp_path: Path) -> None:
+    part = tmp_path / "part.json"
+    killed("acuity", "-o", str(part))
+    before = part.read_bytes()
+    for after in (1, 2):
+        ran = killed("acuity", "--resume", str(part), after=after)
+        assert (ran.code, ran.out) == (130, "")
+        assert ran.err.endswith("acuity: interrupted\n")
+        assert part.read_bytes() == before
+    assert killed("acuity", "--resume", str(part), after=3).code == 130
+    assert json.loads(part.read_text())["acuity"]["partial"]["frames"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--subsample", "2"], "was measured without --subsample: leave it out, or measure anew\n"),
+        (["-m", "vmaf_v0.6.1neg"], "was measured without --model: leave it out, or measure anew\n"),
+        (["--skip-ref", "1"], "was measured without --skip-ref: leave it out, or measure anew\n"),
+    ],
+)
+def test_refusals_in_the_commands_own_words(
+    killed: Killed, tmp_path: Path, options: list[str], said: str
+) -> None:
+    part = tmp_path / "part.json"
+    killed("acuity", "-o", str(part))
+    ran = killed("acuity", "--resume", str(part), *options, after=None)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.endswith(said)
+    killed("acuity", "--metrics", "psnr", "--metrics", "ssim", "-o", str(part))
+    ran = killed("acuity", "--resume", str(part), after=None)
+    assert "was measured with --metrics psnr,ssim: pass that, or measure anew\n" in ran.err
+
+
+def test_a_report_of_vmaf_has_nothing_to_go_on_from(killed: Killed, tmp_path: Path) -> None:
+    part = tmp_path / "part.json"
+    killed("vmaf", "--json", "-o", str(part))
+    ran = killed("acuity", "--resume", str(part), after=None)
+    assert ran.code == 1
+    assert "has no figures to go on from" in ran.err
+
+
+# ---- as processes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["vmaf", "main"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_before_the_first_frame_a_signal_ends_it(
+    module: str, number: signal.Signals, code: int, clips: Path, tmp_path: Path
+) -> None:
+    """A pipe that stays open keeps the command waiting for its first frame until the signal comes."""
+    pipe, dis, out = tmp_path / "pipe.y4m", str(clips / "dis.y4m"), str(tmp_path / "out.json")
+    os.mkfifo(pipe)
+    line = (
+        ["-r", str(pipe), "-d", dis, "-o", out] if module == "vmaf" else ["score", str(pipe), dis, "-o", out]
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"acuity.cli.{module}", *line],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    with pipe.open("wb") as writer:  # waits until the command has opened its end
+        writer.write(y4m(moving(1))[:-1])
+        writer.flush()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert number == signal.SIGTERM or err.splitlines()[-1].endswith(": interrupted")
+    assert "Traceback" not in err
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe.y4m"]

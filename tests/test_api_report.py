@@ -1,0 +1,156 @@
+"""What acuity.score() gives to Python programs: tables, reports, short texts, an asynchronous twin."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import math
+import os
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acuity
+from moving_pictures import HEIGHT, WIDTH, luma
+
+FRAMES = 7
+RAW: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}
+
+
+def write(path: Path, *, worse: bool) -> Path:
+    path.write_bytes(b"".join(luma(index, worse=worse).tobytes() for index in range(FRAMES)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("clips")
+    return write(folder / "a.yuv", worse=False), write(folder / "b.yuv", worse=True)
+
+
+@pytest.fixture(scope="module")
+def report(clips: tuple[Path, Path]) -> acuity.ScoreReport:
+    return acuity.score(*clips, metrics=["vmaf", "psnr"], fps=50, subsample=3, **RAW)
+
+
+def test_texts_are_short(report: acuity.ScoreReport) -> None:
+    assert str(report) == f"vmaf_v0.6.1 {report.score:.2f}, 3 frames of {WIDTH}x{HEIGHT}"
+    assert repr(report) == f"<ScoreReport: {report}>"
+    things = [report.results, report.models[0], acuity.load_model("vmaf_v0.6.1"), report.notes[0]]
+    assert all(len(repr(thing)) < 250 for thing in things), things
+
+
+def test_metrics_by_name(report: acuity.ScoreReport) -> None:
+    assert report.metrics == {"vmaf": report.score, "psnr": report.pool("psnr_y")}
+
+
+def test_several_models_have_their_columns(clips: tuple[Path, Path]) -> None:
+    models = ["vmaf_v0.6.1", "vmaf_v0.6.1neg:name=neg"]
+    report = acuity.score(*clips, model=models, metrics="vmaf", **RAW)
+    assert report.metrics == {"vmaf": report.pool("vmaf"), "neg": report.pool("neg")}
+
+
+def test_a_table_for_numpy(report: acuity.ScoreReport) -> None:
+    table = report.to_numpy()
+    assert table.dtype.names is not None
+    assert table.dtype.names == ("frame", "time", *report.results.columns)
+    assert table["frame"].tolist() == [0, 3, 6]
+    assert table["time"].tolist() == [0, 0.06, 0.12]
+    np.testing.assert_array_equal(table["vmaf"], report.results.columns["vmaf"])
+
+
+def test_times_that_nobody_knows(clips: tuple[Path, Path]) -> None:
+    table = acuity.score(*clips, frames=1, **RAW).to_numpy()
+    assert math.isnan(table["time"][0])
+
+
+def test_a_table_for_pandas(report: acuity.ScoreReport) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = report.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.index.tolist() == [0, 3, 6]
+    assert frame.vmaf.mean() == pytest.approx(report.score)
+
+
+def test_reports_are_those_of_the_command(report: acuity.ScoreReport, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    report.write(path, precision="max")
+    document = json.loads(path.read_text())
+    assert document["acuity"]["subsample"] == 3
+    assert document["frames"][1]["metrics"]["vmaf"] == report.results.columns["vmaf"][1]
+    report.write(tmp_path / "report", format="csv")
+    assert (tmp_path / "report").read_text().startswith("Frame,")
+    with pytest.raises(acuity.OutputError, match=r"'.*report.html' doesn't say its format: end it with"):
+        report.write(tmp_path / "report.html")
+
+
+def test_strict_is_an_error_that_has_the_report(clips: tuple[Path, Path]) -> None:
+    assert acuity.score(*clips, strict=True, **RAW).warnings == []
+    with pytest.raises(acuity.StrictError, match=r"scored with a warning: .* ended before") as raised:
+        acuity.score(*clips, strict=True, skip_dis=2, align="off", **RAW)
+    assert raised.value.report.score > 0
+
+
+@pytest.mark.parametrize("fps", ["nonsense", 0, -25, "1/0", float("nan")])
+def test_frame_rates_that_are_none(clips: tuple[Path, Path], fps: Any) -> None:
+    with pytest.raises(acuity.InputError, match="is no frame rate: write it as 25 or 30000/1001"):
+        acuity.score(*clips, fps=fps, **RAW)
+
+
+def test_advice_can_be_followed_literally(clips: tuple[Path, Path]) -> None:
+    """The remedy that an error names is valid Python, and settles it."""
+
+    def small() -> acuity.VideoReader:
+        return acuity.open_video(clips[1], **{**RAW, "width": WIDTH // 2})
+
+    with pytest.raises(acuity.PairingError) as raised:
+        acuity.score(clips[0], small(), align="off", **RAW)
+    advice = re.search(r"pass (\w+)=('\w+')", str(raised.value))
+    assert advice is not None
+    options = {advice[1]: ast.literal_eval(advice[2])}
+    assert acuity.score(clips[0], small(), align="off", **options, **RAW).score > 0
+
+
+def test_the_asynchronous_twin(clips: tuple[Path, Path]) -> None:
+    async def both() -> list[acuity.ScoreReport]:
+        return await asyncio.gather(*(acuity.score_async(*clips, **RAW) for _ in range(2)))
+
+    expected = acuity.score(*clips, **RAW).score
+    assert [report.score for report in asyncio.run(both())] == [expected, expected]
+
+
+def test_cancelling_stops_the_measurement_and_closes_the_files(clips: tuple[Path, Path]) -> None:
+    """The distorted video comes from a pipe that never ends, so only the cancellation can end the call."""
+    ours, theirs = os.pipe()
+    header = f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F25:1 Ip Cmono\n".encode()
+    os.write(theirs, header + b"".join(b"FRAME\n" + luma(index).tobytes() for index in range(3)))
+    began = threading.Event()
+
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        fed = asyncio.Event()
+
+        def progress(done: int, total: int | None, mean: float | None) -> None:
+            began.set()
+            loop.call_soon_threadsafe(fed.set)
+
+        reference = acuity.open_video(clips[0], **RAW)
+        task = asyncio.create_task(acuity.score_async(reference, f"/dev/fd/{ours}", progress=progress))
+        await fed.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(acuity.InputError, match="closed"):
+            reference.seek(0)
+
+    try:
+        asyncio.run(scene())
+        assert began.is_set()
+    finally:
+        os.close(ours)
+        os.close(theirs)
