@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
 import acuity
+from acuity import ScoreReport
 from acuity.errors import AcuityError
 from acuity.video.readers.avframes import DIRECT
 from everyday_clips import (
@@ -195,6 +197,18 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Make], Path]:
     return once
 
 
+@pytest.fixture(scope="module")
+def scored(make: Callable[[Make], Path]) -> Callable[[str], ScoreReport]:
+    """Scores each case once."""
+
+    @cache
+    def once(name: str) -> ScoreReport:
+        case = CASES[name]
+        return acuity.score(make(case.ref), make(case.dis), **case.options)
+
+    return once
+
+
 def by_pyav(path: Path, case: Case) -> Iterator[bytes]:
     """The frames of a file as PyAV decodes and converts them."""
     with av.open(str(path)) as container:
@@ -251,22 +265,22 @@ def truth(
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_scored_as_other_programs_decode_it(
-    name: str, make: Callable[[Make], Path], tmp_path: Path
+    name: str, make: Callable[[Make], Path], scored: Callable[[str], ScoreReport], tmp_path: Path
 ) -> None:
-    case = CASES[name]
+    case, report = CASES[name], scored(name)
     paths = make(case.ref), make(case.dis)
-    report = acuity.score(*paths, **case.options)
     assert {note.code for note in report.notes} - {"display", "skipped"} == case.notes
     assert report.score == pytest.approx(truth(case, paths, tmp_path, by_pyav), abs=case.within)
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
 @pytest.mark.parametrize("name", [name for name in CASES if name != "everything differs"])  # see there
-def test_ffmpeg_agrees(name: str, make: Callable[[Make], Path], tmp_path: Path) -> None:
+def test_ffmpeg_agrees(
+    name: str, make: Callable[[Make], Path], scored: Callable[[str], ScoreReport], tmp_path: Path
+) -> None:
     case = CASES[name]
     paths = make(case.ref), make(case.dis)
-    report = acuity.score(*paths, **case.options)
-    assert report.score == pytest.approx(truth(case, paths, tmp_path, by_ffmpeg), abs=case.within)
+    assert scored(name).score == pytest.approx(truth(case, paths, tmp_path, by_ffmpeg), abs=case.within)
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from acuity.video.alignment.aligner import FAR, Aligner
 from acuity.video.alignment.faults import Finding
 from acuity.video.picture import Signature
-from misaligned_clips import found
+from misaligned_clips import FAULTS, found, frames_of, reference_signatures
 
 CELLS = 32 * 18
 
@@ -113,6 +113,14 @@ def test_swapped_frames() -> None:
     source = moving(80)
     shown = [*source[:40], source[41], source[40], *source[42:]]
     assert found(source, coded(shown, 0.2)) == Finding("swapped", 40, 0, 2)
+
+
+def test_a_fade_after_a_doubled_frame_is_not_swapped() -> None:
+    """One frame late, the end of one fade and the start of the next look like two frames swapped."""
+    source = reference_signatures(frames_of("fades", 1))
+    finding = found(source, coded([source[n] for n in FAULTS["dup1"].shown(len(source))]))
+    assert finding is not None
+    assert (finding.kind, finding.lag) == ("doubled", -1)
 
 
 def test_a_frozen_stretch() -> None:

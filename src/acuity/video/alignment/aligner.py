@@ -184,11 +184,9 @@ class Aligner:
         """How many of the last frames are to be looked at, if they don't match; otherwise 0."""
         history = self._history
         size = min(WINDOW, history.end)
-        if size < fewest or self._alarm:
+        if size < fewest or self._alarm or history.matches(history.end - size):
             return 0
-        recent = slice(history.end - size - history.first, None)
-        error = sum(history.error[recent])
-        return size if error > 0.5 * sum(history.moved_ref[recent]) + size * history.floor else 0
+        return size
 
     def _far_lag(self, size: int, sign: int) -> tuple[float, int]:
         """The lag of one sign beyond reach that fits the last frames best, after its gain over lag 0."""

@@ -75,11 +75,10 @@ def swapped(history: History, second: int) -> Finding | None:
     apart = float(way @ way)
     if apart < history.cells * 0.02 or not _tracked(history, second - 1):
         return None
-    low = max(
-        2 * _usual_error(history, second - 1) + history.floor, 0.5 * min(history.error[row - 1 : row + 1])
-    )
-    if max(history.error[row + 1 : row + 3], default=0.0) > low:
-        return None
+    usual, least = _usual_error(history, second - 1), min(history.error[row - 1 : row + 1])
+    low = max(2 * usual + history.floor, 0.5 * least)
+    if usual > least or max(history.error[row + 1 : row + 3], default=0.0) > low:
+        return None  # frames before or after don't match either
     positions = float((one - ref_one) @ way) / apart, float((ref_two - two) @ way) / apart
     crossed = [float(np.square(a - b).sum()) + history.floor for a, b in ((one, ref_two), (two, ref_one))]
     gain = min(history.error[row - 1] / crossed[0], history.error[row] / crossed[1])
@@ -111,15 +110,18 @@ def usual_motion(history: History, frame: int) -> float:
 
 
 def paced(history: History, error: float = math.inf) -> Finding | None:
-    """Every frame twice, or every second one only, since the first pair; at less than `error` a frame."""
-    if history.first:
+    """Every frame twice, or every second one only, since the first pair.
+
+    `error` is that of a run of frames at one lag. A pace explains all frames, so it may fit a little worse.
+    """
+    if history.first or history.matches(0):
         return None
-    found = None
-    errors = _errors(history, 0)
+    found, errors, error = None, None, 1.5 * error
     for kind, matches in _paces(history.end):
         evidence = history.evidence(matches)
         if evidence is None or not evidence.convincing or evidence.gain < 1.5:
             continue
+        errors = _errors(history, 0) if errors is None else errors  # rarely needed, and slow
         dis, ref = np.array(matches).T
         own, best = float(errors[dis, ref].mean()), float(errors[dis].min(axis=1).mean())
         if own < error and own <= 2 * best + history.floor:

@@ -119,6 +119,12 @@ class History:
         """The squared error of a signature that says nothing."""
         return self.cells * FLOOR
 
+    def matches(self, start: int) -> bool:
+        """Whether the pairs since `start` differ less than frames do from their neighbours."""
+        rows = slice(start - self.first, None)
+        error = sum(self.error[rows])
+        return error <= 0.5 * sum(self.moved_ref[rows]) + len(self.error[rows]) * self.floor
+
     def weight(self, frame: int) -> float:
         """How much a frame may say, 0 to 1: one that hardly changed says little about which frame it is."""
         row = frame - self.first
