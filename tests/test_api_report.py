@@ -39,7 +39,7 @@ def report(clips: tuple[Path, Path]) -> acuity.ScoreReport:
 
 
 def test_texts_are_short(report: acuity.ScoreReport) -> None:
-    assert str(report) == f"vmaf_v0.6.1 {report.score:.2f}, 3 frames of {WIDTH}x{HEIGHT}"
+    assert str(report) == f"vmaf_v0.6.1 {report.score:.2f}, 3 of 7 frames of {WIDTH}x{HEIGHT}"
     assert repr(report) == f"<ScoreReport: {report}>"
     things = [report.results, report.models[0], acuity.load_model("vmaf_v0.6.1"), report.notes[0]]
     assert all(len(repr(thing)) < 250 for thing in things), things

@@ -104,6 +104,9 @@ class AcuityError(Exception):
     def __str__(self) -> str:
         return self.spelled(str)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     def spelled(self, spell: Callable[[Remedy], str]) -> str:
         """The sentence with its remedies as `spell` writes them."""
         return "".join(spell(piece) if isinstance(piece, Remedy) else str(piece) for piece in self.args)
@@ -219,6 +222,9 @@ class StrictError(AcuityError):
         more = f" (and {len(others)} more)" if others else ""
         super().__init__("scored with a warning: ", *(first.pieces or (first.text,)), more)
         self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.report,)
 
 
 class ResumeError(AcuityError, ValueError):

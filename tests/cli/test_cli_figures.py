@@ -187,7 +187,10 @@ def test_acuity_says_it_in_every_way(steered) -> None:  # type: ignore[no-untype
 
 def test_a_stop_and_a_subsample_are_said(steered) -> None:  # type: ignore[no-untyped-def]
     note, score = steered("vmaf", subsample=2, stop=3).err.splitlines()
-    said = "one frame in 1 from frame 0 on, one frame in 2 from frame 2 on; stopped after frame 3"
+    said = (
+        "one frame in 1 from frame 0 on, one frame in 2 from frame 2 on, so means lean towards the frames "
+        "that were scored densely; stopped after frame 3"
+    )
     assert note == f"vmaf: warning: steered: {said}"
     assert score.startswith("vmaf_v0.6.1: ")  # one model's
 

@@ -64,7 +64,7 @@ def text(results: Results, format: str, **extra: Any) -> str:
 def test_the_document_says_who_holds_where(report: ScoreReport) -> None:
     document = json.loads(json.dumps(report.to_dict(per_frame=True), allow_nan=False))
     assert document["model"] == document["models"][0]["label"] == "vmaf (steered)"
-    assert document["model_chosen_by"] == "caller"  # not by resolution any more
+    assert document["model_chosen_by"] == "steering"  # not by resolution any more
     assert document["frames"] == 8
     assert document["per_frame"]["frame"] == [0, 1, 2, 3, 4, 5, 6, 8]
     assert document["per_frame"]["integer_adm2"][4:] == [None] * 4

@@ -37,7 +37,7 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
     results = report.results
     display = report.input["display"]
     shown = "" if display == "native" else f", filling a {display} display"
-    if report.subsample > 1:
+    if report.subsample is not None and report.subsample > 1:
         shown += f", one frame in {report.subsample}"
     rows = []
     for model in report.models:

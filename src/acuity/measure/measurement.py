@@ -90,7 +90,8 @@ class Measurement:
         self._check_unstarted("a model")
         prediction = self._candidates.get(model)
         check_names(self._agenda, prediction)
-        self._agenda = self._agenda.request(Slot(prediction.model.name, Epochs(prediction)))
+        slot = Slot(prediction.model.name, Epochs(prediction))
+        self._agenda = self._agenda.request(slot._replace(requested=slot.segments(1)[0].model))
         return prediction.model
 
     def add_feature(self, name: str, options: Mapping[str, OptionValue] | None = None) -> None:

@@ -31,6 +31,7 @@ class Results:
     segments: list[Segment] = field(default_factory=list)  # which model scores which frames
     steps: list[tuple[int, int]] = field(default_factory=list)  # first frame and N: one frame in N from there
     stopped_after: int | None = None  # the frame after which the measurement was stopped
+    replaced: Mapping[str, str] = field(default_factory=dict)  # models that steering left no frame, by column
     # Rows in which a column's figure was computed and is not a number, for columns that have such rows.
     undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -43,7 +44,8 @@ class Results:
     def steered(self) -> bool:
         """Whether the measurement was steered after the first frame."""
         names = [segment.name for segment in self.segments]
-        return len(names) > len(set(names)) or len(self.steps) > 1 or self.stopped_after is not None
+        shared = len(names) > len(set(names)) or bool(self.replaced)
+        return shared or len(self.steps) > 1 or self.stopped_after is not None
 
     def pool(
         self,
@@ -117,10 +119,14 @@ class Results:
             return None
         names = [segment.name for segment in self.segments]
         parts = [f"{name} is {self.held_by(name)}" for name in dict.fromkeys(names) if self.shared(name)]
+        parts += [
+            f"{name} is {self.held_by(name)}, in place of {old}"
+            for name, old in self.replaced.items()
+            if not self.shared(name)
+        ]
         if len(self.steps) > 1:
-            parts.append(
-                ", ".join(f"one frame in {step} from frame {first} on" for first, step in self.steps)
-            )
+            rates = ", ".join(f"one frame in {step} from frame {first} on" for first, step in self.steps)
+            parts.append(f"{rates}, so means lean towards the frames that were scored densely")
         if self.stopped_after is not None:
             parts.append(f"stopped after frame {self.stopped_after}")
         return "; ".join(parts)
@@ -128,6 +134,15 @@ class Results:
     def label(self, name: str) -> str:
         """Version or path of the model behind a score column; its own name if there were several."""
         return f"{name} (steered)" if self.shared(name) else self.model_labels[name]
+
+    @property
+    def subsample(self) -> int | None:
+        """One frame in so many was scored; None if steering changed that on the way."""
+        return None if len(self.steps) > 1 else self.steps[0][1] if self.steps else 1
+
+    def is_steered(self, name: str) -> bool:
+        """Whether a score column isn't that of the model asked for, in all frames."""
+        return self.shared(name) or name in self.replaced
 
     def shared(self, name: str) -> bool:
         """Whether several models contributed to a score column."""
@@ -140,6 +155,10 @@ class Results:
 
     def worst(self, count: int = 5, name: str | None = None) -> list[tuple[int, float]]:
         """Frame numbers and figures of the lowest frames, the worst first."""
+        if count < 0:
+            raise ValueError(f"{count} frames can't be listed: ask for 0 or more")
+        if name is None and not self.models:
+            raise FeatureError("no model was measured: name the feature whose lowest frames you want")
         values = self.columns[name if name is not None else self.models[0]]
         order = np.argsort(values, kind="stable")[:count]  # NaN sorts last
         return [(self.frames[int(i)], float(values[i])) for i in order if not np.isnan(values[i])]

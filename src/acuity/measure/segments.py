@@ -29,6 +29,7 @@ class Slot(NamedTuple):
 
     name: str
     holders: Epochs[Prediction]
+    requested: str = ""  # the model that was asked for, with its options
 
     def hand_over(self, prediction: Prediction, now: int, first: int) -> Slot:
         """The slot with another model from `first` on; the present one keeps the frames until then."""
@@ -46,6 +47,11 @@ class Slot(NamedTuple):
         """The score columns of all models of the first frames, the slot's own name first."""
         holders = (holder for _, _, holder in self.holders.spans(0, length))
         return list(dict.fromkeys(output for holder in holders for output in holder.outputs))
+
+    def replaced(self, length: int) -> str | None:
+        """The model that was asked for, if steering has taken all of the first frames from it."""
+        models = {segment.model for segment in self.segments(length)}
+        return self.requested if models and self.requested not in models else None
 
     def segments(self, length: int) -> list[Segment]:
         """The segments of the first `length` frames."""

@@ -132,6 +132,7 @@ class Snapshot(NamedTuple):
             segments=segments,
             steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
             stopped_after=stopped_after,
+            replaced={slot.name: old for slot in self.agenda.slots if (old := slot.replaced(self.frames))},
         )
 
     def _aggregate(self, extractors: ExtractorSet, geometry: Geometry) -> dict[str, float]:

@@ -131,6 +131,7 @@ def swap_model(
     """
     if now == 0:
         slot = agenda.slot(name)._replace(holders=Epochs(prediction))
+        slot = slot._replace(requested=slot.segments(1)[0].model)
         return agenda.with_slot(slot).from_first_frame(), Swap(0, [], [])
     ready = {extractor: agenda.ready(extractor, now) for extractor in prediction.extractors}
     first = max([now, *ready.values()])

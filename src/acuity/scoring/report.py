@@ -59,9 +59,12 @@ class ScoreReport:
             f"{self.results.label(name)} {self.pool(name):.2f}"
             for name in (model.name for model in self.models)
         ]
-        counted = f"{len(self.results.frames)} frames of {self.results.width}x{self.results.height}"
+        scored = len(self.results.frames)
+        frames = f"{scored} frames" if scored == self.pairs else f"{scored} of {self.pairs} frames"
+        counted = f"{frames} of {self.results.width}x{self.results.height}"
         warned = [f"{len(self.warnings)} warning{'s' * (len(self.warnings) > 1)}"] if self.warnings else []
-        return ", ".join([*(shown or self.results.columns), counted, *warned])
+        others = [f"{name} {value:.6g}" for name, value in self.metrics.items()]
+        return ", ".join([*(shown or others or self.results.columns), counted, *warned])
 
     def __repr__(self) -> str:
         return f"<ScoreReport: {self}>"
@@ -82,9 +85,9 @@ class ScoreReport:
         return int(self.input["pairs"])
 
     @property
-    def subsample(self) -> int:
-        """One frame in so many was scored, from the first frame on."""
-        return self.results.steps[0][1] if self.results.steps else 1
+    def subsample(self) -> int | None:
+        """One frame in so many was scored; None if steering changed that on the way."""
+        return self.results.subsample
 
     @property
     def warnings(self) -> list[Note]:
@@ -201,14 +204,15 @@ class ScoreReport:
         """The part of the document that says what was compared and how, without the figures."""
         from acuity import __version__
 
-        choice = self.choice
-        if choice is not None and self.results.steered and choice.model not in [m.label for m in self.models]:
-            choice = None  # steering has replaced the chosen model
+        choice, labels = self.choice, [model.label for model in self.models]
+        by: str = "caller" if choice is None else choice.by
+        if any(map(self.results.is_steered, self.results.models)) or (choice and choice.model not in labels):
+            choice, by = None, "steering"
         found: dict[str, Any] = plain(
             {
                 "version": __version__,
                 "model": self.model,
-                "model_chosen_by": "caller" if choice is None else choice.by,
+                "model_chosen_by": by,
                 "model_reason": None if choice is None else choice.reason,
                 "frames": len(self.results.frames),
                 "width": self.results.width,

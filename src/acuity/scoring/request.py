@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.devices import BACKENDS
-from acuity.errors import InputError
+from acuity.errors import InputError, to_set
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ class Setting(NamedTuple):
         return self.default is True
 
 
+_EVERYWHERE: Final = "option getopt tool embedded"
+
+
 def _set(
     default: Any,
     kind: Kind,
@@ -89,7 +92,7 @@ def _set(
     return field(default=default, metadata={"setting": about})
 
 
-def _word(name: str, help: str, group: str = DIFFERENT, offered: str = "option getopt tool") -> Any:
+def _word(name: str, help: str, group: str = DIFFERENT, offered: str = _EVERYWHERE) -> Any:
     """A word of PairOptions, which knows the choices and the default."""
     return _set(WORDS[name][0], "string", help, group, offered, choices=WORDS[name])
 
@@ -98,9 +101,6 @@ def _auto() -> tuple[str]:
     from acuity.models.choose import AUTO
 
     return (AUTO,)
-
-
-_EVERYWHERE: Final = "option getopt tool embedded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,12 @@ class Request:
     allow_network: bool = _set(
         False, "boolean", "read addresses of http and https, too", FILES, "option getopt")
     display: str | None = _set(
-        None, "string", "scale both to fill this display; auto is the model's", PICTURES, "option tool",
-        choices=WORDS["display"])
+        None, "string", "scale both to fill this display; auto is the model's", PICTURES,
+        "option tool embedded", choices=WORDS["display"])
     filter: str = _word("filter", "filter for scaling", PICTURES, "option tool")
     crop: str | None = _set(
         None, "string", "compare this part of both: WIDTH:HEIGHT:LEFT:TOP, or auto: without black bars",
-        PICTURES)
+        PICTURES, _EVERYWHERE)
     deinterlace: str = _word("deinterlace", "filter for interlaced video", PICTURES)
     scale: str = _word("scale", "if sizes differ: auto scales if one is a container, force other shapes too")
     convert: str = _word("convert", "if depth, chroma or range differ: as scale; depth: raw video too")
@@ -164,21 +164,20 @@ class Request:
     vfr: str = _word("vfr", "if the rate varies: by-time needs equal times in both, by-index ignores them")
     hdr: str = _word("hdr", "if only one is HDR")
     align: str = _word(
-        "align", "if frames don't match: auto leaves out those that one video lacks", DIFFERENT,
-        _EVERYWHERE)
+        "align", "if frames don't match: auto leaves out those that one video lacks")
     frames: int = _set(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
         FRAMES, minimum=0, getopt="frame_cnt", tool="frame_cnt")
     skip_ref: int = _set(
         0, "integer", "leave out the reference's first frames",
-        FRAMES, minimum=0, getopt="frame_skip_ref", tool="frame_skip_ref")
+        FRAMES, _EVERYWHERE, minimum=0, getopt="frame_skip_ref", tool="frame_skip_ref")
     skip_dis: int = _set(
         0, "integer", "leave out the distorted video's first frames",
-        FRAMES, minimum=0, getopt="frame_skip_dist", tool="frame_skip_dist")
+        FRAMES, _EVERYWHERE, minimum=0, getopt="frame_skip_dist", tool="frame_skip_dist")
     subsample: int = _set(
         1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
     allow_damaged: bool = _set(
-        False, "boolean", "score damaged frames as decoded, with a warning", FRAMES)
+        False, "boolean", "score damaged frames as decoded, with a warning", FRAMES, _EVERYWHERE)
     resume: str | None = _set(
         None, "string", "go on from this partial JSON report, and complete it unless -o names another",
         FRAMES, "option")
@@ -195,6 +194,10 @@ class Request:
     # fmt: on
 
     def __post_init__(self) -> None:
+        for name, about in SETTINGS.items():
+            value = getattr(self, name)
+            if about.kind == "integer" and value is not None and type(value) is not int:
+                raise InputError(to_set(name, str(value)), " is no whole number")
         self.pairing  # noqa: B018  # refuses an unknown word before any file is opened
 
     @property

@@ -236,8 +236,7 @@ def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
 
 def _about_figures(results: Results, pairs: int) -> Iterator[Note]:
     """Notes about how the figures were computed."""
-    if results.steps:
-        yield from subsampling(results.steps[0][1], len(results.frames), pairs)
+    yield from subsampling(results.subsample or 1, len(results.frames), pairs)
     if (text := results.steering()) is not None:
         yield notes.warning(STEERED, f"steered: {text}")
     for name, which in results.undefined.items():

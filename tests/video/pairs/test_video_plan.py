@@ -117,7 +117,7 @@ HANDLED = [
     (HD | FULL | DEEP, SD | LIMITED, None, {}, [], [Resample, Recolour, Resample],
      {"matrix": "info", "range": "info", "bit-depth": "info"}),
     (HD, SD, None, {"colour": "ignore"}, [], [], {"matrix": "warning"}),
-    (HD, None, None, {}, [], [], {}),
+    (HD, None, None, {}, [], [], {"matrix": "info"}),
     (SD, {"matrix": "bt470bg"}, None, {}, [], [], {}),
     (HD, SD | {"format": PixelFormat("400", 8)}, None, {}, [], [Resample], {"chroma-layout": "info"}),
     ({"primaries": "bt709"}, {"primaries": "smpte170m"}, None, {}, [], [], {}),

@@ -93,6 +93,9 @@ def match_matrix(plan: PairPlan, options: PairOptions) -> None:
     if "400" in (ref.format.layout, dis.format.layout):
         return  # the luma of gray is gray with any matrix
     one, other = ref.matrix or dis.matrix, dis.matrix or ref.matrix
+    for side in plan.sides:
+        if side.matrix is None and one in _MATRICES and not any(pair.info.rgb for pair in plan.sides):
+            plan.inform("matrix", f"{side.name} does not say its matrix: taken for {_MATRICES[str(one)]}")
     wide = _gamuts(plan, one, other)
     if one == other or _MATRICES.get(str(one), one) == _MATRICES.get(str(other), other):
         said = f"{ref.name} has the primaries {wide[0]} and {dis.name} {wide[1]}" if wide else ""

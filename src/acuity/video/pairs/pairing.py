@@ -56,7 +56,7 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         for reader, side in zip((ref, dis), plan.sides, strict=True):
             if isinstance(reader, BaseReader):
                 reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
-        plan.notes.extend(plausibility_warnings(ref.info, dis.info))
+        plan.notes.extend(plausibility_warnings(ref.info, dis.info, cropped=plan.crop is not None))
         return Pairing(ref, dis, plan, options)
     except BaseException:
         ref.close()

@@ -37,18 +37,18 @@ _MOST_COMPARED: Final = 256 << 20
 _CHUNK: Final = 1 << 20
 
 
-def plausibility_warnings(ref: VideoInfo, dis: VideoInfo) -> list[Note]:
-    """Warnings, not errors, because such comparisons may be intended."""
+def plausibility_warnings(ref: VideoInfo, dis: VideoInfo, *, cropped: bool = False) -> list[Note]:
+    """Warnings, not errors, because such comparisons may be intended; `cropped`: sizes say nothing."""
     one_stream = ref.extra.get("stream") == dis.extra.get("stream")
     if one_stream and (same := _identical(ref.path, dis.path)):
         return [warning("identical", same)]
-    if reason := _swapped(ref, dis):
+    if reason := _swapped(ref, dis, cropped=cropped):
         return [warning("swapped", f"{reason}: are reference and distorted swapped?")]
     return []
 
 
-def _swapped(ref: VideoInfo, dis: VideoInfo) -> str | None:
-    if dis.width * dis.height > ref.width * ref.height:
+def _swapped(ref: VideoInfo, dis: VideoInfo, *, cropped: bool) -> str | None:
+    if dis.width * dis.height > ref.width * ref.height and not cropped:
         return (
             f"the distorted video '{dis.path}' ({dis.width}x{dis.height}) is larger than"
             f" the reference '{ref.path}' ({ref.width}x{ref.height})"

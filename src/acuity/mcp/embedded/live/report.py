@@ -151,7 +151,7 @@ def _about(live: LiveState, results: Results) -> dict[str, Any]:
         "frames_read": at.frames_fed,
         "frames_scored": at.frames_done,
         "model": results.label(results.models[0]) if results.models else None,
-        "subsample": results.steps[0][1] if results.steps else 1,
+        "subsample": results.subsample,
         "width": results.width,
         "height": results.height,
         "backend": measurement.backend,

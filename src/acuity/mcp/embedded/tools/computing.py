@@ -48,6 +48,8 @@ def tools(compute: Compute) -> list[Tool]:
     ]
 
 
+# The settings of a request besides the videos and the model.
+_CHOICES: Final = [name for name in EMBEDDED.settings if name not in (*GEOMETRY, "models")]
 _INPUT: Final = record(
     {
         "reference_path": name("The original, in a folder that this server may read."),
@@ -55,13 +57,13 @@ _INPUT: Final = record(
         **EMBEDDED.arguments(*GEOMETRY),
         "model": model_argument(f"{EMBEDDED.help('models')}."),
         "model_version": name("The same as 'model', for clients that name a version: vmaf_v0.6.1."),
-        **EMBEDDED.arguments("viewing", "metrics", "align"),
+        **EMBEDDED.arguments(*_CHOICES),
         "include_frames": {
             **flag("Whether the answer has the figures of every frame, if they fit in one message."),
             "default": False,
         },
     },
-    optional=(*GEOMETRY, "model", "model_version", "viewing", "metrics", "align", "include_frames"),
+    optional=(*GEOMETRY, "model", "model_version", *map(EMBEDDED.name, _CHOICES), "include_frames"),
 )
 
 _OUTPUT: Final[dict[str, Any]] = {
