@@ -7,6 +7,7 @@ import asyncio
 import json
 import math
 import os
+import pickle
 import re
 import threading
 from pathlib import Path
@@ -94,6 +95,36 @@ def test_strict_is_an_error_that_has_the_report(clips: tuple[Path, Path]) -> Non
     with pytest.raises(acuity.StrictError, match=r"scored with a warning: .* ended before") as raised:
         acuity.score(*clips, strict=True, skip_dis=2, align="off", **RAW)
     assert raised.value.report.score > 0
+    copied = pickle.loads(pickle.dumps(raised.value))  # as pools of processes do
+    assert str(copied) == str(raised.value)
+    assert repr(copied) == f"StrictError({str(copied)!r})"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"frames": 2.5}, "frames=.* is no whole number"),
+        ({"subsample": True}, "subsample=.* is no whole number"),
+        ({"model": None}, "model=None is no model"),
+        ({"ref": None}, "ref=None is no video: pass a path"),
+        ({"dis": 3}, "dis=3 is no video: pass a path"),
+    ],
+)
+def test_arguments_that_are_none_of_theirs(
+    clips: tuple[Path, Path], options: dict[str, Any], said: str
+) -> None:
+    given = {"ref": clips[0], "dis": clips[1], **options}
+    with pytest.raises(acuity.AcuityError, match=said):
+        acuity.score(**given, **RAW)
+
+
+def test_no_model_has_no_worst_frames(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, metrics="psnr", **RAW)
+    assert str(report).startswith("psnr ")
+    with pytest.raises(acuity.FeatureError, match="no model was measured"):
+        report.worst()
+    with pytest.raises(ValueError, match="ask for 0 or more"):
+        report.results.worst(-1, "psnr_y")
 
 
 @pytest.mark.parametrize("fps", ["nonsense", 0, -25, "1/0", float("nan")])

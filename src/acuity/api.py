@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
 
-from acuity.errors import EmbeddedError, StrictError
+from acuity.errors import EmbeddedError, InputError, ModelError, StrictError
 from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
 from acuity.scoring.report import AnyModel, ScoreReport
@@ -119,6 +119,11 @@ def score(
 
     Raises AcuityError.
     """
+    for name, video in (("ref", ref), ("dis", dis)):
+        if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
+            raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")
+    if model is None:
+        raise ModelError(f"model=None is no model: pass a name, '{AUTO}', or [] for none")
     several = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     request = Request(
         ref,

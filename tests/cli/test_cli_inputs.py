@@ -123,7 +123,7 @@ def test_several_streams_and_no_choice(score: Runner, command: str, folder: Path
     assert (
         f"has 2 video streams (0: {WIDTH}x{HEIGHT} ffv1, 25 fps; 1: {WIDTH}x{HEIGHT} h264, 25 fps)" in ran.err
     )
-    assert ran.err.rstrip().endswith("choose one with --stream")
+    assert ran.err.rstrip().endswith(f"choose one with {spelled(command, '--stream-dis')}")
     ran = score(folder / "ref.mkv", folder / "both.mkv", spelled(command, "--stream-dis"), "2")
     assert ran.refused
     assert "no video stream 2: it has 2, counted from 0" in ran.err

@@ -116,7 +116,16 @@ def test_vmaf_keeps_them_too(killed: Killed, tmp_path: Path, format: str, number
     assert "vmaf_v0.6.1: " in loud.err.splitlines()[-1]
 
 
-def test_a_second_signal_ends_at_once(killed: Killed, tmp_path: Path) -> None:
+def test_a_signal_that_comes_twice_at_once_counts_once(killed: Killed, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    assert killed("acuity", "-o", str(out), times=2).code == 130
+    assert json.loads(out.read_text())["acuity"]["partial"]["frames"] == 2
+
+
+def test_a_second_signal_ends_at_once(
+    killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acuity.cli.exits.REPEAT", 0.0)
     for program in HOMES:
         ran = killed(program, "-o", str(tmp_path / "out.json"), times=2)
         assert ran.code == 130

@@ -7,7 +7,7 @@ import pytest
 
 from acuity.measure import Measurement, Segment, Swap
 from acuity.models import Model
-from moving_pictures import equal
+from moving_pictures import equal, pair
 from steered import MODELS, AnyModel, check, model, pictures, steer, unsteered
 
 FRAMES = 9
@@ -167,6 +167,23 @@ def test_before_the_first_frame_it_is_as_if_never_added() -> None:
     assert step.answer == Swap(0, [], [])
     assert equal(results, unsteered("neg", FRAMES))
     assert not results.steered
+
+
+def test_a_model_that_takes_all_frames_leaves_a_trace() -> None:
+    """Every frame is predicted again, because the features of both were measured."""
+    with Measurement(1) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        measurement.add_model("vmaf_v0.6.1neg:name=neg")
+        for index in range(4):
+            measurement.add(*pair(index))
+        measurement.swap_model("vmaf", "vmaf_v0.6.1neg", repredict=True)
+        measurement.add(*pair(4))
+        measurement.flush()
+        results = measurement.results()
+    np.testing.assert_array_equal(results.columns["vmaf"], results.columns["neg"])
+    assert results.steered
+    assert results.label("vmaf") == "vmaf_v0.6.1neg"
+    assert results.steering() == "vmaf is vmaf_v0.6.1neg in frames 0 to 4, in place of vmaf_v0.6.1"
 
 
 def test_to_a_collection_and_back() -> None:

@@ -269,7 +269,8 @@ def test_it_is_scored_as_other_programs_decode_it(
 ) -> None:
     case, report = CASES[name], scored(name)
     paths = make(case.ref), make(case.dis)
-    assert {note.code for note in report.notes} - {"display", "skipped"} == case.notes
+    said = {note.code for note in report.notes if "does not say its matrix" not in note.text}
+    assert said - {"display", "skipped"} == case.notes
     assert report.score == pytest.approx(truth(case, paths, tmp_path, by_pyav), abs=case.within)
 
 

@@ -225,6 +225,8 @@ class AllowedPaths:
     def _cannot_open(self, text: str, path: Path, error: OSError, remedy: str | None = None) -> PathError:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             told = self._remedy if remedy is None else remedy
+            if any(mark in path.name for mark in "%*"):
+                told = "; patterns of images are not read here, so make a video of them"
             return PathError(f"no such file under the allowed folders: {one_line(str(path))}{told}")
         reason = _REASONS.get(error.errno or 0, f"cannot be opened: {error.strerror}")
         return PathError(f"path {shown(text)} {reason}")

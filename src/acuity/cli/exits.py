@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -40,6 +41,8 @@ INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+# Seconds in which another signal is the same one: `timeout` sends it to the process and to its group.
+REPEAT: Final = 0.5
 _MAX_ALLOCATIONS: Final = 20_000  # between two runs of the garbage collector; Python has 700
 
 # The code of each kind of error; the first match counts, and all others are FAILED.
@@ -99,23 +102,25 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
 def interruptible() -> Iterator[WatchCallback]:
     """Make the first SIGINT or SIGTERM end a measurement at a frame boundary, so that its frames are kept.
 
-    Yields the function that names the measurement. The second signal ends the command at once, and so does
+    Yields the function that names the measurement. A later signal ends the command at once, and so does
     the first one if no frame was computed yet. The block ends with SystemExit if a signal came.
     """
     running: list[Measurement] = []
     before: dict[int, Any] = {}
-    code = OK
+    code, since = OK, 0.0
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     def end(number: int, _: FrameType | None) -> None:
-        nonlocal code
-        restore()
-        if running and running[0].interrupt():
-            code = 128 + number
+        nonlocal code, since
+        if code and time.monotonic() - since < REPEAT:
+            return
+        if not code and running and running[0].interrupt():
+            code, since = 128 + number, time.monotonic()
         else:
+            restore()
             signal.raise_signal(number)
 
     if threading.current_thread() is threading.main_thread():

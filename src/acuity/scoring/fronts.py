@@ -17,7 +17,9 @@ _PLAIN: Final = re.compile(r"[\w:.,/+%=-]+")  # values that need no quotes
 _OPTIONS: Final = ("option", "getopt")
 _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
 # What to do instead where a front lacks the setting that a remedy names.
-_INSTEAD: Final = {"stream": "copy the one that is meant to a file of its own"}
+_INSTEAD: Final = dict.fromkeys(
+    ("stream", "stream_ref", "stream_dis"), "copy the one that is meant to a file of its own"
+)
 _TOOLS: Final = {"models": "list_models", "features": "list_extractors", "backends": "list_backends"}
 
 

@@ -172,6 +172,15 @@ def test_ranges_are_made_equal(tmp_path: Path) -> None:
     assert "range" in codes(pairing)
 
 
+def test_avi_with_b_frames_is_paired_by_index(tmp_path: Path, clips: Path) -> None:
+    """AVI has the times of decoding only, which are no times of frames that are shown in another order."""
+    dis = encode(tmp_path / "b.avi", frames=30, options={"bf": "3", "crf": "20"})
+    pairing = pair(clips / "src.mkv", dis)
+    assert numbers(pairing) == [(n, n) for n in range(30)]
+    assert "time-gap" not in codes(pairing)
+    assert numbers(pair(clips / "src.mkv", dis, skip_ref=15, skip_dis=15)) == [(n, n) for n in range(15, 30)]
+
+
 def test_one_video_ends_first(tmp_path: Path, clips: Path) -> None:
     short = numbered_y4m(tmp_path / "short.y4m", 12)
     with pair(clips / "src.y4m", short) as pairing:
@@ -179,7 +188,8 @@ def test_one_video_ends_first(tmp_path: Path, clips: Path) -> None:
         assert (pairing.length, pairing.length_exact) == (12, True)
         assert len(numbers(pairing)) == 12
         assert [note.text for note in pairing.notes if note.code == "frame-count"] == [
-            f"'{short}' ended before '{clips / 'src.y4m'}': the first 12 pairs are scored"
+            f"'{short}' ended before '{clips / 'src.y4m'}': the first 12 pairs are scored; if a frame is "
+            "missing on the way, those after it don't match"
         ]
     cut = encode(tmp_path / "cut.mkv", frames=12)
     pairing = pair(cut, clips / "src.y4m")

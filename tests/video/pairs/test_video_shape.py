@@ -17,6 +17,7 @@ from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_video
 from colour_clips import clip, colours, to_yuv, yuv_clip
+from misaligned_clips import encode_luma, frames_of
 
 WIDTH, HEIGHT = 320, 180
 LOSSLESS = {"codec": "libx264", "pix_fmt": "yuv420p", "options": {"qp": "0"}}
@@ -119,6 +120,36 @@ BARS = {
     "letterbox": ({"rows": 24}, "about 24 pixels above, about 24 pixels below", [320, 132, 0, 24]),
     "pillarbox": ({"columns": 40}, "about 40 pixels left, about 40 pixels right", [240, 180, 40, 0]),
 }
+
+
+def test_other_content_and_bars(tmp_path: Path) -> None:
+    """Bars may be all that two videos don't have in common, so they are named where nothing else is seen."""
+    ref, other = (frames_of(content)[:60] for content in ("grain", "cuts"))
+    one = encode_luma(tmp_path / "one.mkv", ref, codec="ffv1")
+    two = encode_luma(tmp_path / "two.mp4", [barred(plane, columns=60) for plane in other], crf="20")
+    with pytest.raises(PairingError, match=r"and one of them has black bars: pass crop='auto' to compare"):
+        list(pair(one, two))
+
+
+def test_the_range_of_flat_pictures_is_not_judged(tmp_path: Path) -> None:
+    grey = [np.full((HEIGHT, WIDTH), level, np.uint8) for level in (126, 128)]
+    one, two = (
+        encode_luma(tmp_path / f"{number}.mkv", [plane] * 3, codec="ffv1")
+        for number, plane in enumerate(grey)
+    )
+    pairing = pair(one, two)
+    assert len(list(pairing)) == 3
+    assert "range-samples" not in [note.code for note in pairing.notes]
+
+
+def test_after_a_crop_the_larger_video_is_not_called_swapped(tmp_path: Path, source: Path) -> None:
+    high = [
+        np.vstack([np.full((30, WIDTH), 16, np.uint8), plane, np.full((30, WIDTH), 16, np.uint8)])
+        for plane in SOURCE
+    ]
+    pairing = pair(source, video(tmp_path / "high.mp4", high), crop="auto")
+    assert len(list(pairing)) == 3
+    assert "swapped" not in [note.code for note in pairing.notes]
 
 
 @pytest.mark.parametrize("crf", ["18", "40"])

@@ -71,6 +71,22 @@ def test_a_variable_rate_is_noticed(tmp_path: Path, pipe: Path, name: str) -> No
     writer.join(PATIENCE)
 
 
+def test_avi_as_it_is_written_to_a_pipe(tmp_path: Path, pipe: Path) -> None:
+    """Its header promises 2^30 frames, because it can't be completed at the end."""
+    path = encode(tmp_path / "clip.avi", codec="mpeg4", frames=40)
+    data = bytearray(path.read_bytes())
+    count = (40).to_bytes(4, "little")
+    for tag, offset in ((b"avih", 24), (b"strh", 40)):
+        at = data.index(tag) + offset
+        assert data[at : at + 4] == count
+        data[at : at + 4] = (1 << 30).to_bytes(4, "little")
+    writer = feed(pipe, bytes(data))
+    with open_video(pipe) as reader:
+        assert reader.info.frames is None
+        assert [number_of(picture) for picture in reader] == list(range(40))
+    writer.join()
+
+
 def test_a_pipe_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe*%04d.png")
     writer = feed(tmp_path / "pipe*%04d.png", encode(tmp_path / "clip.mkv").read_bytes())

@@ -57,8 +57,16 @@ def _frames(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"
 
 
-def _refusal(finding: Finding, plan: PairPlan, skips: tuple[int, int]) -> Sentence:
+def _refusal(finding: Finding, plan: PairPlan, skips: tuple[int, int], *, bars: bool) -> Sentence:
     said = statement(finding, plan, finding.frame)
+    if bars and finding.kind == "other":
+        said += ", and one of them has black bars"
+        return (
+            f"{said}: pass ",
+            to_set("crop", "auto"),
+            " to compare them without, or ",
+            to_set("align", "off"),
+        )
     auto, off = to_set("align", "auto"), to_set("align", "off")
     if finding.kind == "shift":
         return f"{said}: pass ", _other_skip(finding.lag, plan, skips), ", or ", auto
@@ -82,7 +90,16 @@ def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
 class Watch:
     """Looks at the pairs as they are scored; refuses, or adds one warning."""
 
-    def __init__(self, plan: PairPlan, skips: tuple[int, int], notes: list[Note], *, refuse: bool) -> None:
+    def __init__(
+        self,
+        plan: PairPlan,
+        skips: tuple[int, int],
+        notes: list[Note],
+        *,
+        refuse: bool,
+        bars: Callable[[], bool] = lambda: False,  # whether one of the videos has black bars
+    ) -> None:
+        self._bars = bars
         self._plan = plan
         self._skips = skips
         self._notes = notes
@@ -113,7 +130,7 @@ class Watch:
             return
         self._aligner = None
         if self._refuse:
-            raise PairingError(*_refusal(finding, self._plan, self._skips))
+            raise PairingError(*_refusal(finding, self._plan, self._skips, bars=self._bars()))
         text = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
         self._notes.append(warning(CODE, text))
 

@@ -65,8 +65,7 @@ def match_rgb(plan: PairPlan, _: PairOptions) -> None:
         other = plan.dis if rgb[0] is plan.ref else plan.ref
         matrix = other.matrix
         if matrix is None:
-            hd = other.width >= _HD[0] or other.height > _HD[1]
-            matrix = "bt709" if hd else "smpte170m"
+            matrix = _guessed_matrix(other)
             if other.format.layout != "400":  # the luma of gray is gray with any matrix
                 name = _MATRICES[matrix]
                 text = f"{other.name} ({other.size}) does not say its matrix: taken for {name}, as in players"
@@ -87,15 +86,36 @@ def _target_name(target: RgbTarget) -> str:
     return f"{_MATRICES[target.matrix]} in {_RANGES[target.full_range]} range"
 
 
+def _assume_matrix(plan: PairPlan, matrix: str) -> None:
+    """Say that a video without a matrix is taken for the other's.
+
+    Encoders keep the samples and may lose the tag. But an encode that says more than its reference was
+    probably converted, so there is a warning if players would take the reference for something else.
+    """
+    name = _MATRICES.get(matrix, matrix)
+    for side in plan.sides:
+        if side.matrix is None:
+            guess = _MATRICES[_guessed_matrix(side)]
+            text = f"{side.name} does not say its matrix: taken for {name}, as the other video's"
+            if guess == name or side is plan.dis:
+                plan.inform("matrix", text)
+            else:
+                plan.warn("matrix", f"{text}, though players take {side.size} for {guess}: tag it")
+
+
+def _guessed_matrix(side: Side) -> str:
+    """The matrix that players take a video for which doesn't say it."""
+    return "bt709" if side.width >= _HD[0] or side.height > _HD[1] else "smpte170m"
+
+
 def match_matrix(plan: PairPlan, options: PairOptions) -> None:
     """Take the distorted video through its own matrix and back through the reference's, as a player would."""
     ref, dis = plan.sides
     if "400" in (ref.format.layout, dis.format.layout):
         return  # the luma of gray is gray with any matrix
     one, other = ref.matrix or dis.matrix, dis.matrix or ref.matrix
-    for side in plan.sides:
-        if side.matrix is None and one in _MATRICES and not any(pair.info.rgb for pair in plan.sides):
-            plan.inform("matrix", f"{side.name} does not say its matrix: taken for {_MATRICES[str(one)]}")
+    if one is not None and not any(side.info.rgb for side in plan.sides):
+        _assume_matrix(plan, one)
     wide = _gamuts(plan, one, other)
     if one == other or _MATRICES.get(str(one), one) == _MATRICES.get(str(other), other):
         said = f"{ref.name} has the primaries {wide[0]} and {dis.name} {wide[1]}" if wide else ""

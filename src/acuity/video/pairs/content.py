@@ -48,6 +48,7 @@ _SQUEEZED: Final = 219 / 255
 # Levels by which lines differ in brightness at least, and how many times less if one of the ranges is wrong.
 _LEVELS: Final = 1.5
 _BETTER: Final = 3
+_CONTRAST: Final = 16  # levels between the brightest and the darkest line of pictures that can show a range
 
 _PLACES: Final = tuple(place / 63 for place in range(64))  # at which the brightness of lines is compared
 _SIDES: Final = ("left", "right", "above", "below")
@@ -256,6 +257,8 @@ def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
         np.concatenate([np.interp(_PLACES, np.linspace(0, 1, len(line)), line) for line in look.lines])
         for look in looks
     )
+    if min(np.ptp(one), np.ptp(other)) < _CONTRAST:
+        return None
     apart = _distance(one, other)
     for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
         if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from acuity.errors import InputError, PairingError, to_set
+from acuity.errors import FormatError, InputError, PairingError, Remedy, to_set
 from acuity.video.readers.guess import is_raw_name
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_its_size
 from acuity.video.readers.reader import VideoReader
@@ -16,6 +16,7 @@ from acuity.video.source import STDIN
 # A path, or a reader that is already open.
 Video: TypeAlias = str | os.PathLike[str] | VideoReader
 
+_STREAMS: Final = ("stream_ref", "stream_dis")
 _TIMED: Final = ("container", "y4m")  # kinds of video that have a frame rate
 
 
@@ -40,7 +41,10 @@ def open_pair(
         for video, is_raw, stream in zip(videos, raw, streams, strict=True):
             if isinstance(video, str | os.PathLike):
                 meant = said if is_raw or not any(raw) else RawGeometry()
-                video = open_as(video, meant, replace(options, stream=stream))
+                try:
+                    video = open_as(video, meant, replace(options, stream=stream))
+                except FormatError as error:
+                    raise _of_one(error, _STREAMS[len(readers)]) from error
                 stack.callback(video.close)
             readers.append(video)
         if options.fps is not None and all(reader.info.kind in _TIMED for reader in readers):
@@ -48,6 +52,15 @@ def open_pair(
             raise InputError(f"{names} say their own frame rate: leave out ", to_set("fps", str(options.fps)))
         stack.pop_all()  # the caller closes them
     return readers[0], readers[1]
+
+
+def _of_one(error: FormatError, stream: str) -> FormatError:
+    """The error with `stream`, which is for both videos, replaced by that of one."""
+    pieces = (
+        piece._replace(names=(stream,)) if isinstance(piece, Remedy) and piece.names == ("stream",) else piece
+        for piece in error.args
+    )
+    return type(error)(*pieces)
 
 
 def _is_raw(path: str | os.PathLike[str], said: RawGeometry) -> bool:

@@ -150,7 +150,13 @@ class Pairing:
         watch = None
         rest: list[Iterator[Picture]] = []
         if self.options.align in ("refuse", "warn"):
-            watch = Watch(self._plan, self._skips, self.notes, refuse=self.options.align == "refuse")
+            watch = Watch(
+                self._plan,
+                self._skips,
+                self.notes,
+                refuse=self.options.align == "refuse",
+                bars=lambda: self._looks[0].bars != self._looks[1].bars,
+            )
         try:
             left, right = self._reading()
             decisions = list(reversed(self.decisions))
@@ -296,7 +302,10 @@ class Pairing:
         paths = (self.info_ref.path, self.info_dis.path)
         first, last = paths if ref_first else paths[::-1]
         if all(note.code != "frame-count" for note in self.notes):
-            text = f"'{first}' ended before '{last}': the first {count} pairs are scored"
+            pairs = "pair is" if count == 1 else f"{count} pairs are"
+            text = f"'{first}' ended before '{last}': the first {pairs} scored"
+            if self.options.align != "auto" and count > 1:
+                text += "; if a frame is missing on the way, those after it don't match"
             self.notes.append(warning("frame-count", text))
 
     def _gather_notes(self) -> None:

@@ -87,8 +87,9 @@ def open_container(source: Source, file: AvFile) -> av.container.InputContainer:
         raise FormatError(f"'{path}' is a playlist, not a video: pass the video file itself")
     if not source.seekable and _index_is_last(source.peek(_TASTE)):
         raise FormatError(
-            f"'{path}' is an MP4 or MOV whose index comes after its frames, which takes a file that can seek:"
-            " pass the file itself, or write it with FFmpeg's -movflags +faststart"
+            f"'{path}' is an MP4 or MOV whose index comes after its frames, which takes a file, or a server"
+            " that answers requests for ranges: pass the file itself, or write it with FFmpeg's"
+            " -movflags +faststart"
         )
     try:
         container = av.open(

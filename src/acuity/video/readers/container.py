@@ -95,7 +95,8 @@ class ContainerReader(BaseReader):
         with self._lock:
             ahead = frame - self._next
             near = 0 <= ahead <= _NEAR or (ahead > 0 and not self._source.reopenable)
-            if not near and not (self._source.reopenable and self._jump(frame)):
+            jumps = self._source.reopenable and not self._timeless
+            if not near and not (jumps and self._jump(frame)):
                 self._start_over()
             while self._next < frame:
                 if (self._pending or next(self._frames, None)) is None:
@@ -157,7 +158,7 @@ class ContainerReader(BaseReader):
     def _time(self, frame: av.VideoFrame) -> float | None:
         """The presentation time in seconds; a gap in an even sequence of times gets a note."""
         base = self._decoder.stream.time_base
-        if frame.pts is None or base is None:
+        if frame.pts is None or base is None or self._timeless:
             return None
         now, before = float(frame.pts * base), self._last_time
         self._last_time = now
@@ -170,6 +171,13 @@ class ContainerReader(BaseReader):
             )
             self.notes.append(warning("time-gap", text))
         return now
+
+    @property
+    def _timeless(self) -> bool:
+        """Whether the times of frames aren't in the file: AVI has those of decoding, at an even rate."""
+        return (
+            self._decoder.container.format.name == "avi" and self._decoder.stream.codec_context.has_b_frames
+        )
 
     def _check_unchanged(self, frame: av.VideoFrame) -> None:
         now = (frame.width, frame.height, frame.format.name)
@@ -185,6 +193,8 @@ class ContainerReader(BaseReader):
 
         `start` is the time of the first frame. Packets before it are hidden, or can't be decoded.
         """
+        if self._timeless:
+            return False
         stream, formats = self._decoder.stream, self._decoder.container.format.name.split(",")
         stamps = indexed_stamps(stream) if "mov" in formats else []
         if len(stamps) > 2:

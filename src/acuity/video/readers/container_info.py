@@ -65,6 +65,7 @@ _BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever
 # Frame times are even when each step is this close to the usual one (or to it by two clock ticks).
 _UNEVEN: Final = 0.3
 _MOST_STAMPS: Final = 100_000
+UNKNOWN_FRAMES: Final = 1 << 30  # that FFmpeg promises in an AVI header that it can't complete, on a pipe
 
 
 def describe(
@@ -134,6 +135,8 @@ def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
 def _claimed_frames(
     container: av.container.InputContainer, stream: av.VideoStream, rate: Fraction | None
 ) -> int | None:
+    if stream.frames >= UNKNOWN_FRAMES:
+        return None
     if stream.frames:
         hidden = sum(entry.is_discard for entry in islice(iter(stream.index_entries), _MOST_STAMPS))
         return max(1, stream.frames - hidden)

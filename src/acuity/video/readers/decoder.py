@@ -16,6 +16,7 @@ from av.video.frame import PictureType
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
+from acuity.video.readers.container_info import UNKNOWN_FRAMES
 from acuity.video.source import Source
 
 # With these codecs one packet is one frame, so fewer frames than packets means that some were lost.
@@ -222,7 +223,7 @@ class Decoder:
         formats = self.container.format.name.split(",")
         promised = len(self.stream.index_entries) if "mov" in formats else 0
         promised = self.stream.frames if "avi" in formats else promised
-        if self._demuxed < promised:
+        if self._demuxed < promised < UNKNOWN_FRAMES:
             raise TruncatedError(
                 f"'{self.path}' ends after {self._demuxed} of the {promised} frames it promises:"
                 " the file is incomplete, so copy or encode it again"
