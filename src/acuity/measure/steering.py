@@ -36,6 +36,7 @@ class Swap(NamedTuple):
     first: int  # the first frame of the new model
     waits_for: list[str]  # its features that aren't exact before `first`; empty if that is the next frame
     starts: list[str]  # its features that were not measured so far
+    repredicted: tuple[tuple[int, int], ...] = ()  # first and last of the earlier frames that it was given
 
 
 class Candidates:
@@ -137,13 +138,15 @@ def swap_model(
     first = max([now, *ready.values()])
     running = agenda.plans.at(now - 1).extractors
     found = agenda.with_slot(agenda.slot(name).hand_over(prediction, now, first)).planned(now)
+    earlier: list[tuple[int, int]] = []
     if repredict:
         earlier = found.kept(prediction.extractors, first)
         given = found.slot(name).assign(prediction, earlier)
         found = replace(found.with_slot(given), claims=found.claims + 1)
     late = [extractor for extractor, settled in ready.items() if settled > now]
     missing = [extractor for extractor in ready if extractor.identity not in running]
-    return found, Swap(first, _inputs_from(prediction, late), _inputs_from(prediction, missing))
+    given_before = tuple((start, min(stop, now) - 1) for start, stop in earlier if start < now)
+    return found, Swap(first, _inputs_from(prediction, late), _inputs_from(prediction, missing), given_before)
 
 
 def _inputs_from(prediction: Prediction, extractors: list[Extractor]) -> list[str]:

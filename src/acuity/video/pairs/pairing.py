@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4
 _AHEAD_BYTES: Final = 32 << 20
+_FEW: Final = 16  # pairs that don't show whether the videos are aligned
 
 
 def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | None = None) -> Pairing:
@@ -289,10 +290,12 @@ class Pairing:
             text = f"left out: {' and '.join(skipped)}; frame 0 is the first after them"
             self.notes.append(info("skipped", text))
         limit, length = self.options.frames, min((n for n in lengths if n is not None), default=None)
+        few = limit < _FEW and self.options.align in ("refuse", "warn")
+        why = ", too few to tell whether both videos show the same ones" if few else ""
         if limit and length is None:
-            self.notes.append(info("frame-limit", f"at most {_frames(limit)} are scored"))
+            self.notes.append(info("frame-limit", f"at most {_frames(limit)} are scored{why}"))
         elif limit and length is not None and limit < length:
-            self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored"))
+            self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored{why}"))
 
     def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
         if self.pairs and self._closer.alive and (ref is None) != (dis is None):

@@ -75,7 +75,8 @@ def test_earlier_frames_can_be_predicted_again(tmp_path: Path) -> None:
         async with ground.client("legacy") as client:
             await ground.feed(3)
             before = await ground.ask(client, "vmaf.score", last=1)
-            await ground.steered(client, "vmaf.request_model_swap", name=NEG, repredict=True)
+            done = await ground.steered(client, "vmaf.request_model_swap", name=NEG, repredict=True)
+            assert done["repredicted"] == [{"first": 0, "last": done["next_frame"] - 1}]
             after = await ground.ask(client, "vmaf.score", last=1)
             assert before["model"] == MODEL
             assert after["model"] == NEG
@@ -88,6 +89,23 @@ def test_earlier_frames_can_be_predicted_again(tmp_path: Path) -> None:
             assert found["aggregate"]["mean"] == report["pooled_metrics"]["vmaf"]["mean"]
 
     # Both models' features are measured from the start.
+    play(scene, tmp_path, MODEL, f"version={NEG}:name=other")
+
+
+def test_figures_of_several_models_name_them(tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            await ground.feed(3)
+            assert "models" not in (await ground.ask(client, "vmaf.score"))["aggregate"]
+            done = await ground.steered(client, "vmaf.request_model_swap", name=NEG)
+            assert done["repredicted"] == []
+            await ground.feed(2)
+            await ground.flush()
+            assert (await ground.ask(client, "vmaf.score"))["aggregate"]["models"] == [MODEL, NEG]
+            assert (await ground.ask(client, "vmaf.worst_frames"))["models"] == [MODEL, NEG]
+            late = await ground.ask(client, "vmaf.score", first=done["first"])
+            assert "models" not in late["aggregate"]
+
     play(scene, tmp_path, MODEL, f"version={NEG}:name=other")
 
 

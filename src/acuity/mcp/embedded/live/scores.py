@@ -69,6 +69,7 @@ class Scores:
             "name": name,
             "frames": [{"frame": int(frames[i]), "score": float(values[i])} for i in order],
             "frames_compared": len(frames),
+            **self._several(name, int(frames[0]), int(frames[-1])),
         }
 
     def recent(self, wanted: range | None) -> dict[str, Any]:
@@ -86,7 +87,7 @@ class Scores:
         return {
             "name": name,
             "count": len(frames),
-            "aggregate": self._aggregate(name, ()),
+            "aggregate": self._told(name, self._aggregate(name, ())),
             "frames": [{"frame": frame, "score": value} for frame, value in rows],
         }
 
@@ -199,8 +200,19 @@ class Scores:
             "model": self._model_at(name, frame),
             "frame": frame,
             "score": value,
-            "aggregate": aggregate,
+            "aggregate": self._told(name, aggregate),
         }
+
+    def _told(self, name: str, aggregate: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The aggregate with the models behind it, where there are several."""
+        if aggregate is None:
+            return None
+        return {**aggregate, **self._several(name, aggregate["first"], aggregate["last"])}
+
+    def _several(self, name: str, first: int, last: int) -> dict[str, Any]:
+        segments = self._live.measurement.segments
+        models = [s.model for s in segments if s.name == name and s.first <= last and s.last >= first]
+        return {"models": list(dict.fromkeys(models))} if len(set(models)) > 1 else {}
 
     def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:
         results = self._results(document["name"])

@@ -105,6 +105,7 @@ def _swap_model(measurement: Measurement, argument: Mapping[str, Any], attachmen
         "waits_for": swap.waits_for,
         "starts": swap.starts,
         "repredict": repredict,
+        "repredicted": [{"first": first, "last": last} for first, last in swap.repredicted],
     }
 
 

@@ -36,8 +36,9 @@ AGGREGATE: Final = or_null(
             "mean": FIGURE,
             "harmonic_mean": FIGURE,
             "percentiles": {**FIGURES, "description": "p5 is the score that the worst 5 % lie below."},
+            "models": array(text(), "The models behind these frames, where there are several."),
         },
-        optional=("percentiles",),
+        optional=("percentiles", "models"),
         description="What the frames pool to: all that are known so far, or those of the range.",
     )
 )

@@ -152,6 +152,7 @@ class _Steering:
             "reported_as": done["slot"],
             "waits_for": done["waits_for"],
             "starts": done["starts"],
+            "repredicted": done["repredicted"],
         }
 
     async def _submit(
@@ -196,6 +197,11 @@ _SWAP: Final = record(
         "reported_as": text("The column of its scores, which stays the same."),
         "waits_for": array(text(), "Features that aren't exact before `first`."),
         "starts": array(text(), "Features that were not measured so far."),
+        "repredicted": array(
+            record({"first": whole(), "last": whole()}),
+            "Earlier frames that the new model was given; without `repredict`, or where its features were "
+            "not measured, none.",
+        ),
     }
 )
 _PAUSE_INPUT: Final = record(

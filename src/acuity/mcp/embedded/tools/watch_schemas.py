@@ -133,7 +133,9 @@ WORST: Final = record(
         "name": text("The column."),
         "frames": array(record({"frame": whole(), "score": FIGURE}), "The worst first."),
         "frames_compared": whole("How many are known so far."),
-    }
+        "models": array(text(), "The models behind them, where there are several."),
+    },
+    optional=("models",),
 )
 
 LONGEST_WATCH: Final = 300.0  # seconds
