@@ -134,7 +134,7 @@ class ScoreReport:
         try:
             from pandas import DataFrame
         except ImportError:
-            raise MissingExtra("to_pandas() needs pandas: pip install pandas") from None
+            raise MissingExtra("to_pandas() needs pandas: pip install 'acuity[pandas]'") from None
         return DataFrame(self.to_numpy()).set_index("frame")
 
     @property
