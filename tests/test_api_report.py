@@ -118,6 +118,10 @@ def test_arguments_that_are_none_of_theirs(
         acuity.score(**given, **RAW)
 
 
+def test_whole_numbers_of_numpy_are_taken(clips: tuple[Path, Path]) -> None:
+    assert len(acuity.score(*clips, frames=np.int64(3), **RAW).results.frames) == 3  # type: ignore[arg-type]
+
+
 def test_no_model_has_no_worst_frames(clips: tuple[Path, Path]) -> None:
     report = acuity.score(*clips, metrics="psnr", **RAW)
     assert str(report).startswith("psnr ")

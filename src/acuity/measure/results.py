@@ -31,7 +31,9 @@ class Results:
     segments: list[Segment] = field(default_factory=list)  # which model scores which frames
     steps: list[tuple[int, int]] = field(default_factory=list)  # first frame and N: one frame in N from there
     stopped_after: int | None = None  # the frame after which the measurement was stopped
-    replaced: Mapping[str, str] = field(default_factory=dict)  # models that steering left no frame, by column
+    replaced: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the models that steering took every frame from
     # Rows in which a column's figure was computed and is not a number, for columns that have such rows.
     undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.devices import BACKENDS
@@ -196,7 +197,7 @@ class Request:
     def __post_init__(self) -> None:
         for name, about in SETTINGS.items():
             value = getattr(self, name)
-            if about.kind == "integer" and value is not None and type(value) is not int:
+            if about.kind == "integer" and value is not None and not is_whole(value):
                 raise InputError(to_set(name, str(value)), " is no whole number")
         self.pairing  # noqa: B018  # refuses an unknown word before any file is opened
 
@@ -248,6 +249,11 @@ class Request:
         """The request from its document; raises TypeError for an unknown field."""
         fps = {"fps": frame_rate(document["fps"])} if "fps" in document else {}
         return cls(**{**document, **fps})
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, of Python or numpy; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def frame_rate(value: object) -> Fraction:

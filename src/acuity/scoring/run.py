@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from acuity.devices import open_devices
 from acuity.errors import ModelError, to_set
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
     from acuity.video.notes import Note
-
-# Codes of notes that must be shown with the figures.
-PARTIAL: Final = "partial"
-STEERED: Final = "steered"
-NOT_A_NUMBER: Final = "not-a-number"
 
 # Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
 StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
@@ -216,7 +211,7 @@ def _partial(request: Request, measurement: Measurement, pairing: Pairing) -> Pa
 
 def _about_partial(partial: Partial | None) -> Iterator[Note]:
     if partial is not None:
-        yield notes.warning(PARTIAL, str(partial))
+        yield notes.warning("partial", str(partial))
 
 
 def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
@@ -238,13 +233,13 @@ def _about_figures(results: Results, pairs: int) -> Iterator[Note]:
     """Notes about how the figures were computed."""
     yield from subsampling(results.subsample or 1, len(results.frames), pairs)
     if (text := results.steering()) is not None:
-        yield notes.warning(STEERED, f"steered: {text}")
+        yield notes.warning("steered", f"steered: {text}")
     for name, which in results.undefined.items():
         frame = results.frames[int(which.argmax())]
         count = int(which.sum())
         more = f" and {count - 1} more" if count > 1 else ""
         yield notes.warning(
-            NOT_A_NUMBER,
+            "not-a-number",
             f"{name} of frame {frame}{more} is not a number: it has no answer for these pictures",
         )
 

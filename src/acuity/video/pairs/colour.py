@@ -96,7 +96,7 @@ def _assume_matrix(plan: PairPlan, matrix: str) -> None:
     for side in plan.sides:
         if side.matrix is None:
             guess = _MATRICES[_guessed_matrix(side)]
-            text = f"{side.name} does not say its matrix: taken for {name}, as the other video's"
+            text = f"{side.name} does not say its matrix: it is taken for {name}, the other video's"
             if guess == name or side is plan.dis:
                 plan.inform("matrix", text)
             else:

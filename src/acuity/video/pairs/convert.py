@@ -99,7 +99,8 @@ class Fit:
             src_color_range=av_range(self.from_full),
             dst_color_range=av_range(self.to_full),
         )
-        planes = ToPlanar(frame.format)(frame, luma_only=_luma_only(picture) or self.format.layout == "400")
+        luma_only = _luma_only(picture) or self.format.layout == "400"
+        planes = ToPlanar(frame.format, luma_only=luma_only)(frame)
         return replace(picture, planes=planes, format=self.format)
 
 

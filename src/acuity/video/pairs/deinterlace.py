@@ -57,5 +57,5 @@ def _finished(graph: Graph, waiting: list[Picture]) -> Iterator[Picture]:
         except (av.error.BlockingIOError, av.error.EOFError):
             return
         made = waiting.pop(0)
-        planes = ToPlanar(frame.format)(frame, luma_only=len(made.planes) == 1)
+        planes = ToPlanar(frame.format, luma_only=len(made.planes) == 1)(frame)
         yield replace(made, planes=planes)

@@ -287,7 +287,7 @@ class Pairing:
             if count
         ]
         if skipped:
-            text = f"left out: {' and '.join(skipped)}; frame 0 is the first after them"
+            text = f"left out: {' and '.join(skipped)}; frames are numbered from there on"
             self.notes.append(info("skipped", text))
         limit, length = self.options.frames, min((n for n in lengths if n is not None), default=None)
         few = limit < _FEW and self.options.align in ("refuse", "warn")

@@ -88,29 +88,35 @@ def av_range(full: bool) -> ColorRange:
 class ToPlanar:
     """Turns decoded frames into pictures of one format, without a copy if possible."""
 
-    def __init__(self, source: av.VideoFormat) -> None:
+    def __init__(self, source: av.VideoFormat, *, luma_only: bool = False) -> None:
         self.source = source.name
+        self._luma_only = luma_only
         direct = DIRECT.get(source.name)
         self.format = direct or nearest(source)
         self.converts = direct is None
         self.rgb = _is_rgb(source)
-        self.target = RgbTarget()  # of RGB
+        self._target = RgbTarget()  # of RGB
         self._reformatter = VideoReformatter()
 
     @property
     def description(self) -> str | None:
         return f"{self.source} to {av_name(self.format)}" if self.converts else None
 
-    def __call__(self, frame: av.VideoFrame, *, luma_only: bool = False) -> tuple[Samples, ...]:
+    def prepare(self, *, chroma: bool, rgb: RgbTarget | None) -> None:
+        """Give chroma too from now on if it is wanted, and RGB as this target."""
+        self._luma_only = self._luma_only and not chroma
+        self._target = rgb or self._target
+
+    def __call__(self, frame: av.VideoFrame) -> tuple[Samples, ...]:
         if self.converts:
             frame = self._reformatter.reformat(
                 frame,
                 format=av_name(self.format),
                 interpolation=FILTERS["bicubic"],
-                dst_colorspace=RGB_MATRICES[self.target.matrix] if self.rgb else None,
-                dst_color_range=av_range(self.target.full_range) if self.rgb else None,
+                dst_colorspace=RGB_MATRICES[self._target.matrix] if self.rgb else None,
+                dst_color_range=av_range(self._target.full_range) if self.rgb else None,
             )
-        count = 1 if luma_only or self.format.layout == "400" else 3
+        count = 1 if self._luma_only or self.format.layout == "400" else 3
         return tuple(_view(frame.planes[index], self.format) for index in range(count))
 
 

@@ -43,7 +43,6 @@ class ContainerReader(BaseReader):
         self._path = self._source.path
         self._stream = stream
         self._threads = threads
-        self._luma_only = luma_only
         self._allow_damaged = allow_damaged
         self._lock = threading.Lock()  # held while the decoder is in use
         self._closed = False
@@ -59,7 +58,7 @@ class ContainerReader(BaseReader):
             if first is None:
                 raise NoFramesError(f"'{self._path}' has a video stream, but no frame in it can be decoded")
             self._pending = first
-            self._planar = ToPlanar(first.format)
+            self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = describe(
                 self._path,
                 self._decoder.container,
@@ -85,7 +84,7 @@ class ContainerReader(BaseReader):
             if frame is None:
                 return None
             self._check_unchanged(frame)
-            planes = self._planar(frame, luma_only=self._luma_only)
+            planes = self._planar(frame)
             pts = self._time(frame)
             self._next += 1
             return Picture(planes, self.info.format, pts)
@@ -106,9 +105,7 @@ class ContainerReader(BaseReader):
                 self._next += 1
 
     def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
-        self._luma_only = self._luma_only and not chroma
-        if rgb is not None:
-            self._planar.target = rgb
+        self._planar.prepare(chroma=chroma, rgb=rgb)
 
     def close(self) -> None:
         self._closed = True

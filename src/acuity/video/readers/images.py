@@ -54,16 +54,14 @@ class ImagesReader(BaseReader):
                 return None
             frame = self._decode(self._next)
             self._next += 1
-            return Picture(self._planar(frame, luma_only=self._luma_only), self.info.format)
+            return Picture(self._planar(frame), self.info.format)
 
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)
         self._next = frame
 
     def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
-        self._luma_only = self._luma_only and not chroma
-        if rgb is not None:
-            self._planar.target = rgb
+        self._planar.prepare(chroma=chroma, rgb=rgb)
 
     def close(self) -> None:
         self._closed = True
@@ -83,7 +81,7 @@ class ImagesReader(BaseReader):
                 raise FormatError(f"'{path}' has more than one picture: pass it as a video of its own")
             if self._first:
                 self._first = False
-                self._planar = ToPlanar(frame.format)
+                self._planar = ToPlanar(frame.format, luma_only=self._luma_only)
                 self.info = self._describe(decoder, frame)
         finally:
             decoder.close()
