@@ -20,6 +20,7 @@ import acuity
 from moving_pictures import HEIGHT, WIDTH, luma
 
 FRAMES = 7
+PATIENCE = 20.0
 RAW: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}
 
 
@@ -178,14 +179,18 @@ def test_cancelling_stops_the_measurement_and_closes_the_files(clips: tuple[Path
         task = asyncio.create_task(acuity.score_async(reference, f"/dev/fd/{ours}", progress=progress))
         await fed.wait()
         task.cancel()
+        # Only where the cancellation does nothing: the end of the pipe lets the call return.
+        stuck = loop.call_later(PATIENCE, os.close, theirs)
         with pytest.raises(asyncio.CancelledError):
             await task
+        assert stuck.when() > loop.time(), "the pipe had to be closed"
+        stuck.cancel()
         with pytest.raises(acuity.InputError, match="closed"):
             reference.seek(0)
 
     try:
         asyncio.run(scene())
         assert began.is_set()
+        os.close(theirs)
     finally:
         os.close(ours)
-        os.close(theirs)
