@@ -16,6 +16,10 @@
     ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
     ├── OutputError (OSError)        a report that could not be written
+    ├── TuneError (ValueError)       an encode, search or ladder that can't be made
+    │   ├── EncoderError             an encoder that is unknown or not here, or an option that it refuses
+    │   ├── EncodeFailed             an encoder that failed on the way
+    │   └── UnreachableError         a target that the encoder can't reach
     ├── StrictError                  a score with warnings, where none are allowed
     ├── ResumeError (ValueError)     a partial report that can't be gone on from
     ├── JobError (RuntimeError)      a job in another process was not completed
@@ -212,6 +216,27 @@ class CommandQueueFull(EmbeddedError):
 
 class OutputError(AcuityError, OSError):
     """The report could not be written."""
+
+
+class TuneError(AcuityError, ValueError):
+    """The encode, search or ladder asked for can't be made."""
+
+
+class EncoderError(TuneError):
+    """The encoder is unknown or not on this machine, or it refuses an option."""
+
+
+class EncodeFailed(TuneError):
+    """The encoder failed on the way."""
+
+
+class UnreachableError(TuneError):
+    """The target can't be reached; `best` is the nearest point, `points` are all that were measured."""
+
+    def __init__(self, *pieces: Any, best: Any = None, points: Any = ()) -> None:
+        super().__init__(*pieces)
+        self.best = best
+        self.points = list(points)
 
 
 class StrictError(AcuityError):
