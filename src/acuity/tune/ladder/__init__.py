@@ -1,0 +1,1 @@
+"""Bitrate ladders: sampling resolutions and qualities, choosing rungs on the hull, playlists and segments."""

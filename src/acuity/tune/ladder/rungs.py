@@ -1,0 +1,143 @@
+"""The choice of a ladder's rungs among the samples on its hull.
+
+The rungs go from the cheapest sample that reaches the lowest target up to the cheapest that reaches the
+highest. A single target is the top, and the ladder goes down to the end of the hull. Between the ends the
+rungs are as evenly spaced as the hull's samples allow: in the logarithm of the bitrate, which is what a
+player's connection varies in, or in VMAF.
+
+Two rungs that look the same waste storage and cache. Six points of VMAF are about one just noticeable
+difference, by which most viewers see a change; a difference below two is hardly ever seen. So rungs are at
+least two points apart, and there are fewer of them where that leaves no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Generic, NamedTuple
+
+from acuity.errors import TuneError
+from acuity.tune.ladder.hull import R, Rated
+
+MIN_STEP: Final = 2.0  # VMAF between neighbours
+
+SPACINGS: Final[Mapping[str, Callable[[Rated], float]]] = {
+    "log_bitrate": lambda sample: math.log(sample.bitrate_kbps),
+    "vmaf": lambda sample: sample.vmaf,
+    "uniform": lambda sample: sample.vmaf,  # the older name of "vmaf"
+}
+
+
+class Rungs(NamedTuple, Generic[R]):
+    """The rungs, by rising bitrate, and what there is to say about them."""
+
+    rungs: list[R]
+    notes: list[str]
+
+
+def check_targets(targets: Sequence[float]) -> None:
+    """Raise TuneError unless each target is a VMAF score that can be aimed at."""
+    if not targets:
+        raise TuneError("a ladder needs a target: name the VMAF scores that it goes to, as 95,90,85")
+    for target in targets:
+        if not 0 < target <= 100:
+            raise TuneError(f"the target {target:g} can't be a VMAF score: give numbers above 0, up to 100")
+
+
+def check_spacing(spacing: str) -> None:
+    """Raise TuneError unless the spacing is known."""
+    if spacing not in SPACINGS:
+        raise TuneError(f"the spacing '{spacing}' is unknown; use {', '.join(SPACINGS)}")
+
+
+def ends(hull: Sequence[R], targets: Sequence[float]) -> tuple[int, int]:
+    """Where the lowest and the highest rung are on a hull: the cheapest that reach the targets."""
+    top = _reaching(hull, max(targets))
+    bottom = _reaching(hull, min(targets)) if len(set(targets)) > 1 else 0
+    return min(bottom, top), top
+
+
+def positions(hull: Sequence[R], targets: Sequence[float], count: int, spacing: str) -> list[float]:
+    """Where rungs would be if the hull had a sample everywhere, in the unit of the spacing."""
+    place = SPACINGS[spacing]
+    bottom, top = ends(hull, targets)
+    return _even(place(hull[bottom]), place(hull[top]), count)
+
+
+def select_rungs(
+    hull: Sequence[R],
+    targets: Sequence[float],
+    count: int = 5,
+    spacing: str = "log_bitrate",
+    min_step: float = MIN_STEP,
+) -> Rungs[R]:
+    """Up to `count` samples of a hull as rungs; raises TuneError if what is asked for makes no sense."""
+    check_targets(targets)
+    check_spacing(spacing)
+    if count < 1:
+        raise TuneError(f"{count} rungs can't be chosen: ask for at least 1")
+    if not hull:
+        raise TuneError("no sample of the ladder could be made, so there are no rungs")
+    bottom, top = ends(hull, targets)
+    notes = _reached(hull[top].vmaf, max(targets))
+    candidates = hull[bottom : top + 1]
+    for number in range(min(count, len(candidates)), 1, -1):
+        chosen = _most_even(candidates, number, SPACINGS[spacing], min_step)
+        if chosen is not None:
+            return Rungs(chosen, notes + _fewer(number, count, candidates, min_step))
+    return Rungs([hull[top]], notes + _fewer(1, count, candidates, min_step))
+
+
+def _reaching(hull: Sequence[Rated], target: float) -> int:
+    """The cheapest sample that reaches a target, else the best one."""
+    return next((i for i, sample in enumerate(hull) if sample.vmaf >= target), len(hull) - 1)
+
+
+def _even(low: float, high: float, count: int) -> list[float]:
+    if count == 1:
+        return [high]
+    return [low + (high - low) * i / (count - 1) for i in range(count)]
+
+
+def _most_even(
+    candidates: Sequence[R], number: int, place: Callable[[Rated], float], min_step: float
+) -> list[R] | None:
+    """So many samples, both ends among them, as near to even spacing as they can be; None if there are none.
+
+    The best choice of k rungs that ends at a sample extends a best choice of k - 1, so it is found exactly.
+    """
+    places = [place(sample) for sample in candidates]
+    wanted = _even(places[0], places[-1], number)
+    best: list[tuple[float, tuple[int, ...]] | None] = [None] * len(candidates)
+    best[0] = (0.0, (0,))
+    for goal in wanted[1:]:
+        longer: list[tuple[float, tuple[int, ...]] | None] = [None] * len(candidates)
+        for i, sample in enumerate(candidates):
+            before = [
+                found
+                for j, found in enumerate(best[:i])
+                if found is not None and sample.vmaf - candidates[j].vmaf >= min_step
+            ]
+            if before:
+                cost, chosen = min(before)
+                longer[i] = (cost + (places[i] - goal) ** 2, (*chosen, i))
+        best = longer
+    last = best[-1]
+    return None if last is None else [candidates[i] for i in last[1]]
+
+
+def _reached(best: float, target: float) -> list[str]:
+    if best >= target:
+        return []
+    return [f"no sample reaches VMAF {target:g}: the top rung is the best of them, with {best:.2f}"]
+
+
+def _fewer(number: int, count: int, candidates: Sequence[Rated], min_step: float) -> list[str]:
+    if number == count:
+        return []
+    low, high = candidates[0].vmaf, candidates[-1].vmaf
+    rungs = "1 rung" if number == 1 else f"{number} rungs"
+    return [
+        f"{rungs} instead of {count}: from VMAF {low:.2f} to {high:.2f} the hull has no more samples "
+        f"that are at least {min_step:g} points apart"
+    ]

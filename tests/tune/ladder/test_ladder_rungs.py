@@ -1,0 +1,110 @@
+"""The rungs: from target to target, evenly spaced, told apart by a viewer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.errors import TuneError
+from acuity.tune.ladder.rungs import positions, select_rungs
+
+
+class Sample(NamedTuple):
+    bitrate_kbps: float
+    vmaf: float
+
+
+HULL = [
+    Sample(100.0, 50.0),
+    Sample(200.0, 65.0),
+    Sample(400.0, 78.0),
+    Sample(800.0, 86.0),
+    Sample(1600.0, 92.0),
+    Sample(1900.0, 93.0),
+    Sample(3200.0, 96.0),
+    Sample(6400.0, 98.0),
+]
+
+
+def test_the_ends_are_the_cheapest_samples_that_reach_the_targets() -> None:
+    rungs, notes = select_rungs(HULL, [95, 85, 75], 3)
+    assert [rung.vmaf for rung in rungs] == [78.0, 86.0, 96.0]
+    assert notes == []
+
+
+def test_even_spacing_of_the_bitrate_or_of_the_score() -> None:
+    by_rate = select_rungs(HULL, [98, 50], 4, "log_bitrate").rungs
+    by_score = select_rungs(HULL, [98, 50], 4, "vmaf").rungs
+    assert [rung.bitrate_kbps for rung in by_rate] == [100.0, 400.0, 1600.0, 6400.0]
+    assert [rung.vmaf for rung in by_score] == [50.0, 65.0, 78.0, 98.0]
+    assert select_rungs(HULL, [98, 50], 4, "uniform").rungs == by_score
+
+
+def test_positions_are_even_between_the_ends() -> None:
+    assert positions(HULL, [96, 78], 4, "vmaf") == pytest.approx([78.0, 84.0, 90.0, 96.0])
+
+
+def test_one_target_is_the_top_of_the_whole_hull() -> None:
+    rungs = select_rungs(HULL, [92], 3).rungs
+    assert rungs[0] == HULL[0]
+    assert rungs[-1].vmaf == 92.0
+
+
+def test_a_target_out_of_reach_gives_the_best_sample_and_a_note() -> None:
+    rungs, notes = select_rungs(HULL, [99, 90], 2)
+    assert rungs[-1].vmaf == 98.0
+    assert notes == ["no sample reaches VMAF 99: the top rung is the best of them, with 98.00"]
+
+
+def test_rungs_that_look_the_same_are_left_out() -> None:
+    rungs, notes = select_rungs(HULL, [96, 92], 3)
+    assert [rung.vmaf for rung in rungs] == [92.0, 96.0]
+    assert "2 rungs instead of 3" in notes[0]
+    assert len(select_rungs(HULL, [96, 92], 3, min_step=1.0).rungs) == 3
+    assert [rung.vmaf for rung in select_rungs(HULL, [96, 92], 5, min_step=6.0).rungs] == [96.0]
+
+
+@given(
+    st.lists(st.tuples(st.floats(1.1, 2.0), st.floats(0.1, 9.0)), min_size=1, max_size=10),
+    st.lists(st.floats(30.0, 100.0), min_size=1, max_size=4),
+    st.integers(1, 7),
+    st.sampled_from(["log_bitrate", "vmaf"]),
+    st.floats(0.0, 6.0),
+)
+def test_any_hull(
+    steps: list[tuple[float, float]], targets: list[float], count: int, spacing: str, min_step: float
+) -> None:
+    hull = [Sample(100.0, 20.0)]
+    for growth, gain in steps:
+        hull.append(Sample(hull[-1].bitrate_kbps * growth, hull[-1].vmaf + gain))
+    rungs, notes = select_rungs(hull, targets, count, spacing, min_step)
+    assert 1 <= len(rungs) <= count
+    assert all(rung in hull for rung in rungs)
+    assert all(b.vmaf - a.vmaf >= min_step for a, b in pairwise(rungs))
+    reaching = [sample for sample in hull if sample.vmaf >= max(targets)]
+    assert rungs[-1] == (reaching[0] if reaching else hull[-1])
+    assert len(notes) == (len(rungs) < count) + (not reaching)
+
+
+@pytest.mark.parametrize(
+    ("targets", "count", "spacing", "said"),
+    [
+        ([], 3, "vmaf", "needs a target"),
+        ([95, 101], 3, "vmaf", "the target 101 can't be a VMAF score"),
+        ([0], 3, "vmaf", "the target 0 can't be"),
+        ([95], 0, "vmaf", "0 rungs can't be chosen"),
+        ([95], 3, "linear", "the spacing 'linear' is unknown; use log_bitrate, vmaf, uniform"),
+    ],
+)
+def test_bad_wishes_are_refused(targets: list[float], count: int, spacing: str, said: str) -> None:
+    with pytest.raises(TuneError, match=said):
+        select_rungs(HULL, targets, count, spacing)
+
+
+def test_no_samples_no_rungs() -> None:
+    with pytest.raises(TuneError, match="no sample of the ladder could be made"):
+        select_rungs([], [95])
