@@ -1,0 +1,186 @@
+"""Clip: the source of an encode, whole or in parts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from acuity.errors import InputError, NoFramesError, TuneError, to_give
+from acuity.video.local_file import local_opener
+from acuity.video.picture import Picture
+from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
+from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
+
+_CHUNK: Final = 1 << 20
+
+
+class Part(NamedTuple):
+    """A run of frames, from `start` up to but without `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A source video, and which of its frames are meant."""
+
+    path: str
+    info: VideoInfo = field(compare=False, repr=False)  # of the whole file
+    geometry: RawGeometry = field(default_factory=RawGeometry)
+    fps: Fraction | None = None  # of raw video and images
+    stream: int | None = None
+    parts: tuple[Part, ...] | None = None  # None: all frames
+
+    @property
+    def rate(self) -> Fraction:
+        """Frames a second."""
+        assert self.info.rate is not None  # open_clip() has seen to it
+        return self.info.rate
+
+    @property
+    def frames(self) -> int | None:
+        """The number of frames; for a whole container, what it claims."""
+        if self.parts is None:
+            return self.info.frames
+        return sum(part.end - part.start for part in self.parts)
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.frames is None else float(self.frames / self.rate)
+
+    def of(self, *parts: Part) -> Clip:
+        """The same source, of which only these frames are meant."""
+        for part in parts:
+            known = self.info.frames if self.info.frames_exact else None
+            if not 0 <= part.start < part.end or (known is not None and part.end > known):
+                raise NoFramesError(f"'{self.path}' has no frames {part.start} to {part.end}")
+        return replace(self, parts=parts)
+
+    def reader(self, *, luma_only: bool = False, threads: int = 0) -> BaseReader:
+        """The frames meant, in order, as one stream at an even rate."""
+        options = OpenOptions(
+            fps=self.fps, guess=True, threads=threads, luma_only=luma_only, stream=self.stream
+        )
+        return ClipReader(open_as(self.path, self.geometry, options), self)
+
+    def digest(self) -> str:
+        """SHA-256 of the file's bytes, and of what else decides which frames are meant."""
+        about = (
+            _file_digest(*_identity(self.path)) if os.path.isfile(self.path) else _folder_digest(self.path),
+            str(self.geometry),
+            str(self.fps),
+            str(self.stream),
+            str(self.parts and [tuple(part) for part in self.parts]),
+        )
+        return hashlib.sha256("\n".join(about).encode()).hexdigest()
+
+
+class ClipReader(BaseReader):
+    """Reads the frames of a clip: its parts one after the other, with even times.
+
+    Turned and variable-rate video is read as it is stored: an encoder gets the same, and what a player does
+    about either is written into the output file.
+    """
+
+    def __init__(self, video: BaseReader, clip: Clip) -> None:
+        super().__init__()
+        self.notes = video.notes
+        self._video = video
+        self._parts = clip.parts
+        self._rate = clip.rate
+        self._part = -1
+        self._left = 0  # frames of the part under way
+        self._next = 0
+        self.info = replace(
+            video.info,
+            rate=clip.rate,
+            variable_rate=False,
+            rotation=0,
+            frames=clip.frames,
+            frames_exact=video.info.frames_exact or clip.parts is not None,
+            seekable=False,
+        )
+
+    def read(self) -> Picture | None:
+        if self._parts is not None and not self._left:
+            self._part += 1
+            if self._part == len(self._parts):
+                self._part -= 1
+                return None
+            start, end = self._parts[self._part]
+            self._video.seek(start)
+            self._left = end - start
+        picture = self._video.read()
+        if picture is None:
+            if self._parts is not None:
+                raise NoFramesError(f"'{self.info.path}' ends before frame {self._parts[self._part].end - 1}")
+            return None
+        self._left -= self._parts is not None
+        picture.pts = float(self._next / self._rate)
+        self._next += 1
+        return picture
+
+    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
+        self._video.prepare(chroma=chroma, rgb=rgb)
+
+    def close(self) -> None:
+        self._video.close()
+
+
+def open_clip(
+    path: str | os.PathLike[str],
+    *,
+    geometry: RawGeometry | None = None,
+    fps: Fraction | None = None,
+    stream: int | None = None,
+) -> Clip:
+    """Look at a source; raises InputError or TuneError in one sentence."""
+    name, geometry = os.fspath(path), geometry or RawGeometry()
+    with open_as(name, geometry, OpenOptions(fps=fps, guess=True, stream=stream)) as video:
+        info = video.info
+    if fps is not None and info.rate != fps:
+        if info.kind in ("container", "y4m"):
+            raise InputError(f"'{name}' says its own frame rate: leave out fps={fps}")
+        info = replace(info, rate=fps)
+    if not info.rate:
+        raise InputError(f"'{name}' doesn't say its frame rate: ", to_give("fps"))
+    if not info.seekable:
+        raise TuneError(f"'{name}' can be read only once, and an encode reads its source twice: pass a file")
+    if info.frames == 0:
+        raise NoFramesError(f"'{name}' has no frames")
+    if info.interlaced:
+        raise TuneError(f"'{name}' is interlaced: deinterlace it first, since the encodes are progressive")
+    if "flipped" in info.extra:
+        raise TuneError(f"'{name}' is to be shown mirrored: encode it mirrored first, or remove the mark")
+    return Clip(name, info, geometry, fps, stream)
+
+
+def _identity(path: str) -> tuple[str, int, int, int]:
+    status = os.stat(path)
+    return path, status.st_size, status.st_mtime_ns, status.st_ino
+
+
+@lru_cache(maxsize=256)
+def _file_digest(path: str, size: int, mtime_ns: int, inode: int) -> str:
+    """SHA-256 of a file's bytes, remembered while its size, time and inode stay the same."""
+    digest = hashlib.sha256()
+    with open(path, "rb", buffering=0, opener=local_opener) as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _folder_digest(path: str) -> str:
+    """The digest of images: of the names and bytes of all that the pattern or folder means."""
+    from acuity.video.readers.image_names import find_images
+
+    digest = hashlib.sha256()
+    images = find_images(path)
+    for index in range(len(images)):
+        digest.update(_file_digest(*_identity(images[index])).encode())
+    return digest.hexdigest()

@@ -1,0 +1,249 @@
+"""Opens an encoder of PyAV for a clip, with its format, size, times and colour tags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Final, Protocol, TypeAlias
+
+import av
+from av.codec.context import Flags
+from av.video.codeccontext import VideoCodecContext
+
+from acuity.errors import EncodeFailed, EncoderError, TuneError, to_set
+from acuity.text import one_line
+from acuity.tune.clip import Clip
+from acuity.tune.encoders import Encoder
+from acuity.tune.settings import Settings
+from acuity.video.pairs.convert import Fit, Resample, Step
+from acuity.video.picture import LAYOUTS, Picture, PixelFormat
+from acuity.video.readers.av_open import AV_ERRORS, reason
+from acuity.video.readers.avframes import DIRECT, av_name, to_frame
+from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
+from acuity.video.readers.reader import RgbTarget, VideoInfo
+
+Packet: TypeAlias = "av.Packet[av.VideoStream]"
+
+_UNSPECIFIED: Final = 2
+_RANGES: Final = {None: 0, False: 1, True: 2}  # FFmpeg's numbers
+_SAME_SHAPE: Final = 0.01  # sizes this close keep the aspect of their samples
+
+DECODERS: Final = {"av1": "libdav1d"}  # where it isn't the codec's name; "av1" decodes in hardware only
+
+# SVT-AV1 writes its settings to standard error unless told otherwise before its first use.
+os.environ.setdefault("SVT_LOG", "0")
+
+
+class Encoding(Protocol):
+    """An encoder at work. One thread uses it."""
+
+    def send(self, frame: av.VideoFrame | None) -> list[Packet]:
+        """Encode a frame, or flush with None; the packets that are ready, in decoding order."""
+        ...
+
+    def decoder(self) -> VideoCodecContext:
+        """A decoder for its packets."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a clip becomes before it is encoded: size, format, times and colour tags."""
+
+    width: int
+    height: int
+    format: PixelFormat
+    rate: Fraction
+    aspect: Fraction | None
+    full_range: bool | None
+    matrix: str | None
+    primaries: str | None
+    transfer: str | None
+
+    @classmethod
+    def of(cls, clip: Clip, settings: Settings) -> Target:
+        """The target of a clip; raises TuneError if the encoder can't take it."""
+        info = clip.info
+        width, height = settings.size or (info.width, info.height)
+        if width > info.width or height > info.height:
+            raise TuneError(
+                f"{width}x{height} is larger than '{clip.path}' ({info.width}x{info.height}):"
+                " encode at the source's size or smaller"
+            )
+        format = _format(clip, settings)
+        _check_even(clip, settings, width, height, format)
+        rgb = RgbTarget() if info.rgb else None
+        return cls(
+            width,
+            height,
+            format,
+            clip.rate,
+            aspect=_aspect(info, width, height),
+            full_range=rgb.full_range if rgb else info.full_range,
+            matrix=rgb.matrix if rgb else info.matrix,
+            primaries=info.primaries,
+            transfer=info.transfer,
+        )
+
+    def steps(self, info: VideoInfo, filter: str = "lanczos") -> list[Step]:
+        """The conversions of the clip's pictures to this target."""
+        full = bool(self.full_range)
+        if (self.width, self.height) != (info.width, info.height):
+            return [Fit(self.width, self.height, self.format, full, full, filter)]
+        if info.format.depth != self.format.depth:
+            return [Fit(self.width, self.height, self.format, full, full, filter)]
+        if info.format.layout not in (self.format.layout, "400"):
+            return [Resample(self.format, full)]
+        return []
+
+    def frame(self, picture: Picture, index: int) -> av.VideoFrame:
+        """The frame that the encoder gets, with its number as its time."""
+        frame = to_frame(picture)
+        frame.pts = index
+        frame.time_base = 1 / self.rate
+        frame.color_range = _RANGES[self.full_range]
+        frame.colorspace = _number(MATRICES, self.matrix)
+        frame.color_primaries = _number(PRIMARIES, self.primaries)
+        frame.color_trc = _number(TRANSFERS, self.transfer)
+        return frame
+
+
+def _number(table: dict[int, str], name: str | None) -> int:
+    return next((number for number, known in table.items() if known == name), _UNSPECIFIED)
+
+
+@cache
+def pixel_formats(encoder: Encoder) -> tuple[str, ...]:
+    """The planar YUV formats that an encoder takes, by FFmpeg's names."""
+    if not encoder.in_process:
+        return encoder.pixel_formats
+    formats = av.Codec(encoder.name, "w").video_formats or []
+    names = (format.name for format in formats)
+    return tuple(name for name in names if name.startswith("yuv") and av_name_known(name))
+
+
+def av_name_known(name: str) -> bool:
+    """Whether frames of this format can be made here: planar, without alpha, not one of JPEG's."""
+    return name in DIRECT and av_name(DIRECT[name]) == name
+
+
+def _format(clip: Clip, settings: Settings) -> PixelFormat:
+    known = pixel_formats(settings.encoder)
+    name = settings.encoder.name
+    if settings.pixel_format is not None:
+        if settings.pixel_format not in known:
+            raise EncoderError(
+                f"{name} doesn't take the pixel format {settings.pixel_format}: use one of {', '.join(known)}"
+            )
+        return DIRECT[settings.pixel_format]
+    source = clip.info.format
+    if source.layout == "400":
+        source = PixelFormat("420", source.depth)  # gray is 4:2:0 without colour
+    if av_name(source) in known:
+        return source
+    nearest = _nearest(source, known)
+    raise EncoderError(
+        f"{name} doesn't take {av_name(source)}, the format of '{clip.path}': pass ",
+        to_set("pixel_format", nearest),
+        " to convert it",
+    )
+
+
+def _nearest(source: PixelFormat, known: tuple[str, ...]) -> str:
+    """The known format that loses the least: the same depth or more before the same chroma or more."""
+    order = list(LAYOUTS)
+
+    def loss(name: str) -> tuple[int, int, int, int]:
+        format = DIRECT[name]
+        depth, layout = format.depth - source.depth, order.index(format.layout) - order.index(source.layout)
+        return max(-depth, 0), max(-layout, 0), max(depth, 0), max(layout, 0)
+
+    return min(known, key=loss)
+
+
+def _check_even(clip: Clip, settings: Settings, width: int, height: int, format: PixelFormat) -> None:
+    across, down = (1 << shift for shift in LAYOUTS[format.layout] or (0, 0))
+    if width % across == 0 and height % down == 0:
+        return
+    even = f"{width - width % across}x{height - height % down}"
+    what = f"the size {width}x{height}" if settings.size else f"'{clip.path}' ({width}x{height})"
+    raise TuneError(
+        f"{what} has an odd side, which {':'.join(format.layout)} chroma can't have:"
+        f" pass the size {even}, or crop the source to it"
+    )
+
+
+def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
+    """The aspect of a sample at the new size: the same, unless the shape of the picture changes."""
+    change = Fraction(info.width * height, info.height * width)
+    if abs(change - 1) <= _SAME_SHAPE or (width, height) == (info.width, info.height):
+        return info.aspect
+    return ((info.aspect or Fraction(1)) * change).limit_denominator(255)
+
+
+class PyavEncoding:
+    """An encoder of PyAV at work."""
+
+    def __init__(self, settings: Settings, quality: int, target: Target) -> None:
+        self._name = settings.label(quality)
+        self._codec = settings.encoder.codec
+        options = settings.encoder_options(quality)
+        if settings.encoder.name == "libx265" and settings.threads is not None:
+            options["x265-params"] += f":pools={settings.thread_count}"
+        self._target = target
+        self._open: Callable[[], VideoCodecContext] = lambda: _opened(settings, options, target)
+        self.context: VideoCodecContext | None = self._open()
+        self.extradata = self.context.extradata
+
+    def send(self, frame: av.VideoFrame | None) -> list[Packet]:
+        if self.context is None:
+            return []
+        try:
+            return self.context.encode(frame)
+        except AV_ERRORS as error:
+            raise EncodeFailed(f"{self._name} failed: {one_line(reason(error))}") from error
+
+    def decoder(self) -> VideoCodecContext:
+        decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
+        assert isinstance(decoder, VideoCodecContext)
+        decoder.thread_type = "AUTO"
+        if self.extradata:
+            decoder.extradata = self.extradata
+        return decoder
+
+    def close(self) -> None:
+        self.context = None  # PyAV has no close(): the encoder ends with the last reference
+
+
+def _opened(settings: Settings, options: dict[str, str], target: Target) -> VideoCodecContext:
+    context = av.CodecContext.create(settings.encoder.name, "w")
+    assert isinstance(context, VideoCodecContext)
+    context.width, context.height = target.width, target.height
+    context.pix_fmt = av_name(target.format)
+    context.time_base = 1 / target.rate
+    context.framerate = target.rate
+    if target.aspect:
+        context.sample_aspect_ratio = target.aspect
+    context.color_range = _RANGES[target.full_range]
+    context.colorspace = _number(MATRICES, target.matrix)
+    context.color_primaries = _number(PRIMARIES, target.primaries)
+    context.color_trc = _number(TRANSFERS, target.transfer)
+    context.flags |= Flags.global_header  # as files have it; packets are the same in all of them
+    context.thread_count = 3 if settings.encoder.name == "libx265" else settings.thread_count
+    context.options = dict(options)
+    try:
+        context.open()
+    except AV_ERRORS as error:
+        said = ", ".join(f"{name}={value}" for name, value in options.items())
+        raise EncoderError(
+            f"{settings.encoder.name} refuses these settings ({said}): {one_line(reason(error))}"
+        ) from error
+    if context.options:
+        unknown = ", ".join(sorted(context.options))
+        raise EncoderError(f"{settings.encoder.name} has no option {unknown}: leave it out")
+    return context

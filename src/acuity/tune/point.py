@@ -1,0 +1,161 @@
+"""Point: one encode of a clip and its scores; measure() makes it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import InputError
+from acuity.measure.measurement import Measurement
+from acuity.measure.pooling import pool
+from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
+from acuity.tune.clip import Clip
+from acuity.tune.encoded_reader import EncodedReader, Sink
+from acuity.tune.progress import Stopped
+from acuity.tune.settings import Settings
+from acuity.tune.versions import encoder_version
+
+# Called with the frames scored, and the number of all if known.
+FramesCallback = Callable[[int, int | None], None]
+
+_VMAF: Final = "vmaf"
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What is measured of an encode."""
+
+    model: str = "auto"
+    metrics: tuple[str, ...] = ()  # besides VMAF
+    viewing: str | None = None
+    display: str | None = None
+    subsample: int = 1
+    threads: int | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Everything that decides the figures, as plain values."""
+        about = asdict(self)
+        del about["threads"]
+        return {**about, "metrics": list(self.metrics)}
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One encode of a clip, and its scores."""
+
+    quality: int
+    bytes: int  # of the video's packets, without a container
+    sizes: NDArray[np.int64]  # bytes of each frame, in the order they are shown
+    rate: Fraction
+    scores: Mapping[str, NDArray[np.float64]]  # the figures of each scored frame, by column
+    model: str  # label of the first model
+    encoder_version: str
+    encode_seconds: float  # spent in the encoder
+    score_seconds: float  # the rest of the time it took
+    notes: tuple[str, ...] = ()
+    cached: bool = False
+
+    @property
+    def frames(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def seconds(self) -> float:
+        return float(self.frames / self.rate)
+
+    @property
+    def bitrate_kbps(self) -> float:
+        return float(self.bytes * 8 * self.rate / self.frames / 1000)
+
+    def pool(self, column: str = _VMAF, method: str = "mean") -> float:
+        """One figure for all frames: by 'mean', 'harmonic_mean', 'min', 'max', or 'p5' and the like."""
+        if column not in self.scores:
+            raise InputError(f"nothing named '{column}' was measured: there are {', '.join(self.scores)}")
+        return pool(self.scores[column], method)
+
+
+def measure(
+    clip: Clip,
+    settings: Settings,
+    quality: int,
+    scoring: Scoring | None = None,
+    *,
+    frames: FramesCallback | None = None,
+    stop: threading.Event | None = None,
+    sink: Sink | None = None,
+) -> Point:
+    """Encode a clip and score it as one stream; the figures are those of a file with these packets.
+
+    The source is read twice, once for the encoder and once as the reference, and nothing is kept. `stop`
+    ends it within a second with Stopped. `sink` gets the packets in decoding order.
+    """
+    scoring = scoring or Scoring()
+    begin = time.perf_counter()
+    version = encoder_version(settings.encoder)
+    distorted = EncodedReader(clip, settings, quality, sink=sink, stop=stop)
+    try:
+        reference = clip.reader()
+    except BaseException:
+        distorted.close()
+        raise
+
+    def check(_: object = None) -> None:
+        if stop is not None and stop.is_set():
+            raise Stopped
+
+    def progress(done: int, total: int | None, _: float | None) -> None:
+        if frames is not None:
+            frames(done, total)
+
+    def watch(measurement: Measurement) -> None:
+        measurement.boundary.on_frame(check)
+        measurement.boundary.on_idle(check)
+
+    report = run_request(
+        _request(reference, distorted, scoring), progress=progress, running_mean=False, watch=watch
+    )
+    seconds = time.perf_counter() - begin
+    sizes = distorted.sizes
+    return Point(
+        quality=quality,
+        bytes=int(sizes.sum()),
+        sizes=sizes,
+        rate=clip.rate,
+        scores=_scores(report),
+        model=report.model or "",
+        encoder_version=version,
+        encode_seconds=distorted.encode_seconds,
+        score_seconds=max(seconds - distorted.encode_seconds, 0.0),
+        notes=tuple(note.text for note in report.warnings),
+    )
+
+
+def _request(reference: Any, distorted: EncodedReader, scoring: Scoring) -> Request:
+    metrics = list(scoring.metrics)
+    if metrics and _VMAF not in metrics:
+        metrics.insert(0, _VMAF)
+    return Request(
+        reference,
+        distorted,
+        models=[scoring.model],
+        metrics=metrics,
+        viewing=scoring.viewing,
+        display=scoring.display,
+        subsample=scoring.subsample,
+        threads=scoring.threads,
+        align="off",  # each decoded frame is known to be that of its source frame
+    )
+
+
+def _scores(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
+    keys = [*report.results.models, *(headline.key for headline in report.headlines)]
+    return {key: report.results.columns[key] for key in dict.fromkeys(keys)}
