@@ -1,0 +1,305 @@
+"""The name of a stream's codec, profile and level for players (RFC 6381), read from the stream itself.
+
+    H.264   avc1.PPCCLL            profile, constraints and level of the sequence parameter set
+    HEVC    hvc1.P.C.TLL.B…        profile, compatibility, tier and level, constraints
+    AV1     av01.P.LLT.DD          profile, level and tier, bit depth; colour where it isn't BT.709
+    VP9     vp09.PP.LL.DD          profile and bit depth; the level is that of size, rate and bits
+
+A player that is told a wrong name refuses a stream that it could play, or tries one that it can't.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from acuity.errors import TuneError
+
+
+class Stream(NamedTuple):
+    """What is known of an encoded stream: the bytes of its head, and how it is shown."""
+
+    codec: str  # "h264", "hevc", "av1", "vp9"
+    extradata: bytes  # of the encoder; may be empty
+    first_packet: bytes
+    width: int
+    height: int
+    rate: Fraction
+    bitrate_kbps: float
+    # Primaries, transfer and matrix by their numbers in ITU-T H.273; 2 is "not said".
+    colour: tuple[int, int, int] = (2, 2, 2)
+    full_range: bool = False
+
+
+def codec_string(stream: Stream) -> str:
+    """The value of CODECS for a stream; raises TuneError if its bytes can't be read."""
+    reader = _READERS.get(stream.codec)
+    if reader is None:
+        known = ", ".join(_READERS)
+        raise TuneError(f"playlists have no name for {stream.codec}: use an encoder of {known}")
+    try:
+        return reader(stream)
+    except (IndexError, StopIteration):
+        raise TuneError(
+            f"the {stream.codec} stream of {stream.width}x{stream.height} doesn't begin with its parameters, "
+            "so playlists can't name its profile and level"
+        ) from None
+
+
+class _Bits:
+    """Reads numbers of so many bits, the highest first; raises IndexError at the end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, count: int) -> int:
+        value = 0
+        for _ in range(count):
+            byte = self._data[self._at >> 3]
+            value = value << 1 | byte >> (7 - (self._at & 7)) & 1
+            self._at += 1
+        return value
+
+    def flag(self) -> bool:
+        return self.take(1) == 1
+
+    def exp_golomb(self) -> int:
+        """AV1's uvlc and H.264's ue(v)."""
+        zeros = 0
+        while not self.flag():
+            zeros += 1
+        return (1 << zeros) - 1 + self.take(zeros)
+
+
+# H.264 and HEVC ---------------------------------------------------------------------------------------------
+
+
+def _h264(stream: Stream) -> str:
+    if stream.extradata[:1] == b"\x01":  # an avcC record has the three bytes at its head
+        profile = stream.extradata[1:4]
+    else:
+        sps = next(unit for unit in _units(stream.extradata + stream.first_packet) if unit[0] & 0x1F == 7)
+        profile = sps[1:4]
+    if len(profile) < 3:
+        raise IndexError
+    return f"avc1.{profile.hex()}"
+
+
+def _hevc(stream: Stream) -> str:
+    if stream.extradata[:1] == b"\x01":  # an hvcC record
+        head = stream.extradata[1:13]
+    else:
+        data = stream.extradata + stream.first_packet
+        sps = next(unit for unit in _units(data) if unit[0] >> 1 & 0x3F == 33)
+        head = _unescaped(sps[:32])[3:15]  # after the unit's header and a byte of identifiers
+    first, compatible, constraints, level = head[0], head[1:5], head[5:11], head[11]
+    space = ("", "A", "B", "C")[first >> 6]
+    tier = "H" if first & 0x20 else "L"
+    # The flags are written with the first one lowest, and without leading zeros.
+    flags = int(f"{int.from_bytes(compatible, 'big'):032b}"[::-1], 2)
+    tail = "".join(f".{byte:X}" for byte in constraints.rstrip(b"\x00"))
+    return f"hvc1.{space}{first & 0x1F}.{flags:X}.{tier}{level}{tail}"
+
+
+def _units(data: bytes) -> Iterator[bytes]:
+    """The units between start codes (00 00 01)."""
+    at = data.find(b"\x00\x00\x01")
+    while at >= 0:
+        end = data.find(b"\x00\x00\x01", at + 3)
+        unit = data[at + 3 : end if end >= 0 else len(data)]
+        if unit:
+            yield unit
+        at = end
+
+
+def _unescaped(unit: bytes) -> bytes:
+    """A unit without the bytes 03 that keep start codes out of it."""
+    return unit.replace(b"\x00\x00\x03", b"\x00\x00")
+
+
+# AV1 --------------------------------------------------------------------------------------------------------
+
+_SEQUENCE_HEADER: Final = 1
+
+
+def _av1(stream: Stream) -> str:
+    extradata = stream.extradata
+    if extradata[:1] == b"\x81":  # an av1C record; the units follow
+        extradata = extradata[4:]
+    header = next(body for kind, body in _obus(extradata + stream.first_packet) if kind == _SEQUENCE_HEADER)
+    bits = _Bits(header)
+    profile = bits.take(3)
+    bits.take(1)
+    reduced = bits.flag()
+    level, high_tier = (bits.take(5), False) if reduced else _av1_level(bits)
+    _skip_av1_tools(bits, reduced)
+    name = f"av01.{profile}.{level:02d}{'H' if high_tier else 'M'}"
+    return name + _av1_colour(bits, profile)
+
+
+def _obus(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The type and body of each unit; those without a length go to the end."""
+    at = 0
+    while at < len(data):
+        first = data[at]
+        at += 2 if first & 0x04 else 1
+        length = len(data) - at
+        if first & 0x02:
+            length = shift = 0
+            while True:
+                byte = data[at]
+                at += 1
+                length |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    break
+        yield first >> 3 & 0x0F, data[at : at + length]
+        at += length
+
+
+def _av1_level(bits: _Bits) -> tuple[int, bool]:
+    """The level and whether the tier is high, of the first operating point."""
+    delay_bits = 0
+    if bits.flag():  # timing
+        bits.take(64)
+        if bits.flag():
+            bits.exp_golomb()
+        if bits.flag():  # decoder model
+            delay_bits = bits.take(5) + 1
+            bits.take(42)
+    display_delay = bits.flag()
+    found: list[tuple[int, bool]] = []
+    for _ in range(bits.take(5) + 1):
+        bits.take(12)
+        level = bits.take(5)
+        found.append((level, bits.flag() if level > 7 else False))
+        if delay_bits and bits.flag():
+            bits.take(2 * delay_bits + 1)
+        if display_delay and bits.flag():
+            bits.take(4)
+    return found[0]
+
+
+def _skip_av1_tools(bits: _Bits, reduced: bool) -> None:
+    """Go over the size and the coding tools, to where the colour is."""
+    width_bits, height_bits = bits.take(4) + 1, bits.take(4) + 1
+    bits.take(width_bits + height_bits)
+    if not reduced and bits.flag():  # frame identifiers
+        bits.take(7)
+    bits.take(3)
+    if not reduced:
+        bits.take(4)
+        order_hint = bits.flag()
+        if order_hint:
+            bits.take(2)
+        screen_content = bits.flag() or bits.flag()  # chosen by the frame, or forced on
+        if screen_content and not bits.flag():
+            bits.take(1)
+        if order_hint:
+            bits.take(3)
+    bits.take(3)
+
+
+def _av1_colour(bits: _Bits, profile: int) -> str:
+    """The bit depth, and the colour if it isn't what players take for granted."""
+    high = bits.flag()
+    depth = (12 if bits.flag() else 10) if profile == 2 and high else 10 if high else 8
+    mono = profile != 1 and bits.flag()
+    said = bits.flag()
+    colour = (bits.take(8), bits.take(8), bits.take(8)) if said else (1, 1, 1)
+    full = bits.flag()
+    # Samples of chroma: halved in width, in height, and where they are.
+    if profile == 1:
+        chroma = "000"
+    elif profile == 0 or mono:
+        chroma = f"11{0 if mono else bits.take(2) % 3}"
+    else:
+        halved = bits.flag() if depth == 12 else True
+        both = halved and depth == 12 and bits.flag()
+        chroma = f"{halved:d}{both:d}0"
+    name = f".{depth:02d}"
+    usual = not mono and chroma == "110" and colour in ((1, 1, 1), (2, 2, 2)) and not full
+    if usual:
+        return name
+    return name + f".{mono:d}.{chroma}." + ".".join(f"{number:02d}" for number in colour) + f".{full:d}"
+
+
+# VP9 --------------------------------------------------------------------------------------------------------
+
+
+class _Level(NamedTuple):
+    """The most that a level of VP9 allows."""
+
+    number: int
+    samples_a_second: int
+    samples: int
+    kbps: int
+    side: int
+
+
+_VP9_LEVELS: Final = (
+    _Level(10, 829_440, 36_864, 200, 512),
+    _Level(11, 2_764_800, 73_728, 800, 768),
+    _Level(20, 4_608_000, 122_880, 1_800, 960),
+    _Level(21, 9_216_000, 245_760, 3_600, 1_344),
+    _Level(30, 20_736_000, 552_960, 7_200, 2_048),
+    _Level(31, 36_864_000, 983_040, 12_000, 2_752),
+    _Level(40, 83_558_400, 2_228_224, 18_000, 4_160),
+    _Level(41, 160_432_128, 2_228_224, 30_000, 4_160),
+    _Level(50, 311_951_360, 8_912_896, 60_000, 8_384),
+    _Level(51, 588_251_136, 8_912_896, 120_000, 8_384),
+    _Level(52, 1_176_502_272, 8_912_896, 180_000, 8_384),
+    _Level(60, 1_176_502_272, 35_651_584, 180_000, 16_832),
+    _Level(61, 2_353_004_544, 35_651_584, 240_000, 16_832),
+    _Level(62, 4_706_009_088, 35_651_584, 480_000, 16_832),
+)
+
+
+def _vp9(stream: Stream) -> str:
+    bits = _Bits(stream.first_packet)
+    if bits.take(2) != 2:
+        raise IndexError
+    profile = bits.take(1) | bits.take(1) << 1
+    if profile == 3:
+        bits.take(1)
+    if bits.flag() or bits.flag():  # a frame shown again, or not a keyframe
+        raise IndexError
+    bits.take(2)
+    if bits.take(24) != 0x498342:
+        raise IndexError
+    depth = (12 if bits.flag() else 10) if profile >= 2 else 8
+    name = f"vp09.{profile:02d}.{_vp9_level(stream):02d}.{depth:02d}"
+    if set(stream.colour) <= {1, 2} and not stream.full_range and profile % 2 == 0:
+        return name
+    chroma = "01"  # halved both ways
+    if profile % 2 == 1:
+        rgb = bits.take(3) == 7
+        chroma = (
+            "03" if rgb or bits.take(2) & 1 == 0 else "02"
+        )  # a range, then whether chroma is halved in width
+    colour = ".".join(f"{number:02d}" for number in stream.colour)
+    return f"{name}.{chroma}.{colour}.{stream.full_range:02d}"
+
+
+def _vp9_level(stream: Stream) -> int:
+    """The lowest level that allows the stream's size, rate and bits: VP9 doesn't write it down."""
+    samples = stream.width * stream.height
+    for level in _VP9_LEVELS:
+        if (
+            samples <= level.samples
+            and samples * stream.rate <= level.samples_a_second
+            and stream.bitrate_kbps <= level.kbps
+            and max(stream.width, stream.height) <= level.side
+        ):
+            return level.number
+    return _VP9_LEVELS[-1].number
+
+
+_READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
+    "h264": _h264,
+    "hevc": _hevc,
+    "av1": _av1,
+    "vp9": _vp9,
+}
