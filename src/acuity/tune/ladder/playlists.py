@@ -1,0 +1,294 @@
+"""Playlists of a ladder for players: HLS (RFC 8216) and MPEG-DASH (ISO/IEC 23009-1).
+
+A variant whose segments exist is described by them: its bandwidth is the peak over segments and its
+durations are exact. One that is only planned is described by the sample that it was chosen for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import Final, NamedTuple
+from xml.sax.saxutils import quoteattr
+
+_HLS_VERSION: Final = 6  # the lowest with EXT-X-MAP, which fragmented MP4 needs
+_AUDIO_GROUP: Final = "audio"
+_RANGES: Final = {"smpte2084": "PQ", "arib-std-b67": "HLG"}  # transfer -> HLS's word
+_SCHEME: Final = "urn:mpeg:mpegB:cicp"
+_ON_DEMAND: Final = "urn:mpeg:dash:profile:isoff-on-demand:2011"
+_SEGMENTS: Final = "urn:mpeg:dash:profile:isoff-live:2011"
+
+INIT: Final = "init.mp4"
+MEDIA: Final = "{number:05d}.m4s"
+
+
+class Segment(NamedTuple):
+    """A piece of a stream that a player asks for by itself."""
+
+    ticks: int  # its length in units of the stream's timescale
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The segments of a stream, and the unit of their lengths."""
+
+    timescale: int  # ticks a second
+    segments: tuple[Segment, ...]
+
+    @property
+    def seconds(self) -> Fraction:
+        return Fraction(sum(segment.ticks for segment in self.segments), self.timescale)
+
+    @property
+    def average_bps(self) -> int:
+        return math.ceil(sum(segment.bytes for segment in self.segments) * 8 / self.seconds)
+
+    @property
+    def target_seconds(self) -> int:
+        """The longest segment, rounded up to a second."""
+        return math.ceil(max(Fraction(segment.ticks, self.timescale) for segment in self.segments))
+
+    @property
+    def peak_bps(self) -> int:
+        """The highest bitrate of successive segments that last half to one and a half times the longest.
+
+        That is RFC 8216's peak: a short rest at the end counts together with the segment before it.
+        """
+        longest = max(segment.ticks for segment in self.segments)
+        best = Fraction(self.average_bps)
+        for first in range(len(self.segments)):
+            ticks = size = 0
+            for segment in self.segments[first:]:
+                ticks += segment.ticks
+                size += segment.bytes
+                if ticks * 2 > longest * 3:
+                    break
+                if ticks * 2 >= longest:
+                    best = max(best, Fraction(size * 8 * self.timescale, ticks))
+        return math.ceil(best)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A rendition of the video as playlists describe it."""
+
+    name: str  # of its playlist and its folder
+    width: int
+    height: int
+    rate: Fraction
+    codecs: str
+    average_bps: int
+    peak_bps: int
+    seconds: Fraction
+    aspect: Fraction = Fraction(1)  # of a sample
+    transfer: str | None = None
+    colour: tuple[int, int, int] = (2, 2, 2)  # primaries, transfer, matrix by ITU-T H.273's numbers
+    timeline: Timeline | None = None  # None: only planned
+
+
+@dataclass(frozen=True, slots=True)
+class AudioTrack:
+    """The sound that all variants share."""
+
+    name: str
+    codecs: str
+    sample_rate: int
+    channels: int
+    timeline: Timeline
+    language: str | None = None
+
+
+def rendition_name(width: int, height: int, bitrate_kbps: float) -> str:
+    """`rendition_1280x720_1850k`."""
+    return f"rendition_{width}x{height}_{round(bitrate_kbps)}k"
+
+
+def video_range(transfer: str | None) -> str:
+    """HLS's word for a transfer function: SDR, PQ or HLG."""
+    return _RANGES.get(transfer or "", "SDR")
+
+
+# HLS --------------------------------------------------------------------------------------------------------
+
+
+def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = None) -> str:
+    """The playlist that names the variants."""
+    lines = ["#EXTM3U", f"#EXT-X-VERSION:{_HLS_VERSION}", "#EXT-X-INDEPENDENT-SEGMENTS"]
+    if audio is not None:
+        language = f',LANGUAGE="{audio.language}"' if audio.language else ""
+        lines.append(
+            f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="{_AUDIO_GROUP}",NAME="{audio.language or "audio"}"{language},'
+            f'DEFAULT=YES,AUTOSELECT=YES,CHANNELS="{audio.channels}",URI="{audio.name}.m3u8"'
+        )
+    for variant in variants:
+        peak, average, codecs = variant.peak_bps, variant.average_bps, variant.codecs
+        if audio is not None:  # what a player loads for a variant is both
+            peak += audio.timeline.peak_bps
+            average += audio.timeline.average_bps
+            codecs += f",{audio.codecs}"
+        attributes = [
+            f"BANDWIDTH={peak}",
+            f"AVERAGE-BANDWIDTH={average}",
+            f"RESOLUTION={variant.width}x{variant.height}",
+            f"FRAME-RATE={float(variant.rate):.3f}",
+            f'CODECS="{codecs}"',
+            f"VIDEO-RANGE={video_range(variant.transfer)}",
+        ]
+        if audio is not None:
+            attributes.append(f'AUDIO="{_AUDIO_GROUP}"')
+        lines += [f"#EXT-X-STREAM-INF:{','.join(attributes)}", f"{variant.name}.m3u8"]
+    return "\n".join(lines) + "\n"
+
+
+def hls_media(name: str, timeline: Timeline) -> str:
+    """The playlist of one stream's segments, which are in a folder of its name."""
+    lines = [
+        "#EXTM3U",
+        f"#EXT-X-VERSION:{_HLS_VERSION}",
+        f"#EXT-X-TARGETDURATION:{timeline.target_seconds}",
+        "#EXT-X-MEDIA-SEQUENCE:0",
+        "#EXT-X-PLAYLIST-TYPE:VOD",
+        "#EXT-X-INDEPENDENT-SEGMENTS",
+        f'#EXT-X-MAP:URI="{name}/{INIT}"',
+    ]
+    for number, segment in enumerate(timeline.segments, 1):
+        seconds = Fraction(segment.ticks, timeline.timescale)
+        lines += [f"#EXTINF:{float(seconds):.6f},", f"{name}/{MEDIA.format(number=number)}"]
+    return "\n".join([*lines, "#EXT-X-ENDLIST"]) + "\n"
+
+
+# DASH -------------------------------------------------------------------------------------------------------
+
+
+def dash(variants: Sequence[Variant], audio: AudioTrack | None = None) -> str:
+    """The MPD of the variants, over the same segments as the HLS playlists."""
+    real = [variant.timeline for variant in variants if variant.timeline is not None]
+    seconds = max(variant.seconds for variant in variants)
+    longest = max((timeline.target_seconds for timeline in real), default=None)
+    head: dict[str, object] = {
+        "xmlns": "urn:mpeg:dash:schema:mpd:2011",
+        "profiles": _SEGMENTS if real else _ON_DEMAND,
+        "type": "static",
+        "mediaPresentationDuration": _duration(seconds),
+        "maxSegmentDuration": None if longest is None else f"PT{longest}S",
+        "minBufferTime": f"PT{longest or 2}S",
+    }
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', _open("MPD", head), '  <Period id="0" start="PT0S">']
+    lines += _video_set(variants)
+    if audio is not None:
+        lines += _audio_set(audio)
+    return "\n".join([*lines, "  </Period>", "</MPD>"]) + "\n"
+
+
+def _video_set(variants: Sequence[Variant]) -> list[str]:
+    first = variants[0]
+    attributes: dict[str, object] = {
+        "id": 0,
+        "contentType": "video",
+        "mimeType": "video/mp4",
+        "segmentAlignment": "true",
+        "startWithSAP": 1,
+        "maxWidth": max(variant.width for variant in variants),
+        "maxHeight": max(variant.height for variant in variants),
+        "frameRate": _ratio(first.rate, "/"),
+    }
+    lines = ["    " + _open("AdaptationSet", attributes), *_colour(first)]
+    for variant in variants:
+        representation: dict[str, object] = {
+            "id": variant.name,
+            "codecs": variant.codecs,
+            "width": variant.width,
+            "height": variant.height,
+            "sar": f"{variant.aspect.numerator}:{variant.aspect.denominator}",
+            "bandwidth": variant.peak_bps,
+        }
+        lines.append("      " + _open("Representation", representation))
+        if variant.timeline is None:
+            lines.append(f"        <BaseURL>{variant.name}.mp4</BaseURL>")
+        else:
+            lines += _template(variant.timeline)
+        lines.append("      </Representation>")
+    return [*lines, "    </AdaptationSet>"]
+
+
+def _audio_set(audio: AudioTrack) -> list[str]:
+    attributes: dict[str, object] = {
+        "id": 1,
+        "contentType": "audio",
+        "mimeType": "audio/mp4",
+        "lang": audio.language,
+        "segmentAlignment": "true",
+        "startWithSAP": 1,
+    }
+    representation: dict[str, object] = {
+        "id": audio.name,
+        "codecs": audio.codecs,
+        "audioSamplingRate": audio.sample_rate,
+        "bandwidth": audio.timeline.peak_bps,
+    }
+    channels: dict[str, object] = {
+        "schemeIdUri": "urn:mpeg:dash:23003:3:audio_channel_configuration:2011",
+        "value": audio.channels,
+    }
+    return [
+        "    " + _open("AdaptationSet", attributes),
+        "      " + _open("Representation", representation),
+        "        " + _open("AudioChannelConfiguration", channels, closed=True),
+        *_template(audio.timeline),
+        "      </Representation>",
+        "    </AdaptationSet>",
+    ]
+
+
+def _template(timeline: Timeline) -> list[str]:
+    """Where the segments are, and how long each is; equal ones that follow each other are one line."""
+    attributes: dict[str, object] = {
+        "timescale": timeline.timescale,
+        "initialization": f"$RepresentationID$/{INIT}",
+        "media": "$RepresentationID$/$Number%05d$.m4s",
+        "startNumber": 1,
+    }
+    lines = ["        " + _open("SegmentTemplate", attributes), "          <SegmentTimeline>"]
+    start = 0
+    for ticks, equal in groupby(segment.ticks for segment in timeline.segments):
+        count = len(list(equal))
+        run: dict[str, object] = {
+            "t": start if start == 0 else None,
+            "d": ticks,
+            "r": count - 1 if count > 1 else None,
+        }
+        lines.append("            " + _open("S", run, closed=True))
+        start += ticks * count
+    return [*lines, "          </SegmentTimeline>", "        </SegmentTemplate>"]
+
+
+def _colour(variant: Variant) -> list[str]:
+    """What a player needs to show HDR. One that doesn't know PQ must not play it; HLG looks fair without."""
+    kind = {"PQ": "EssentialProperty", "HLG": "SupplementalProperty"}.get(video_range(variant.transfer))
+    if kind is None:
+        return []
+    names = ("ColourPrimaries", "TransferCharacteristics", "MatrixCoefficients")
+    return [
+        "      " + _open(kind, {"schemeIdUri": f"{_SCHEME}:{name}", "value": number}, closed=True)
+        for name, number in zip(names, variant.colour, strict=True)
+    ]
+
+
+def _open(tag: str, attributes: dict[str, object], *, closed: bool = False) -> str:
+    """A tag with those of its attributes that have a value."""
+    text = "".join(
+        f" {name}={quoteattr(str(value))}" for name, value in attributes.items() if value is not None
+    )
+    return f"<{tag}{text}{'/' if closed else ''}>"
+
+
+def _duration(seconds: Fraction) -> str:
+    return f"PT{float(seconds):.6f}".rstrip("0").rstrip(".") + "S"
+
+
+def _ratio(value: Fraction, sign: str) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{value.numerator}{sign}{value.denominator}"
