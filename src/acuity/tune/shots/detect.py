@@ -1,0 +1,250 @@
+"""Finds shots: stretches of a video between two cuts, on thumbnails of its luma.
+
+A frame begins a shot when the picture changes at once, by more than the threshold, and stays changed. The
+change is measured on the means of a grid of cells, each block of cells compared with where it may have come
+from, so that pans and moving things count little. It must also stand out from the changes before and after
+it: in a fade, a dissolve or a fast scene every frame changes about as much as the next. A flash is no cut,
+because the frames after it are like those before it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from bisect import bisect
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from acuity.errors import NoFramesError, TuneError
+from acuity.tune.clip import Clip, Part
+from acuity.tune.progress import Stopped
+from acuity.video.alignment.signature import grid
+from acuity.video.picture import Picture, Signature
+from acuity.video.readers.reader import BaseReader
+
+THRESHOLD: Final = 0.03
+MIN_SECONDS: Final = 0.5
+
+_FULL_RANGE: Final = 255.0  # signatures are in steps of 8-bit samples
+_FLASH: Final = 4  # frames that a flash may last, and one
+_STANDS_OUT: Final = 2.5  # times the changes around it
+_UNLIKE: Final = 1 / 3  # of the threshold, for pictures that have nothing in common
+_CORRELATED: Final = 0.5  # from which on pictures have something in common
+_AROUND: Final = 8  # frames on each side whose changes are compared
+_SHIFTS: Final = [(y, x) for y in range(-2, 3) for x in range(-2, 3)]  # in cells
+_BLOCK: Final = 6  # cells a side that are followed together
+
+
+class Shot(NamedTuple):
+    """A stretch of frames between two cuts, and how busy it is."""
+
+    start: int
+    end: int  # of the frame after its last one
+    activity: float  # mean change from frame to frame, as a fraction of the full range of samples
+
+    @property
+    def part(self) -> Part:
+        return Part(self.start, self.end)
+
+    @property
+    def frames(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """How shots are found."""
+
+    threshold: float = THRESHOLD  # of the full range of samples, 0 to 1
+    min_frames: int | None = None  # None: half a second
+    max_seconds: float | None = None  # longer shots are divided evenly
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.threshold <= 1.0:
+            raise TuneError(
+                f"scene threshold {self.threshold:g} is not between 0 and 1: it is the change of luma from "
+                f"frame to frame as a fraction of the full range, {THRESHOLD:g} unless given"
+            )
+        if self.min_frames is not None and self.min_frames < 1:
+            raise TuneError(f"shots of at least {self.min_frames} frames can't be: use 1 or more")
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise TuneError(f"shots of at most {self.max_seconds:g} seconds can't be: use more than 0")
+
+    def key(self) -> str:
+        """What decides the shots besides the video; the number is the method's."""
+        return f"shots 1 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
+
+
+def find_shots(
+    source: Clip | BaseReader,
+    *,
+    threshold: float = THRESHOLD,
+    min_frames: int | None = None,
+    max_seconds: float | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+    stop: threading.Event | None = None,
+) -> list[Part]:
+    """The shots of a clip or of an open video, without gaps, in frames of the source.
+
+    `threshold` is a fraction of the full range of samples: the least mean change of luma from one frame to
+    the next that may be a cut; for pictures that have nothing in common, as in dark scenes, a third of it.
+    `min_frames` is the least length of a shot, half a second unless given. Shots longer than `max_seconds`
+    are divided evenly. `progress` gets the frames read and their number, if known.
+    """
+    wanted = Detection(threshold, min_frames, max_seconds)
+    return [shot.part for shot in survey_shots(source, wanted, progress=progress, stop=stop)]
+
+
+def survey_shots(
+    source: Clip | BaseReader,
+    wanted: Detection | None = None,
+    *,
+    progress: Callable[[int, int | None], None] | None = None,
+    stop: threading.Event | None = None,
+) -> list[Shot]:
+    """find_shots() with the activity of each shot, which sampling needs."""
+    wanted = wanted or Detection()
+    if isinstance(source, Clip):
+        with source.reader(luma_only=True) as reader:
+            changes, candidates = _measure(reader, wanted, source.frames, progress, stop)
+        rate, parts = float(source.rate), source.parts
+    else:
+        changes, candidates = _measure(source, wanted, source.info.frames, progress, stop)
+        rate, parts = float(source.info.rate or 25), None
+    return _shots(changes, candidates, wanted, rate, parts)
+
+
+def _measure(
+    frames: Iterable[Picture],
+    wanted: Detection,
+    total: int | None,
+    progress: Callable[[int, int | None], None] | None,
+    stop: threading.Event | None,
+) -> tuple[list[float], dict[int, float]]:
+    """Each frame's change from the one before, and those changes that last, by frame.
+
+    Memory is a few thumbnails, and one number for each frame.
+    """
+    changes: list[float] = []
+    candidates: dict[int, float] = {}
+    recent: deque[Signature] = deque(maxlen=2 * _FLASH)  # the last frames
+    for picture in frames:
+        if stop is not None and stop.is_set():
+            raise Stopped
+        cells = grid(picture)
+        changes.append(_change(recent[-1], cells) if recent else 0.0)
+        recent.append(cells)
+        due = len(changes) - _FLASH  # the frame whose following ones are all here
+        if due > 0 and changes[due] >= wanted.threshold * _UNLIKE:
+            _consider(candidates, due, list(recent), _FLASH, wanted.threshold)
+        if progress is not None:
+            progress(len(changes), total)
+    count = len(changes)
+    if count == 0:
+        raise NoFramesError("there is no frame to find shots in")
+    for due in range(max(1, count - _FLASH + 1), count):
+        if changes[due] >= wanted.threshold * _UNLIKE:
+            _consider(candidates, due, list(recent), count - due, wanted.threshold)
+    return changes, candidates
+
+
+def _change(before: Signature, after: Signature) -> float:
+    """The mean difference of two grids as a fraction of the full range, motion taken out.
+
+    Every block of cells of the later grid is compared with the block at its place in the earlier one and with
+    those a little beside it, and the least difference counts.
+    """
+    if before.shape != after.shape:
+        return 1.0  # the size changes in mid-stream
+    rows, columns = after.shape
+    padded = np.pad(before, 2, mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, after.shape)  # one for each shift
+    differences = np.abs(windows - after).reshape(len(_SHIFTS), rows, columns)
+    tops, lefts = range(0, rows, _BLOCK), range(0, columns, _BLOCK)
+    blocks = np.add.reduceat(np.add.reduceat(differences, tops, axis=1), lefts, axis=2)
+    return float(blocks.min(axis=0).sum() / (rows * columns * _FULL_RANGE))
+
+
+def _consider(
+    candidates: dict[int, float], frame: int, recent: Sequence[Signature], after: int, threshold: float
+) -> None:
+    """Add a frame to the candidates if the last `after` grids, which begin with it, are unlike those before.
+
+    What counts is the least change from any of the frames before to any after. Low-contrast pictures, as dark
+    ones, differ by little: if their shapes have nothing in common, a third of the threshold is enough.
+    """
+    here = len(recent) - after
+    change = min(
+        _change(one, other) for one in recent[max(0, here - _FLASH) : here] for other in recent[here:]
+    )
+    if change >= threshold or (
+        change >= threshold * _UNLIKE and _correlation(recent[here - 1], recent[here]) < _CORRELATED
+    ):
+        candidates[frame] = change
+
+
+def _correlation(one: Signature, other: Signature) -> float:
+    """Pearson's, of two grids; 1 if one of them is flat and has no shape."""
+    if one.shape != other.shape:
+        return 0.0
+    a, b = one - one.mean(), other - other.mean()
+    power = float((a * a).mean() * (b * b).mean())
+    return float((a * b).mean() / math.sqrt(power)) if power > 1.0 else 1.0
+
+
+def _shots(
+    changes: Sequence[float],
+    candidates: dict[int, float],
+    wanted: Detection,
+    rate: float,
+    parts: Sequence[Part] | None,
+) -> list[Shot]:
+    """The shots in frames of the source; where the clip leaves frames out, a shot ends."""
+    parts = parts or [Part(0, len(changes))]
+    least = wanted.min_frames or max(1, math.ceil(rate * MIN_SECONDS))
+    most = None if wanted.max_seconds is None else max(1, int(rate * wanted.max_seconds))
+    shots, first = [], 0
+    for part in parts:
+        end = min(first + part.end - part.start, len(changes))
+        own = _cuts(changes, candidates, least, first, end)
+        for low, high in _divided([first, *own, end], most):
+            activity = float(np.mean(changes[low + 1 : high])) if high - low > 1 else 0.0
+            shots.append(Shot(part.start + low - first, part.start + high - first, activity))
+        first = end
+    return shots
+
+
+def _cuts(
+    changes: Sequence[float], candidates: dict[int, float], least: int, first: int, end: int
+) -> list[int]:
+    """The first frames of the shots after the first, the clearest cut first wherever two are too close."""
+    clear = []
+    for frame, change in candidates.items():
+        before = changes[max(first + 1, frame - _AROUND) : frame]
+        after = changes[frame + 1 : min(end, frame + 1 + _AROUND)]
+        level = max((float(np.median(side)) for side in (before, after) if side), default=0.0)
+        if first < frame < end and change >= _STANDS_OUT * level:
+            clear.append((change, frame))
+    bounds = [first, end]
+    for _, frame in sorted(clear, key=lambda cut: (-cut[0], cut[1])):
+        place = bisect(bounds, frame)
+        if bounds[place - 1] + least <= frame <= bounds[place] - least:
+            bounds.insert(place, frame)
+    return bounds[1:-1]
+
+
+def _divided(bounds: Sequence[int], most: int | None) -> list[tuple[int, int]]:
+    """The stretches between bounds, long ones in pieces of about equal length."""
+    pieces = []
+    for start, end in pairwise(bounds):
+        if end == start:
+            continue
+        count = 1 if most is None else math.ceil((end - start) / most)
+        edges = [start + (end - start) * place // count for place in range(count + 1)]
+        pieces += list(pairwise(edges))
+    return pieces

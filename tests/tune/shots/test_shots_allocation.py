@@ -1,0 +1,91 @@
+"""Bits go to the shots where they raise the mean score most."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.errors import TuneError
+from acuity.tune.shots.allocation import Choice, Curve, best_score, hull, least_bits, most_for_each
+
+# Two shots of equal length: one is nearly perfect with few bits, the other needs many.
+EASY = Curve(10, (Choice(20, 400, 99), Choice(25, 200, 98), Choice(30, 100, 96), Choice(35, 50, 90)))
+HARD = Curve(10, (Choice(20, 4000, 98), Choice(25, 2000, 92), Choice(30, 1000, 80), Choice(35, 500, 60)))
+
+scores = st.floats(0, 100, allow_nan=False)
+choices = st.builds(Choice, st.integers(0, 51), st.floats(1, 1e4), scores)
+curves = st.lists(
+    st.builds(Curve, st.integers(1, 50), st.lists(choices, min_size=1, max_size=4).map(tuple)),
+    min_size=1,
+    max_size=4,
+)
+
+
+def test_each_shot_meets_the_target_by_itself() -> None:
+    found = most_for_each([EASY, HARD], 92)
+    assert [choice.quality for choice in found.choices] == [30, 25]
+    assert found.met
+    assert not most_for_each([EASY, HARD], 98.5).met
+
+
+def test_a_mean_target_takes_bits_from_where_they_give_little() -> None:
+    found = least_bits([EASY, HARD], 95)
+    assert [choice.quality for choice in found.choices] == [25, 25]
+    assert found.score == pytest.approx(95)
+    assert found.bits < most_for_each([EASY, HARD], 95).bits
+
+
+def test_a_budget_is_kept() -> None:
+    found = best_score([EASY, HARD], 2300)
+    assert found.bits <= 2300
+    assert [choice.quality for choice in found.choices] == [25, 25]
+    assert not best_score([EASY, HARD], 100).met
+
+
+def test_the_hull_has_falling_gains() -> None:
+    inside = Choice(27, 150, 96.2)
+    assert [choice.quality for choice in hull([*EASY.choices, inside, Choice(28, 500, 97)])] == [
+        35,
+        30,
+        25,
+        20,
+    ]
+
+
+@given(curves, scores)
+def test_a_mean_target_costs_little_more_than_the_best_division(shots: list[Curve], target: float) -> None:
+    found = least_bits(shots, target)
+    frames = sum(shot.frames for shot in shots)
+
+    def mean(chosen: tuple[Choice, ...]) -> float:
+        return sum(one.score * shot.frames for one, shot in zip(chosen, shots, strict=True)) / frames
+
+    every = list(itertools.product(*(shot.choices for shot in shots)))
+    able = [sum(one.bits for one in chosen) for chosen in every if mean(chosen) >= target]
+    if found.met:
+        assert found.score >= target - 1e-6
+        # The relaxed problem's gap is at most one step of one shot.
+        step = max(max(c.bits for c in shot.choices) - min(c.bits for c in shot.choices) for shot in shots)
+        assert found.bits <= min(able, default=found.bits) + step + 1e-6
+    else:
+        assert found.score == pytest.approx(max(mean(chosen) for chosen in every))
+
+
+@given(curves, st.floats(1, 4e4))
+def test_a_budget_is_never_exceeded(shots: list[Curve], budget: float) -> None:
+    found = best_score(shots, budget)
+    least = sum(min(choice.bits for choice in shot.choices) for shot in shots)
+    assert found.met == (found.bits <= budget + 1e-6)
+    assert found.met or least > budget - 1e-6
+
+
+def test_a_curve_without_figures_is_refused() -> None:
+    with pytest.raises(TuneError):
+        Curve(10, ())
+    with pytest.raises(TuneError):
+        Curve(10, (Choice(20, float("nan"), 90),))
+    with pytest.raises(TuneError):
+        least_bits([], 90)
