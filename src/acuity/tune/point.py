@@ -23,6 +23,7 @@ from acuity.tune.encoded_reader import EncodedReader, Sink
 from acuity.tune.progress import Stopped
 from acuity.tune.settings import Settings
 from acuity.tune.versions import encoder_version
+from acuity.video.readers.reader import BaseReader
 
 # Called with the frames scored, and the number of all if known.
 FramesCallback = Callable[[int, int | None], None]
@@ -102,6 +103,32 @@ def measure(
     begin = time.perf_counter()
     version = encoder_version(settings.encoder)
     distorted = EncodedReader(clip, settings, quality, sink=sink, stop=stop)
+    report = score_encode(clip, distorted, scoring, frames=frames, stop=stop)
+    seconds = time.perf_counter() - begin
+    sizes = distorted.sizes
+    return Point(
+        quality=quality,
+        bytes=int(sizes.sum()),
+        sizes=sizes,
+        rate=clip.rate,
+        scores=scores_of(report),
+        model=report.model or "",
+        encoder_version=version,
+        encode_seconds=distorted.encode_seconds,
+        score_seconds=max(seconds - distorted.encode_seconds, 0.0),
+        notes=tuple(note.text for note in report.warnings),
+    )
+
+
+def score_encode(
+    clip: Clip,
+    distorted: BaseReader,
+    scoring: Scoring,
+    *,
+    frames: FramesCallback | None = None,
+    stop: threading.Event | None = None,
+) -> ScoreReport:
+    """Score an encode of a clip frame by frame, whatever reads it; the reader is closed at the end."""
     try:
         reference = clip.reader()
     except BaseException:
@@ -120,26 +147,18 @@ def measure(
         measurement.boundary.on_frame(check)
         measurement.boundary.on_idle(check)
 
-    report = run_request(
+    return run_request(
         _request(reference, distorted, scoring), progress=progress, running_mean=False, watch=watch
     )
-    seconds = time.perf_counter() - begin
-    sizes = distorted.sizes
-    return Point(
-        quality=quality,
-        bytes=int(sizes.sum()),
-        sizes=sizes,
-        rate=clip.rate,
-        scores=_scores(report),
-        model=report.model or "",
-        encoder_version=version,
-        encode_seconds=distorted.encode_seconds,
-        score_seconds=max(seconds - distorted.encode_seconds, 0.0),
-        notes=tuple(note.text for note in report.warnings),
-    )
 
 
-def _request(reference: Any, distorted: EncodedReader, scoring: Scoring) -> Request:
+def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
+    """The figures of each scored frame, by column."""
+    keys = [*report.results.models, *(headline.key for headline in report.headlines)]
+    return {key: report.results.columns[key] for key in dict.fromkeys(keys)}
+
+
+def _request(reference: Any, distorted: BaseReader, scoring: Scoring) -> Request:
     metrics = list(scoring.metrics)
     if metrics and _VMAF not in metrics:
         metrics.insert(0, _VMAF)
@@ -154,8 +173,3 @@ def _request(reference: Any, distorted: EncodedReader, scoring: Scoring) -> Requ
         threads=scoring.threads,
         align="off",  # each decoded frame is known to be that of its source frame
     )
-
-
-def _scores(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
-    keys = [*report.results.models, *(headline.key for headline in report.headlines)]
-    return {key: report.results.columns[key] for key in dict.fromkeys(keys)}
