@@ -1,54 +1,28 @@
-"""Opens an encoder of PyAV for a clip, with its format, size, times and colour tags."""
+"""Decides what a clip becomes before it is encoded (size, format, colour tags), and starts the encode."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 import av
-from av.codec.context import Flags
-from av.video.codeccontext import VideoCodecContext
 
-from acuity.errors import EncodeFailed, EncoderError, TuneError, to_set
-from acuity.text import one_line
+from acuity.errors import EncoderError, TuneError, to_set
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import Encoder
+from acuity.tune.encoding import Encoding, Job, PyavEncoding
 from acuity.tune.settings import Settings
 from acuity.video.pairs.convert import Fit, Resample, Step
-from acuity.video.picture import LAYOUTS, Picture, PixelFormat
-from acuity.video.readers.av_open import AV_ERRORS, reason
-from acuity.video.readers.avframes import DIRECT, av_name, to_frame
+from acuity.video.picture import LAYOUTS, PixelFormat
+from acuity.video.readers.avframes import DIRECT, av_name
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
 from acuity.video.readers.reader import RgbTarget, VideoInfo
-
-Packet: TypeAlias = "av.Packet[av.VideoStream]"
 
 _UNSPECIFIED: Final = 2
 _RANGES: Final = {None: 0, False: 1, True: 2}  # FFmpeg's numbers
 _SAME_SHAPE: Final = 0.01  # sizes this close keep the aspect of their samples
-
-DECODERS: Final = {"av1": "libdav1d"}  # where it isn't the codec's name; "av1" decodes in hardware only
-
-# SVT-AV1 writes its settings to standard error unless told otherwise before its first use.
-os.environ.setdefault("SVT_LOG", "0")
-
-
-class Encoding(Protocol):
-    """An encoder at work. One thread uses it."""
-
-    def send(self, frame: av.VideoFrame | None) -> list[Packet]:
-        """Encode a frame, or flush with None; the packets that are ready, in decoding order."""
-        ...
-
-    def decoder(self) -> VideoCodecContext:
-        """A decoder for its packets."""
-        ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +71,9 @@ class Target:
             return [Fit(self.width, self.height, self.format, full, full, filter)]
         if info.format.depth != self.format.depth:
             return [Fit(self.width, self.height, self.format, full, full, filter)]
-        if info.format.layout not in (self.format.layout, "400"):
+        if info.format.layout != self.format.layout:  # gray gets empty chroma
             return [Resample(self.format, full)]
         return []
-
-    def frame(self, picture: Picture, index: int) -> av.VideoFrame:
-        """The frame that the encoder gets, with its number as its time."""
-        frame = to_frame(picture)
-        frame.pts = index
-        frame.time_base = 1 / self.rate
-        frame.color_range = _RANGES[self.full_range]
-        frame.colorspace = _number(MATRICES, self.matrix)
-        frame.color_primaries = _number(PRIMARIES, self.primaries)
-        frame.color_trc = _number(TRANSFERS, self.transfer)
-        return frame
 
 
 def _number(table: dict[int, str], name: str | None) -> int:
@@ -186,64 +149,27 @@ def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
     return ((info.aspect or Fraction(1)) * change).limit_denominator(255)
 
 
-class PyavEncoding:
-    """An encoder of PyAV at work."""
-
-    def __init__(self, settings: Settings, quality: int, target: Target) -> None:
-        self._name = settings.label(quality)
-        self._codec = settings.encoder.codec
-        options = settings.encoder_options(quality)
-        if settings.encoder.name == "libx265" and settings.threads is not None:
-            options["x265-params"] += f":pools={settings.thread_count}"
-        self._target = target
-        self._open: Callable[[], VideoCodecContext] = lambda: _opened(settings, options, target)
-        self.context: VideoCodecContext | None = self._open()
-        self.extradata = self.context.extradata
-
-    def send(self, frame: av.VideoFrame | None) -> list[Packet]:
-        if self.context is None:
-            return []
-        try:
-            return self.context.encode(frame)
-        except AV_ERRORS as error:
-            raise EncodeFailed(f"{self._name} failed: {one_line(reason(error))}") from error
-
-    def decoder(self) -> VideoCodecContext:
-        decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
-        assert isinstance(decoder, VideoCodecContext)
-        decoder.thread_type = "AUTO"
-        if self.extradata:
-            decoder.extradata = self.extradata
-        return decoder
-
-    def close(self) -> None:
-        self.context = None  # PyAV has no close(): the encoder ends with the last reference
-
-
-def _opened(settings: Settings, options: dict[str, str], target: Target) -> VideoCodecContext:
-    context = av.CodecContext.create(settings.encoder.name, "w")
-    assert isinstance(context, VideoCodecContext)
-    context.width, context.height = target.width, target.height
-    context.pix_fmt = av_name(target.format)
-    context.time_base = 1 / target.rate
-    context.framerate = target.rate
-    if target.aspect:
-        context.sample_aspect_ratio = target.aspect
-    context.color_range = _RANGES[target.full_range]
-    context.colorspace = _number(MATRICES, target.matrix)
-    context.color_primaries = _number(PRIMARIES, target.primaries)
-    context.color_trc = _number(TRANSFERS, target.transfer)
-    context.flags |= Flags.global_header  # as files have it; packets are the same in all of them
-    context.thread_count = 3 if settings.encoder.name == "libx265" else settings.thread_count
-    context.options = dict(options)
-    try:
-        context.open()
-    except AV_ERRORS as error:
-        said = ", ".join(f"{name}={value}" for name, value in options.items())
-        raise EncoderError(
-            f"{settings.encoder.name} refuses these settings ({said}): {one_line(reason(error))}"
-        ) from error
-    if context.options:
-        unknown = ", ".join(sorted(context.options))
-        raise EncoderError(f"{settings.encoder.name} has no option {unknown}: leave it out")
-    return context
+def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
+    """Start an encode; raises EncoderError if the encoder refuses its options."""
+    encoder = settings.encoder
+    options = settings.encoder_options(quality)
+    threads = settings.thread_count
+    if encoder.name == "libx265":
+        if settings.threads is not None:
+            options["x265-params"] += f":pools={threads}"
+        threads = 0  # it would be the number of frames in parallel, which changes the bytes
+    job = Job(
+        encoder.name,
+        options,
+        target.width,
+        target.height,
+        av_name(target.format),
+        target.rate,
+        target.aspect,
+        _RANGES[target.full_range],
+        _number(MATRICES, target.matrix),
+        _number(PRIMARIES, target.primaries),
+        _number(TRANSFERS, target.transfer),
+        threads,
+    )
+    return PyavEncoding(job, encoder.codec, settings.label(quality))

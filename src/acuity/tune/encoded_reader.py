@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 import av
 import numpy as np
+from av.video.codeccontext import VideoCodecContext
 from numpy.typing import NDArray
 
 from acuity.errors import EncodeFailed, InputError
 from acuity.text import one_line
 from acuity.tune.clip import Clip
-from acuity.tune.encode import Encoding, Packet, PyavEncoding, Target
+from acuity.tune.encode import Target, open_encoding
+from acuity.tune.encoding import Encoding, Packet
 from acuity.tune.progress import Stopped
 from acuity.tune.settings import Settings
 from acuity.video.picture import Picture
@@ -26,11 +28,14 @@ from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
 Sink = Callable[[Packet], None]
 
+_LOOK: Final = 0.1  # seconds between two looks at whether to stop
+
 
 class EncodedReader(BaseReader):
     """Encodes a clip, decodes the packets at once, and hands out the decoded pictures.
 
-    Nothing is kept but the sizes of the packets. `sink` gets every packet, in decoding order.
+    A thread reads the source and feeds the encoder; read() decodes what comes out. Nothing is kept but the
+    sizes of the packets. `sink` gets every packet, in decoding order, on the thread that reads.
     """
 
     def __init__(
@@ -49,22 +54,21 @@ class EncodedReader(BaseReader):
         self._sink = sink
         self._stop = stop
         self._closed = False
-        self._lock = threading.Lock()  # held while the encoder is in use
-        self._target = Target.of(clip, settings)
-        self._steps = self._target.steps(clip.info)
+        self._lock = threading.Lock()  # held while packets are received and decoded
         self._sizes: dict[int, int] = {}
         self._decoded: deque[av.VideoFrame] = deque()
-        self._sent = 0
         self._given = 0
         self._flushed = False
-        self.encode_seconds = 0.0
-        self._source = clip.reader()
+        self._decoder: VideoCodecContext | None = None
+        self._target = Target.of(clip, settings)
+        self._feeder = Feeder(clip, self._target)
+        self._encoding: Encoding | None = None
         try:
-            self._encoding: Encoding = PyavEncoding(settings, quality, self._target)
-            self._decoder = self._encoding.decoder()
+            self._encoding = open_encoding(settings, quality, self._target)
+            self._feeder.start(self._encoding)
             first = self._next()
             if first is None:
-                raise EncodeFailed(f"{self._name} made no frame of '{clip.path}'")
+                raise self._feeder.error or EncodeFailed(f"{self._name} made no frame of '{clip.path}'")
             self._decoded.appendleft(first)
             self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = self._describe(first)
@@ -75,8 +79,9 @@ class EncodedReader(BaseReader):
     def _describe(self, first: av.VideoFrame) -> VideoInfo:
         """What a container with the packets would say of them."""
         decoder = self._decoder
+        assert decoder is not None
         return replace(
-            self._source.info,
+            self._feeder.info,
             path=f"{self._name} of {self._clip.path}",
             kind="container",
             width=first.width,
@@ -91,6 +96,11 @@ class EncodedReader(BaseReader):
             seekable=False,
             extra={"encoder": self._name},
         )
+
+    @property
+    def encode_seconds(self) -> float:
+        """The time spent in the encoder."""
+        return 0.0 if self._encoding is None else self._encoding.seconds
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -112,59 +122,99 @@ class EncodedReader(BaseReader):
 
     def close(self) -> None:
         self._closed = True
-        self._source.close()
+        if self._encoding is not None:
+            self._encoding.close()  # which makes the feeder's and read()'s waiting end
+        self._feeder.close()
         with self._lock:
             self._decoded.clear()
-            if hasattr(self, "_encoding"):
-                self._encoding.close()
+            if self._encoding is not None:
+                self._encoding.dispose()
 
     def _next(self) -> av.VideoFrame | None:
         """The next decoded frame; None after the last one."""
+        assert self._encoding is not None
         while not self._decoded and not self._flushed:
-            if self._closed:
-                raise InputError(f"{self._name} was closed")
-            if self._stop is not None and self._stop.is_set():
-                raise Stopped
-            picture = self._source.read()
-            if picture is None:
-                self._flushed = True
-                self._take(None)
-                self._decode(None)
-            else:
-                for step in self._steps:
-                    picture = step(picture)
-                self._take(self._target.frame(picture, self._sent))
-                self._sent += 1
+            while not self._encoding.ready(_LOOK):
+                if self._stop is not None and self._stop.is_set():
+                    raise Stopped
+            try:
+                packet = self._encoding.receive()
+            except EncodeFailed:
+                if self._closed:
+                    raise InputError(f"{self._name} was closed") from None
+                if self._feeder.error is not None:
+                    raise self._feeder.error from None
+                raise
+            if self._feeder.error is not None:
+                raise self._feeder.error
+            self._take(packet)
         return self._decoded.popleft() if self._decoded else None
 
-    def _take(self, frame: av.VideoFrame | None) -> None:
-        begin = time.perf_counter()
-        packets = self._encoding.send(frame)
-        self.encode_seconds += time.perf_counter() - begin
-        for packet in packets:
-            if not packet.size:
-                continue
-            if packet.pts is None:
-                raise EncodeFailed(f"{self._name} made a packet without a time")
+    def _take(self, packet: Packet | None) -> None:
+        assert self._encoding is not None
+        if self._decoder is None:
+            if packet is None:
+                self._flushed = True
+                return
+            self._decoder = self._encoding.decoder()
+        if packet is None:
+            self._flushed = True
+        elif packet.pts is None or packet.pts < 0:
+            raise EncodeFailed(f"{self._name} made a packet without a time")
+        else:
             self._sizes[packet.pts] = self._sizes.get(packet.pts, 0) + packet.size
-            self._decode(packet)
-            if self._sink is not None:
-                self._sink(packet)
-
-    def _decode(self, packet: Packet | None) -> None:
         try:
             self._decoded.extend(self._decoder.decode(packet))
         except AV_ERRORS as error:
             raise EncodeFailed(
                 f"what {self._name} made of '{self._clip.path}' can't be decoded: {one_line(reason(error))}"
             ) from error
+        if packet is not None and self._sink is not None:
+            self._sink(packet)
 
     def _check_complete(self) -> None:
-        if not self._given == self._sent == len(self._sizes):
+        if not self._given == self._feeder.sent == len(self._sizes):
             raise EncodeFailed(
-                f"{self._name} got {self._sent} frames of '{self._clip.path}' and made"
+                f"{self._name} got {self._feeder.sent} frames of '{self._clip.path}' and made"
                 f" {len(self._sizes)} packets and {self._given} decoded frames: these must be as many"
             )
+
+
+class Feeder:
+    """A thread that reads a clip and feeds its pictures to an encoder."""
+
+    def __init__(self, clip: Clip, target: Target) -> None:
+        self.sent = 0
+        self.error: BaseException | None = None
+        self._source = clip.reader()
+        self.info = self._source.info
+        self._steps = target.steps(clip.info)
+        self._thread: threading.Thread | None = None
+
+    def start(self, encoding: Encoding) -> None:
+        self._thread = threading.Thread(target=self._feed, args=(encoding,), name="acuity-feed", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; the encoding must be closed already."""
+        self._source.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _feed(self, encoding: Encoding) -> None:
+        try:
+            while (picture := self._source.read()) is not None:
+                for step in self._steps:
+                    picture = step(picture)
+                encoding.send(picture)
+                self.sent += 1
+                del picture  # or its buffer stays in use while this thread waits
+            encoding.finish()
+        except (BrokenPipeError, ValueError):
+            pass  # the encoder is gone, which the receiving side reports
+        except BaseException as error:
+            self.error = error
+            encoding.close()
 
 
 def _said_range(first: av.VideoFrame, planar: ToPlanar) -> bool | None:

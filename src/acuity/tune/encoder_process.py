@@ -1,0 +1,247 @@
+"""The process that an encoder of PyAV runs in: raw frames come in, packets go out.
+
+    python -m acuity.tune.encoder_process
+
+An encoder can't be interrupted: a frame of x265 or SVT-AV1 may take many seconds at slow presets, and closing
+one before its end longer still. A process can be killed at once, and one that crashes takes nothing with it.
+
+Standard input has jobs, one after the other: a JSON document with its length before it, then frames, each
+after a byte 'F', then a byte 'E'. Standard output has messages: a kind, a length, and that many bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, BinaryIO, Final, cast
+
+import av
+from av.codec.context import Flags
+from av.video.codeccontext import VideoCodecContext
+from av.video.stream import VideoStream
+
+from acuity.video.picture import Picture, PixelFormat, Samples
+from acuity.video.readers.av_open import AV_ERRORS, reason
+from acuity.video.readers.avframes import DIRECT, to_frame
+
+LENGTH: Final = struct.Struct("<I")
+MESSAGE: Final = struct.Struct("<cI")  # kind, bytes that follow
+# Of a packet: pts, dts, duration, whether it is a keyframe, seconds spent in the encoder so far.
+PACKET: Final = struct.Struct("<qqq?d")
+FRAME: Final = b"F"
+END: Final = b"E"
+OPENED: Final = b"O"  # the headers of the stream, as the encoder writes them
+HEADER: Final = b"H"  # Matroska with the first packet, from which a muxer learns all about the stream
+PACKETS: Final = b"P"
+DONE: Final = b"D"
+REFUSED: Final = b"R"  # options: a sentence
+FAILED: Final = b"X"  # on the way: a sentence
+
+_IDLE: Final = 20.0  # seconds without a job after which the process ends
+_WATCH: Final = 0.5
+_NOISE: Final = ("Svt[info]", "Svt[warn]", "x265 [info]")
+
+
+class _Ended(Exception):
+    """The parent is gone, or gave up this job."""
+
+
+def main() -> None:
+    """Carry out jobs until standard input ends, or none comes for a while."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    os.environ["SVT_LOG"] = "1"
+    frames, messages = os.fdopen(0, "rb", 0), _own_output()
+    _die_with_parent(os.getppid())
+    while select.select([frames], [], [], _IDLE)[0]:
+        try:
+            length = LENGTH.unpack(_exactly(frames, LENGTH.size))[0]
+            job = json.loads(_exactly(frames, length))
+            _carry_out(job, frames, messages)
+        except (_Ended, BrokenPipeError):
+            break
+    # Without giving memory back piece by piece: an encoder that was not flushed takes long to close.
+    os._exit(0)
+
+
+def _own_output() -> BinaryIO:
+    """Standard output for messages only: what a library prints goes to standard error."""
+    own = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return own
+
+
+def _die_with_parent(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _carry_out(job: dict[str, Any], frames: BinaryIO, messages: BinaryIO) -> None:
+    def tell(kind: bytes, *pieces: bytes) -> None:
+        messages.write(MESSAGE.pack(kind, sum(map(len, pieces))))
+        for piece in pieces:
+            messages.write(piece)
+        messages.flush()
+
+    blob = io.BytesIO()
+    container = av.open(blob, "w", format="matroska")
+    try:
+        context = _opened(job, container)
+    except (*AV_ERRORS, _Refused) as error:
+        tell(REFUSED, _sentence(error).encode())
+        for _ in _pictures(job, frames):
+            pass
+        return
+    tell(OPENED, context.extradata or b"")
+    first = True
+    spent = 0.0
+    try:
+        for frame in _pictures(job, frames):
+            begin = time.perf_counter()
+            packets = context.encode(frame)
+            spent += time.perf_counter() - begin
+            for packet in packets:
+                if not packet.size:
+                    continue
+                if first:
+                    first = False
+                    tell(HEADER, _header(container, blob, packet))
+                tell(PACKETS, _about(packet, spent), cast("bytes", memoryview(packet)))
+            del frame
+        tell(DONE, struct.pack("<d", spent))
+    except AV_ERRORS as error:
+        tell(FAILED, _sentence(error).encode())
+        os._exit(1)  # its state is unknown
+    del context, container
+
+
+def _about(packet: av.Packet[VideoStream], spent: float) -> bytes:
+    pts = -1 if packet.pts is None else packet.pts
+    dts = pts if packet.dts is None else packet.dts
+    return PACKET.pack(pts, dts, packet.duration or 1, packet.is_keyframe, spent)
+
+
+def _header(
+    container: av.container.OutputContainer, blob: io.BytesIO, packet: av.Packet[VideoStream]
+) -> bytes:
+    copied = av.Packet(bytes(packet))
+    copied.pts, copied.dts, copied.time_base = packet.pts, packet.dts, packet.time_base
+    copied.is_keyframe = True
+    copied.stream = container.streams[0]
+    container.mux(copied)
+    container.close()
+    return blob.getvalue()
+
+
+def _pictures(job: dict[str, Any], frames: BinaryIO) -> Iterator[av.VideoFrame | None]:
+    """The frames of a job as the encoder takes them, then None."""
+    format = DIRECT[job["pixel_format"]]
+    shapes = format.plane_shapes(job["width"], job["height"])
+    buffer = bytearray(format.frame_bytes(job["width"], job["height"]))
+    index = 0
+    while _exactly(frames, 1) == FRAME:
+        _fill(frames, memoryview(buffer))
+        frame = to_frame(_picture(buffer, shapes, format))
+        frame.pts, frame.time_base = index, Fraction(*job["time_base"])
+        frame.color_range = job["range"]
+        frame.colorspace = job["matrix"]
+        frame.color_primaries = job["primaries"]
+        frame.color_trc = job["transfer"]
+        index += 1
+        yield frame
+    yield None
+
+
+def _picture(buffer: bytearray, shapes: list[tuple[int, int]], format: PixelFormat) -> Picture:
+    import numpy as np
+
+    planes, start = [], 0
+    for rows, columns in shapes:
+        count = rows * columns
+        plane = np.frombuffer(buffer, format.dtype, count, start)
+        planes.append(plane.reshape(rows, columns))
+        start += count * format.bytes_per_sample
+    return Picture(cast("tuple[Samples, ...]", tuple(planes)), format)
+
+
+def _exactly(file: BinaryIO, count: int) -> bytes:
+    data = bytearray(count)
+    _fill(file, memoryview(data))
+    return bytes(data)
+
+
+def _fill(file: BinaryIO, view: memoryview) -> None:
+    while len(view):
+        got = cast("io.RawIOBase", file).readinto(view)
+        if not got:
+            raise _Ended
+        view = view[got:]
+
+
+class _Refused(Exception):
+    """An option that the encoder doesn't know."""
+
+
+def _opened(job: dict[str, Any], container: av.container.OutputContainer) -> VideoCodecContext:
+    """The encoder of a job, opened as the one stream of a container, which then knows all about it."""
+    stream = container.add_stream(job["encoder"], rate=Fraction(*job["rate"]))
+    assert isinstance(stream, VideoStream)
+    context = stream.codec_context
+    context.width, context.height = job["width"], job["height"]
+    context.pix_fmt = job["pixel_format"]
+    context.time_base = Fraction(*job["time_base"])
+    context.framerate = Fraction(*job["rate"])
+    if job["aspect"]:
+        context.sample_aspect_ratio = Fraction(*job["aspect"])
+    context.color_range = job["range"]
+    context.colorspace = job["matrix"]
+    context.color_primaries = job["primaries"]
+    context.color_trc = job["transfer"]
+    context.flags |= Flags.global_header  # as files have it
+    context.thread_count = job["threads"]
+    context.options = dict(job["options"])
+    # Wrong parameters of a library are only warned about, so what FFmpeg logs is looked at.
+    av.logging.set_level(av.logging.WARNING)
+    try:
+        with av.logging.Capture(local=False) as logs:
+            try:
+                context.open()
+            except AV_ERRORS as error:
+                raise _Refused(_said(logs) or reason(error)) from error
+    finally:
+        av.logging.set_level(None)
+    if context.options:
+        raise _Refused(f"it has no option {', '.join(sorted(context.options))}")
+    unknown = [text.strip() for _, _, text in logs if "nknown option" in text or "nvalid value" in text]
+    if unknown:
+        raise _Refused(unknown[0].rstrip("."))
+    return context
+
+
+def _said(logs: list[tuple[int, str, str]]) -> str | None:
+    """The last thing that was logged about an error."""
+    lines = [text.strip() for level, _, text in logs if level <= av.logging.ERROR and text.strip()]
+    return lines[0].rstrip(".") if lines else None
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, _Refused) else reason(error)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()
+    sys.exit(0)

@@ -1,0 +1,304 @@
+"""Encoding: an encoder at work in another process, seen from this one.
+
+`EncoderProcess` is the handle of a process, `PyavEncoding` an encode in one. Processes that have finished
+their encode wait a while for the next, so a search doesn't start one for each.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import json
+import os
+import select
+import struct
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
+
+import av
+import numpy as np
+from av.video.codeccontext import VideoCodecContext
+from av.video.stream import VideoStream
+
+from acuity.errors import EncodeFailed, EncoderError
+from acuity.text import one_line
+from acuity.tune import encoder_process as wire
+from acuity.video.picture import Picture
+
+Packet: TypeAlias = "av.Packet[VideoStream]"
+
+_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.tune.encoder_process")
+_MOST_IDLE: Final = 8
+_PIPE_BYTES: Final = 1 << 20
+
+# Decoders where they aren't called as the codec; "av1" itself decodes in hardware only.
+DECODERS: Final = {"av1": "libdav1d"}
+
+
+class Encoding(Protocol):
+    """An encode under way. One thread sends pictures, another receives packets; any may kill it."""
+
+    seconds: float  # spent in the encoder, as far as it is known
+    extradata: bytes  # headers of the stream that go with the packets; empty if they carry their own
+
+    def send(self, picture: Picture) -> None: ...
+
+    def finish(self) -> None:
+        """Say that there are no more pictures."""
+        ...
+
+    def ready(self, seconds: float) -> bool:
+        """Wait at most that many seconds; returns whether receive() need not wait long."""
+        ...
+
+    def receive(self) -> Packet | None:
+        """The next packet, in decoding order; None after the last one. Its times count frames."""
+        ...
+
+    def decoder(self) -> VideoCodecContext:
+        """A decoder for the packets; call it after the first was received."""
+        ...
+
+    def template(self) -> VideoStream:
+        """A stream that describes the packets, for muxers; call it after the first was received."""
+        ...
+
+    def close(self) -> None:
+        """Give the process back if the encode is complete, else kill it. May be called again."""
+        ...
+
+    def dispose(self) -> None:
+        """Free what is left, after close(), when no thread sends or receives any more."""
+        ...
+
+
+class EncoderProcess:
+    """A process of encoder_process.py."""
+
+    def __init__(self) -> None:
+        self.child = subprocess.Popen(
+            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        self.stdin, self.stdout = cast("io.RawIOBase", self.child.stdin), cast("BinaryIO", self.child.stdout)
+        self._poll = select.poll()
+        self._poll.register(self.stdout, select.POLLIN)
+        with contextlib.suppress(OSError, ImportError, AttributeError):
+            import fcntl
+
+            for file in (self.stdin, self.stdout):
+                fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    def write(self, data: Any) -> None:
+        view = memoryview(data).cast("B")
+        while len(view):
+            view = view[self.stdin.write(view) or 0 :]
+
+    def ready(self, seconds: float) -> bool:
+        """Wait for a message, or the end of the process."""
+        return bool(self._poll.poll(seconds * 1000))
+
+    def message(self) -> tuple[bytes, bytes]:
+        """The next message, kind and content; EOFError if the process is gone."""
+        kind, length = wire.MESSAGE.unpack(self._exactly(wire.MESSAGE.size))
+        return kind, self._exactly(length)
+
+    def kill(self) -> None:
+        """End it now, in the middle of whatever it does."""
+        self.child.kill()
+        self.child.wait()
+
+    def close(self) -> None:
+        for file in (self.child.stdin, self.child.stdout):
+            with contextlib.suppress(OSError, ValueError):
+                if file is not None:
+                    file.close()
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            got = self.stdout.read(count - len(data))
+            if not got:
+                raise EOFError
+            data += got
+        return bytes(data)
+
+
+class _Idle:
+    """Processes that wait for an encode."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: list[EncoderProcess] = []
+        self._owner = os.getpid()
+
+    def take(self) -> EncoderProcess:
+        with self._lock:
+            if self._owner != os.getpid():  # after a fork they are the parent's
+                self._processes, self._owner = [], os.getpid()
+            while self._processes:
+                process = self._processes.pop()
+                if process.child.poll() is None:
+                    return process
+                process.close()
+        return EncoderProcess()
+
+    def put(self, process: EncoderProcess) -> None:
+        with self._lock:
+            if len(self._processes) < _MOST_IDLE:
+                self._processes.append(process)
+                return
+        process.kill()
+        process.close()
+
+    def end(self) -> None:
+        """Kill all that wait."""
+        with self._lock:
+            processes, self._processes = self._processes, []
+        for process in processes if self._owner == os.getpid() else ():
+            process.kill()
+            process.close()
+
+
+_IDLE: Final = _Idle()
+atexit.register(_IDLE.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What an encoder is told before its first frame; colour tags by FFmpeg's numbers."""
+
+    encoder: str
+    options: dict[str, str]
+    width: int
+    height: int
+    pixel_format: str
+    rate: Fraction
+    aspect: Fraction | None
+    range: int
+    matrix: int
+    primaries: int
+    transfer: int
+    threads: int
+
+    def document(self) -> dict[str, Any]:
+        names = (
+            "encoder options width height pixel_format range matrix primaries transfer threads"  # as they are
+        )
+        return {
+            **{name: getattr(self, name) for name in names.split()},
+            "rate": self.rate.as_integer_ratio(),
+            "time_base": (1 / self.rate).as_integer_ratio(),
+            "aspect": self.aspect.as_integer_ratio() if self.aspect else None,
+        }
+
+
+class PyavEncoding:
+    """An encode in a process of its own, with an encoder of PyAV."""
+
+    def __init__(self, job: Job, codec: str, label: str) -> None:
+        self.seconds = 0.0
+        self._codec = codec
+        self._label = label
+        self._time_base = 1 / job.rate
+        self._header: bytes | None = None
+        self._complete = False
+        self._killed: EncoderProcess | None = None
+        self._lock = threading.Lock()
+        document = json.dumps(job.document()).encode()
+        while True:
+            self._process: EncoderProcess | None = _IDLE.take()
+            try:
+                self._process.write(wire.LENGTH.pack(len(document)) + document)
+                kind, content = self._process.message()
+                break
+            except (OSError, EOFError):  # one that waited ended itself just now
+                code = self._process.child.wait()
+                self._process.close()
+                if code:
+                    raise EncodeFailed(f"{label} could not be started: {_ending(code)}") from None
+        self.extradata = content
+        if kind == wire.REFUSED:
+            self.finish()
+            _IDLE.put(self._process)
+            self._process = None
+            said = ", ".join(f"{name}={value}" for name, value in job.options.items())
+            raise EncoderError(f"{job.encoder} refuses its options ({said}): {one_line(content.decode())}")
+
+    def send(self, picture: Picture) -> None:
+        process = self._process
+        if process is None:
+            return
+        process.write(wire.FRAME)
+        for plane in picture.planes:
+            process.write(np.ascontiguousarray(plane))
+
+    def finish(self) -> None:
+        if self._process is not None:
+            self._process.write(wire.END)
+
+    def ready(self, seconds: float) -> bool:
+        process = self._process
+        return process is None or process.ready(seconds)
+
+    def receive(self) -> Packet | None:
+        process = self._process
+        while process is not None and not self._complete:
+            try:
+                kind, content = process.message()
+            except (EOFError, OSError, ValueError):
+                raise EncodeFailed(f"{self._label} ended early: {_ending(process.child.wait())}") from None
+            if kind == wire.HEADER:
+                self._header = content
+            elif kind == wire.PACKETS:
+                return self._packet(content)
+            elif kind == wire.DONE:
+                self._complete = True
+                self.seconds = struct.unpack("<d", content)[0]
+            elif kind == wire.FAILED:
+                raise EncodeFailed(f"{self._label} failed: {one_line(content.decode())}")
+        return None
+
+    def decoder(self) -> VideoCodecContext:
+        decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
+        assert isinstance(decoder, VideoCodecContext)
+        decoder.thread_type = "AUTO"
+        decoder.extradata = self.extradata or None
+        return decoder
+
+    def template(self) -> VideoStream:
+        assert self._header is not None
+        container = av.open(io.BytesIO(self._header), "r", format="matroska")
+        return container.streams.video[0]
+
+    def close(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        if self._complete:
+            _IDLE.put(process)
+        else:
+            process.kill()
+            self._killed = process
+
+    def dispose(self) -> None:
+        if self._killed is not None:
+            self._killed.close()
+
+    def _packet(self, content: bytes) -> Packet:
+        pts, dts, duration, key, self.seconds = wire.PACKET.unpack_from(content)
+        packet = cast("Packet", av.Packet(content[wire.PACKET.size :]))
+        packet.pts, packet.dts, packet.duration = pts, dts, duration
+        packet.time_base = self._time_base
+        packet.is_keyframe = key
+        return packet
+
+
+def _ending(code: int) -> str:
+    """How a process ended, for a sentence."""
+    return f"its process was ended by signal {-code}" if code < 0 else f"its process ended with status {code}"
