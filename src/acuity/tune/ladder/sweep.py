@@ -1,0 +1,249 @@
+"""Sweep: decides which sizes and qualities are encoded for a ladder, and which need not be.
+
+A sweep of the whole grid would encode much that no ladder uses. Three things are known of any encoder, and
+each rules out samples once a neighbour is measured:
+
+    range        a size that reaches the highest target isn't needed in better quality,
+                 and one that misses the lowest isn't needed in worse
+    crossing     the curves of two sizes cross once: where a larger size is better at some bitrate, it is
+    better at
+                 all higher ones, and where a smaller size is better, it is at all lower ones
+    saturation   a step in quality gains less the better the quality is already
+
+After the grid, a few more qualities between its values bring samples to where rungs are wanted. Nothing
+here encodes. Qualities are steps: 0 is the encoder's best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from acuity.tune.ladder.hull import convex_hull, score_at
+from acuity.tune.ladder.rungs import MIN_STEP, SPACINGS, ends, positions
+
+Size = tuple[int, int]
+
+CLOSE: Final = 0.5  # VMAF above a target that is near enough
+_SATURATES: Final = (
+    50.0  # VMAF from which on a step gains less than the one before; below, curves are S-shaped
+)
+_OFF: Final = 0.25  # part of the distance of two rungs by which a sample may be beside the place of one
+_FALLING: Final = 1.5  # steps for each that a curve would need if it kept its slope, which falls
+_REACH: Final = 2  # times the distance of the last two samples, as far as it makes sense to go beyond them
+_ROUNDS: Final = 3  # of samples between those of the grid
+
+
+class Measured(NamedTuple):
+    """A sample that was measured."""
+
+    size: Size
+    step: int
+    bitrate_kbps: float
+    vmaf: float
+
+
+class Wish(NamedTuple):
+    """A sample to make."""
+
+    size: Size
+    step: int
+
+
+class Sweep:
+    """Asks for samples, round by round, until the hull between the targets is known."""
+
+    def __init__(
+        self,
+        sizes: Sequence[Size],
+        grid: Sequence[int],
+        targets: Sequence[float],
+        *,
+        count: int = 5,
+        spacing: str = "log_bitrate",
+        min_step: float = MIN_STEP,
+        budget: int | None = None,
+        whole: bool = False,
+    ) -> None:
+        """`budget` is the most samples in all; `whole` is the whole grid and nothing else."""
+        self._sizes = sorted(set(sizes), key=lambda size: (size[0] * size[1], size))
+        self._grid = sorted(set(grid))
+        self._targets = targets
+        self._count = count
+        self._spacing = spacing
+        self._min_step = min_step
+        self._budget = budget
+        self._whole = whole
+        self._rounds = 0
+        self._known: dict[Size, dict[int, Measured]] = {size: {} for size in self._sizes}
+        self._tried: set[Wish] = set()
+
+    @property
+    def measured(self) -> list[Measured]:
+        """The samples that were measured."""
+        return [sample for steps in self._known.values() for sample in steps.values()]
+
+    def add(self, size: Size, step: int, bitrate_kbps: float, vmaf: float) -> None:
+        """Take the figures of a sample. Those that failed are simply not added."""
+        self._known[size][step] = Measured(size, step, bitrate_kbps, vmaf)
+
+    def next(self) -> list[Wish]:
+        """The samples to make now, side by side; none when there is nothing more to learn."""
+        wishes = self._of_grid()
+        if not wishes and not self._whole and self._rounds < _ROUNDS:
+            self._rounds += 1
+            wishes = self._between()
+            if self._budget is not None:
+                wishes = wishes[: max(self._budget - len(self._tried), 0)]
+        self._tried.update(wishes)
+        return wishes
+
+    # The grid ---------------------------------------------------------------------------------------------
+
+    def _of_grid(self) -> list[Wish]:
+        if self._whole:
+            every = [Wish(size, step) for size in self._sizes for step in self._grid]
+            return [wish for wish in every if wish not in self._tried]
+        found = (self._next_of(size) for size in self._sizes)
+        return [wish for wish in found if wish is not None]
+
+    def _next_of(self, size: Size) -> Wish | None:
+        """The next sample of a size: the middle of the grid first, then outwards, towards the targets."""
+        left = [step for step in self._grid if Wish(size, step) not in self._tried]
+        known = self._known[size]
+        if not known:
+            middle = self._grid[len(self._grid) // 2]
+            return Wish(size, min(left, key=lambda step: abs(step - middle))) if left else None
+        left = [step for step in left if not self._ruled_out(size, step)]
+        if not left:
+            return None
+        centre = (max(self._targets) + min(self._targets)) / 2
+        nearest = min(known.values(), key=lambda sample: abs(sample.vmaf - centre))
+        better = nearest.vmaf < centre
+        # The nearest that is left on the wanted side, else on the other.
+        return Wish(
+            size, min(left, key=lambda step: ((step < nearest.step) != better, abs(step - nearest.step)))
+        )
+
+    def _ruled_out(self, size: Size, step: int) -> bool:
+        """Whether a sample can't matter for the hull between the targets."""
+        worse = [sample for sample in self._known[size].values() if sample.step > step]
+        better = [sample for sample in self._known[size].values() if sample.step < step]
+        high, low = max(self._targets), min(self._targets)
+        several = len(set(self._targets)) > 1  # a single target is the top, and the ladder has no lower end
+        return (
+            any(sample.vmaf >= high or self._beaten(sample, larger=True) for sample in worse)
+            or any((several and sample.vmaf < low) or self._beaten(sample, larger=False) for sample in better)
+            or (several and self._saturated(size, step, low))
+        )
+
+    def _beaten(self, sample: Measured, *, larger: bool) -> bool:
+        """Whether other sizes, the larger or the smaller ones, are better at a sample's bitrate."""
+        area = sample.size[0] * sample.size[1]
+        others = [
+            other
+            for size, steps in self._known.items()
+            if (size[0] * size[1] > area if larger else size[0] * size[1] < area)
+            for other in steps.values()
+        ]
+        at = score_at(convex_hull(others), sample.bitrate_kbps)
+        return at is not None and at >= sample.vmaf
+
+    def _saturated(self, size: Size, step: int, low: float) -> bool:
+        """Whether a size is so far below the lowest target that this step can't reach it."""
+        known = sorted(self._known[size].values(), key=lambda sample: sample.step)
+        if len(known) < 2 or known[0].step < step or known[0].vmaf < _SATURATES:
+            return False
+        gain = (known[0].vmaf - known[1].vmaf) / (known[1].step - known[0].step)
+        return known[0].vmaf + gain * (known[0].step - step) < low
+
+    # Between the values of the grid -----------------------------------------------------------------------
+
+    def _between(self) -> list[Wish]:
+        """Samples near the places where rungs are wanted and the hull has none."""
+        hull = convex_hull(self.measured)
+        if not hull:
+            return []
+        wishes = [self._towards_target(hull, target) for target in self._end_targets()]
+        # Places between the ends make sense only once the ends are where they will be.
+        if not any(wishes) or self._rounds > 1:
+            wishes += self._towards_places(hull)
+        found = dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried)
+        return list(found)
+
+    def _end_targets(self) -> list[float]:
+        return sorted({max(self._targets), min(self._targets)}, reverse=True)
+
+    def _towards_target(self, hull: Sequence[Measured], target: float) -> Wish | None:
+        """A sample that reaches a target by less than the hull's."""
+        reaching = next((sample for sample in hull if sample.vmaf >= target), None)
+        if reaching is None:
+            return self._beyond(hull[-1], target)
+        if reaching.vmaf - target <= CLOSE:
+            return None
+        worse = [sample for sample in self._known[reaching.size].values() if sample.step > reaching.step]
+        if not worse:
+            return None
+        short = min(worse, key=lambda sample: sample.step)
+        if short.vmaf >= target:  # cheaper and good enough, but under the hull
+            return None
+        part = (reaching.vmaf - target) / (reaching.vmaf - short.vmaf)
+        step = reaching.step + math.floor(part * (short.step - reaching.step))
+        return self._unless_known(reaching.size, step, reaching.step, short.step)
+
+    def _beyond(self, best: Measured, target: float) -> Wish | None:
+        """A better sample than any of the grid, if the target may be within its reach."""
+        known = sorted(self._known[best.size].values(), key=lambda sample: sample.step)
+        if len(known) < 2 or known[0] != best:
+            return None
+        span = known[1].step - known[0].step
+        needed = (target - best.vmaf) / max((known[0].vmaf - known[1].vmaf) / span, 1e-9)
+        if needed > _REACH * span:  # saturated: even at this slope, which falls, it would be far
+            return None
+        step = max(0, best.step - max(1, math.ceil(_FALLING * needed)))
+        return Wish(best.size, step) if step < best.step else None
+
+    def _towards_places(self, hull: Sequence[Measured]) -> list[Wish | None]:
+        """Samples at the even places between the ends that no sample of the hull is near to."""
+        bottom, top = ends(hull, self._targets)
+        room = (
+            1 + int((hull[top].vmaf - hull[bottom].vmaf) / self._min_step) if self._min_step else self._count
+        )
+        count = min(self._count, room)
+        if count < 3:
+            return []
+        place = SPACINGS[self._spacing]
+        goals = positions(hull, self._targets, count, self._spacing)
+        allowed = _OFF * (goals[1] - goals[0])
+        wishes: list[Wish | None] = []
+        for goal in goals[1:-1]:
+            if min(abs(place(sample) - goal) for sample in hull) <= allowed:
+                continue
+            low, high = next(pair for pair in pairwise(hull) if place(pair[1]) >= goal)
+            near = low if goal - place(low) <= place(high) - goal else high
+            wishes.append(self._at(near, goal))
+        return wishes
+
+    def _at(self, near: Measured, goal: float) -> Wish | None:
+        """A sample of the same size as a near one, at a place, by the size's own curve."""
+        place = SPACINGS[self._spacing]
+        up = goal > place(near)
+        same = self._known[near.size].values()
+        beside = [sample for sample in same if (sample.step < near.step if up else sample.step > near.step)]
+        if not beside:
+            return None
+        other = min(beside, key=lambda sample: abs(sample.step - near.step))
+        span = place(other) - place(near)
+        if span == 0:
+            return None
+        step = round(near.step + (goal - place(near)) / span * (other.step - near.step))
+        return self._unless_known(near.size, step, near.step, other.step)
+
+    def _unless_known(self, size: Size, step: int, first: int, last: int) -> Wish | None:
+        """The sample strictly between two others, if there is a step left there."""
+        low, high = sorted((first, last))
+        if high - low < 2:
+            return None
+        return Wish(size, min(max(step, low + 1), high - 1))
