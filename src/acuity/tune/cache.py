@@ -1,0 +1,279 @@
+"""Cache: measured points, digests of files and lists of shots in an SQLite file that all commands share.
+
+Several processes may use the file at once. It is bounded: what was used longest ago is deleted first. A cache
+that can't be read or written never fails the work; its notes say what happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from acuity.tune.point import Point
+
+FOLDER_VARIABLE: Final = "ACUITY_CACHE"
+LARGEST: Final = 256 << 20  # bytes of points that are kept
+
+_VERSION: Final = 1  # of the tables; another version is another file
+_BUSY: Final = 5.0  # seconds to wait while another process writes
+_MOST_REMEMBERED: Final = 10_000  # digests, and documents
+_ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
+
+_SCHEMA: Final = """
+CREATE TABLE points (
+    key TEXT PRIMARY KEY, used INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    head TEXT NOT NULL, arrays BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX points_used ON points (used, bytes);
+CREATE TABLE documents (key TEXT PRIMARY KEY, used INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX documents_used ON documents (used);
+"""
+
+_USE: Final = "UPDATE {0} SET used = (SELECT max(used) + 1 FROM {0}) WHERE key = ?"
+_NEXT: Final = "(SELECT coalesce(max(used), 0) + 1 FROM {0})"
+
+# Points to delete: those used longest ago, beyond a number of bytes, but never the newest.
+_OLD_POINTS: Final = """
+DELETE FROM points WHERE key IN (
+    SELECT key FROM (
+        SELECT key, sum(bytes) OVER newest AS together, row_number() OVER newest AS place
+        FROM points WINDOW newest AS (ORDER BY used DESC, key)
+    ) WHERE together > ? AND place > 1
+)
+"""
+_OLD_DOCUMENTS: Final = """
+DELETE FROM documents WHERE key IN (SELECT key FROM documents ORDER BY used DESC LIMIT -1 OFFSET ?)
+"""
+
+_T = TypeVar("_T")
+
+
+def default_path() -> str:
+    """The file in the folder that ACUITY_CACHE names, or in the user's cache folder."""
+    if not (folder := os.environ.get(FOLDER_VARIABLE)):
+        base = os.environ.get("XDG_CACHE_HOME")
+        root = Path(base) if base and os.path.isabs(base) else Path("~/.cache").expanduser()
+        folder = str(root / "acuity")
+    return os.path.join(folder, f"tune-{_VERSION}.sqlite")
+
+
+class Cache:
+    """Points and documents by key; any thread may use it."""
+
+    def __init__(self, path: str | None, *, largest: int = LARGEST) -> None:
+        """Open or create the file; None keeps everything in memory, for as long as the object lives."""
+        self.path = path
+        self.notes: list[str] = []
+        self._largest = largest
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._open()
+
+    def get(self, key: str) -> Point | None:
+        """The point of that key, marked as cached, or None."""
+
+        def read(connection: sqlite3.Connection) -> Point | None:
+            with closing(connection.execute("SELECT head, arrays FROM points WHERE key = ?", (key,))) as rows:
+                row = rows.fetchone()
+            if row is None:
+                return None
+            point = _unpacked(*row)
+            with suppress(sqlite3.OperationalError):  # a file that can only be read has no order to keep
+                connection.execute(_USE.format("points"), (key,))
+            return point
+
+        return self._run(read, None)
+
+    def put(self, key: str, point: Point) -> None:
+        """Keep a point, and delete what was used longest ago."""
+        head, arrays = _packed(point)
+        size = len(head) + len(arrays) + _ENTRY
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                f"INSERT OR REPLACE INTO points VALUES (?, {_NEXT.format('points')}, ?, ?, ?)",
+                (key, size, head, arrays),
+            )
+            if connection.execute(_OLD_POINTS, (self._largest,)).rowcount:
+                connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+
+        self._run(write, None)
+
+    def document(self, key: str) -> Any:
+        """What was remembered under that key, as JSON has it, or None."""
+
+        def read(connection: sqlite3.Connection) -> Any:
+            with closing(connection.execute("SELECT document FROM documents WHERE key = ?", (key,))) as rows:
+                row = rows.fetchone()
+            if row is None:
+                return None
+            with suppress(sqlite3.OperationalError):
+                connection.execute(_USE.format("documents"), (key,))
+            return json.loads(row[0])
+
+        return self._run(read, None)
+
+    def remember(self, key: str, document: Any) -> None:
+        """Keep a JSON document under a key: the digest of a file, a list of shots."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                f"INSERT OR REPLACE INTO documents VALUES (?, {_NEXT.format('documents')}, ?)",
+                (key, json.dumps(document)),
+            )
+            connection.execute(_OLD_DOCUMENTS, (_MOST_REMEMBERED,))
+
+        self._run(write, None)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _run(self, work: Callable[[sqlite3.Connection], _T], otherwise: _T) -> _T:
+        with self._lock:
+            if self._connection is None:
+                return otherwise
+            try:
+                return work(self._connection)
+            except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+                return self._failed(error, otherwise)
+
+    def _failed(self, error: Exception, otherwise: _T) -> _T:
+        """Go on without the answer; a damaged file is replaced, any other trouble is noted once."""
+        damaged = not isinstance(error, sqlite3.OperationalError | OSError)
+        if self._connection is not None and damaged:
+            self._connection.close()
+            self._connection = None
+            self._move_aside(error)
+            self._connect()
+        else:
+            self._note(f"the cache {self.path!r} can't be used fully: {error}")
+        return otherwise
+
+    def _open(self) -> None:
+        try:
+            self._connect()
+        except sqlite3.OperationalError as error:
+            self._note(
+                f"the cache {self.path!r} is not used: {error}; set {FOLDER_VARIABLE} to another folder"
+            )
+        except sqlite3.DatabaseError as error:
+            self._move_aside(error)
+            with suppress(sqlite3.Error, OSError):
+                self._connect()
+        except OSError as error:
+            reason = error.strerror or error
+            self._note(
+                f"the cache {self.path!r} is not used: {reason}; set {FOLDER_VARIABLE} to another folder"
+            )
+
+    def _connect(self) -> None:
+        if self.path is not None:
+            os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
+            # Other users must not read which videos were encoded.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=_BUSY, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+
+    def _move_aside(self, error: Exception) -> None:
+        assert self.path is not None  # memory isn't damaged
+        aside = f"{self.path}.damaged"
+        for end in ("-wal", "-shm"):
+            with suppress(OSError):
+                os.remove(self.path + end)
+        try:
+            os.replace(self.path, aside)
+        except OSError as failure:
+            self._note(f"the cache {self.path!r} is damaged ({error}) and can't be moved: {failure.strerror}")
+        else:
+            self._note(f"the cache {self.path!r} was damaged ({error}): moved to {aside!r}, a new one begins")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    run = connection.execute
+    (version,) = run("PRAGMA user_version").fetchone()
+    if version not in (0, _VERSION):
+        raise sqlite3.OperationalError(f"its tables are of version {version}, not {_VERSION}")
+    run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
+    run("PRAGMA journal_mode = WAL")
+    run("PRAGMA synchronous = NORMAL")
+    run("BEGIN IMMEDIATE")  # two processes may start at once
+    try:
+        (version,) = run("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                run(statement)
+            run(f"PRAGMA user_version = {_VERSION}")
+    except BaseException:
+        run("ROLLBACK")
+        raise
+    run("COMMIT")
+
+
+def _packed(point: Point) -> tuple[str, bytes]:
+    """A point as JSON and the bytes of its arrays, which keep every bit."""
+    head = {
+        "quality": point.quality,
+        "bytes": point.bytes,
+        "rate": str(point.rate),
+        "model": point.model,
+        "encoder_version": point.encoder_version,
+        "encode_seconds": point.encode_seconds,
+        "score_seconds": point.score_seconds,
+        "notes": list(point.notes),
+        "sizes": len(point.sizes),
+        "columns": [[name, len(column)] for name, column in point.scores.items()],
+    }
+    arrays = [
+        np.asarray(point.sizes, "<i8"),
+        *(np.asarray(column, "<f8") for column in point.scores.values()),
+    ]
+    return json.dumps(head), b"".join(array.tobytes() for array in arrays)
+
+
+def _unpacked(head: str, arrays: bytes) -> Point:
+    """The point that was packed; raises ValueError or KeyError if the bytes are others."""
+    values = json.loads(head)
+    counts: Sequence[int] = [values["sizes"], *(count for _, count in values["columns"])]
+    if 8 * sum(counts) != len(arrays):
+        raise ValueError("an entry is incomplete")
+    ends = np.cumsum(counts) * 8
+    parts = [arrays[end - 8 * count : end] for count, end in zip(counts, ends, strict=True)]
+    sizes, *columns = (
+        np.frombuffer(part, "<f8" if index else "<i8").copy() for index, part in enumerate(parts)
+    )
+    return Point(
+        quality=values["quality"],
+        bytes=values["bytes"],
+        sizes=sizes.astype(np.int64),
+        rate=Fraction(values["rate"]),
+        scores={name: column for (name, _), column in zip(values["columns"], columns, strict=True)},
+        model=values["model"],
+        encoder_version=values["encoder_version"],
+        encode_seconds=values["encode_seconds"],
+        score_seconds=values["score_seconds"],
+        notes=tuple(values["notes"]),
+        cached=True,
+    )

@@ -1,0 +1,148 @@
+"""Target: what an encode has to reach, as a pooled score or as a limit of its bitrate or size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from acuity.errors import TuneError
+from acuity.measure.pooling import POOLS, pool
+from acuity.scoring.metrics import METRICS, Metric
+from acuity.text import shortened
+
+if TYPE_CHECKING:
+    from acuity.tune.point import Point
+
+Kind = Literal["quality", "bitrate", "size"]
+
+
+class Limit(NamedTuple):
+    """A kind of target that isn't a score: the figure of a point, and how people write it."""
+
+    figure: Callable[[Point], float]
+    shown: Callable[[float], str]
+    name: str
+
+
+LIMITS: Final[Mapping[Kind, Limit]] = {
+    "bitrate": Limit(lambda point: point.bitrate_kbps, lambda value: f"{value:,.0f} kbit/s", "bitrate"),
+    "size": Limit(lambda point: float(point.bytes), lambda value: f"{value:,.0f} bytes", "size"),
+}
+
+# How near to the target a point may be for the search to end, in the unit of the column.
+_TOLERANCES: Final = {
+    "psnr_y": 0.2,
+    "xpsnr_w": 0.2,
+    "psnr_hvs": 0.2,
+    "float_ansnr": 0.2,
+    "ciede2000": 0.2,
+    "float_ssim": 0.001,
+    "float_ms_ssim": 0.001,
+    "integer_vif": 0.005,
+    "integer_adm2": 0.002,
+    "cambi": 0.2,
+    "speed_chroma_uv": 0.1,
+    "speed_temporal": 0.1,
+}
+_TOLERANCE: Final = 0.5  # of VMAF, and of other scores of 0 to 100
+_LIMIT_TOLERANCE: Final = 0.02  # of a bitrate or a size: this part of it
+
+_BY_KEY: Final = {metric.key: metric for metric in METRICS.values() if metric.key}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A score that an encode must reach, or a bitrate or size that it must not exceed.
+
+    `column` is a metric's name (`psnr`) or the name of its figures (`psnr_y`); lower figures are better where
+    the metric says so. `pool` is as acuity.measure.pooling has it. `value` is in kbit/s for a bitrate and in
+    bytes for a size, for the video alone.
+    """
+
+    value: float
+    column: str = "vmaf"
+    pool: str = "mean"
+    kind: Kind = "quality"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("quality", *LIMITS):
+            raise TuneError(f"a target of kind {self.kind!r} is unknown: use quality, {', '.join(LIMITS)}")
+        metric = _metric(self.column)
+        if metric is not None and metric.key:
+            object.__setattr__(self, "column", metric.key)
+        if not math.isfinite(self.value):
+            raise TuneError(f"the target {self.value:g} is not a number that an encode could reach")
+        if self.kind != "quality":
+            if self.value <= 0:
+                raise TuneError(f"a {self.kind} of {self.value:g} can't be reached: it must be above 0")
+            return
+        if self.column == "vmaf" and not 0 <= self.value <= 100:
+            raise TuneError(f"the target VMAF {self.value:g} must be between 0 and 100")
+        try:
+            pool(np.zeros(1), self.pool)
+        except ValueError:
+            raise TuneError(
+                f"unknown pooling '{shortened(self.pool)}' of a target: use one of {', '.join(POOLS)}, "
+                "or p with a percentile, as p5"
+            ) from None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics to measure besides the model, so that points have the column."""
+        metric = _metric(self.column)
+        return () if self.kind != "quality" or metric is None or not metric.key else (metric.name,)
+
+    @property
+    def lower_is_better(self) -> bool:
+        metric = _metric(self.column)
+        return self.kind == "quality" and metric is not None and metric.better == "lower"
+
+    @property
+    def tolerance(self) -> float:
+        """How near to the target a search may end, unless it is told."""
+        if self.kind != "quality":
+            return self.value * _LIMIT_TOLERANCE
+        return _TOLERANCES.get(self.column, _TOLERANCE)
+
+    def figure(self, point: Point) -> float:
+        """The figure of a point that is compared with the target."""
+        if self.kind != "quality":
+            return LIMITS[self.kind].figure(point)
+        if self.column not in point.scores:
+            raise TuneError(
+                f"the target's column '{shortened(self.column)}' was not measured: "
+                f"there are {', '.join(sorted(point.scores))}"
+            )
+        return point.pool(self.column, self.pool)
+
+    def met(self, figure: float) -> bool:
+        """Whether a figure reaches the target."""
+        return self.spare(figure) >= 0
+
+    def spare(self, figure: float) -> float:
+        """By how much a figure is better than the target; negative if it misses it."""
+        if self.kind != "quality" or self.lower_is_better:
+            return self.value - figure
+        return figure - self.value
+
+    def shown(self, figure: float) -> str:
+        """A figure as people write it: `VMAF 93.41`, `1,830 kbit/s`."""
+        if self.kind != "quality":
+            return LIMITS[self.kind].shown(figure)
+        metric = _metric(self.column)
+        name = self.column.upper() if metric is None or not metric.key else metric.name.upper()
+        decimals, unit = (2, "") if metric is None else (metric.decimals, metric.unit)
+        how = "" if self.pool == "mean" else f"{self.pool.replace('_', ' ')} "
+        return f"{how}{name} {figure:.{decimals}f}{f' {unit}' if unit else ''}"
+
+    def __str__(self) -> str:
+        return self.shown(self.value)
+
+
+def _metric(column: str) -> Metric | None:
+    """The metric of that name, or whose main column it is."""
+    return METRICS.get(column.lower().replace("_", "-")) or _BY_KEY.get(column)

@@ -1,0 +1,207 @@
+"""Workbench: makes points from the cache or by encoding, several side by side, with progress and a stop."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from acuity.errors import AcuityError
+from acuity.tune.cache import Cache
+from acuity.tune.core_shares import CoreShares
+from acuity.tune.point import Point, Scoring, measure
+from acuity.tune.point_key import point_key, point_keys
+from acuity.tune.progress import Listener, Stopped
+from acuity.tune.tally import Tally
+
+if TYPE_CHECKING:
+    from acuity.tune.clip import Clip
+    from acuity.tune.settings import Settings
+
+_LOOK: Final = 0.1  # seconds between looks at whether a point that another thread makes is finished
+
+
+class Wanted(NamedTuple):
+    """A point to make."""
+
+    clip: Clip
+    settings: Settings
+    quality: int
+
+    @property
+    def title(self) -> str:
+        encoder = self.settings.encoder
+        size = "" if self.settings.size is None else " {}x{}".format(*self.settings.size)
+        return f"{encoder.name}{size} {encoder.knob} {self.quality}"
+
+
+class Workbench:
+    """Makes points for searches, comparisons and ladders; any thread may ask, and the cores are shared.
+
+    Points that were made are in the cache, so asking again costs nothing, in this process or another.
+    """
+
+    def __init__(
+        self,
+        scoring: Scoring,
+        *,
+        cache: Cache | None = None,
+        listener: Listener | None = None,
+        cores: int | None = None,
+    ) -> None:
+        """`cache` is one in memory unless it is given; `cores` are those of the process."""
+        self.scoring = scoring
+        self.cache = Cache(None) if cache is None else cache
+        self.cores = cores or len(os.sched_getaffinity(0))
+        self.tally = Tally(listener)
+        self._shares = CoreShares(self.cores)
+        self._stopped = False
+        self._lock = threading.Lock()
+        self._stops: set[threading.Event] = set()  # of the callers who wait for points
+        self._making: dict[str, Future[Point]] = {}
+
+    @property
+    def encodes(self) -> int:
+        """The number of encodes that were made; points from the cache aren't counted."""
+        return self.tally.made
+
+    @property
+    def stopped(self) -> bool:
+        """Whether stop() was called."""
+        return self._stopped
+
+    def stop(self) -> None:
+        """End the encodes under way, within a second; who asks for a point, now or later, gets Stopped."""
+        with self._lock:
+            self._stopped = True
+            for event in self._stops:
+                event.set()
+        self._shares.wake()
+
+    def point(self, clip: Clip, settings: Settings, quality: int) -> Point:
+        """The point, from the cache or made now; raises AcuityError, and Stopped after stop()."""
+        with self._stoppable() as stop:
+            return self._point(Wanted(clip, settings, quality), stop)
+
+    def points(self, wanted: Iterable[tuple[Clip, Settings, int]]) -> Iterator[Point | AcuityError]:
+        """The points in order, made side by side as cores allow; a failed one is its error.
+
+        A stop or an interrupt ends those under way; the finished ones are in the cache.
+        """
+        todo = [Wanted(*each) for each in wanted]
+        if not todo:
+            return
+        with (
+            self._stoppable() as stop,
+            ThreadPoolExecutor(min(len(todo), self.cores), thread_name_prefix="tune") as pool,
+        ):
+            futures = [pool.submit(self._point_or_error, each, stop) for each in todo]
+            try:
+                for future in futures:
+                    yield future.result()
+            finally:  # a caller who reads no further wants no more encodes
+                stop.set()
+                for future in futures:
+                    future.cancel()
+
+    def known(self, clip: Clip, settings: Settings, qualities: Iterable[int]) -> Mapping[int, Point]:
+        """The points among these that need no encode."""
+        asked = list(qualities)
+        found = {}
+        for quality, key in zip(asked, point_keys(clip, settings, asked, self.scoring), strict=True):
+            if (point := self.cache.get(key)) is not None:
+                found[quality] = point
+        return found
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[threading.Event]:
+        """An event that ends the encodes of one caller; stop() sets it too."""
+        event = threading.Event()
+        with self._lock:
+            if self._stopped:
+                raise Stopped()
+            self._stops.add(event)
+        try:
+            yield event
+        finally:
+            with self._lock:
+                self._stops.discard(event)
+
+    def _point_or_error(self, wanted: Wanted, stop: threading.Event) -> Point | AcuityError:
+        try:
+            return self._point(wanted, stop)
+        except Stopped:
+            raise
+        except AcuityError as error:
+            return error
+
+    def _point(self, wanted: Wanted, stop: threading.Event) -> Point:
+        key = point_key(*wanted, self.scoring)
+        while True:
+            with self._lock:
+                others = self._making.get(key)
+                if others is None:
+                    mine = self._making[key] = Future()
+            if others is None:
+                return self._fulfil(mine, key, wanted, stop)
+            if (point := _made_elsewhere(others, stop)) is not None:
+                return point
+
+    def _fulfil(self, future: Future[Point], key: str, wanted: Wanted, stop: threading.Event) -> Point:
+        """Make the point for this caller, and for those who wait for the same one."""
+        try:
+            point = self.cache.get(key)
+            if point is None:
+                point = self._encode(wanted, stop)
+                self.cache.put(key, point)
+            else:
+                self.tally.add_cached(wanted.title)
+        except BaseException as error:
+            # An interrupt is meant for one thread; the others try for themselves.
+            future.set_exception(error if isinstance(error, AcuityError) else Stopped())
+            raise
+        else:
+            future.set_result(point)
+            return point
+        finally:
+            with self._lock:
+                del self._making[key]
+
+    def _encode(self, wanted: Wanted, stop: threading.Event) -> Point:
+        clip, settings, quality = wanted
+        size = settings.size or (clip.info.width, clip.info.height)
+        with self._shares.share(size, stop) as threads, self.tally.encode(wanted.title) as frames:
+            return measure(
+                clip,
+                _with_threads(settings, threads),
+                quality,
+                replace(self.scoring, threads=self.scoring.threads or threads),
+                frames=frames,
+                stop=stop,
+            )
+
+
+def _made_elsewhere(others: Future[Point], stop: threading.Event) -> Point | None:
+    """The point that another thread is making; None if that thread was stopped before the end."""
+    while True:
+        try:
+            return others.result(timeout=_LOOK)
+        except TimeoutError:
+            if stop.is_set():
+                raise Stopped() from None
+        except Stopped:
+            if stop.is_set():
+                raise
+            return None
+
+
+def _with_threads(settings: Settings, threads: int) -> Settings:
+    """The settings with that many threads, unless they are set or would change the encoder's bytes."""
+    if settings.threads is not None:
+        return settings
+    limited = replace(settings, threads=threads)
+    return limited if limited.document() == settings.document() else settings
