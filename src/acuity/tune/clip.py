@@ -35,6 +35,7 @@ class Clip:
     fps: Fraction | None = None  # of raw video and images
     stream: int | None = None
     parts: tuple[Part, ...] | None = None  # None: all frames
+    led: bool = False  # its first frame is scored as in the whole video: see lead_in.py
 
     @property
     def rate(self) -> Fraction:
@@ -59,7 +60,11 @@ class Clip:
             known = self.info.frames if self.info.frames_exact else None
             if not 0 <= part.start < part.end or (known is not None and part.end > known):
                 raise NoFramesError(f"'{self.path}' has no frames {part.start} to {part.end}")
-        return replace(self, parts=parts)
+        return replace(self, parts=parts, led=False)
+
+    def shot(self, part: Part) -> Clip:
+        """One part of the source, of which the figures are to be those it has within the whole."""
+        return replace(self.of(part), led=True)
 
     def reader(self, *, luma_only: bool = False, threads: int = 0) -> BaseReader:
         """The frames meant, in order, as one stream at an even rate."""
@@ -76,6 +81,7 @@ class Clip:
             str(self.fps),
             str(self.stream),
             str(self.parts and [tuple(part) for part in self.parts]),
+            str(self.led),
         )
         return hashlib.sha256("\n".join(about).encode()).hexdigest()
 

@@ -18,8 +18,9 @@ from acuity.measure.pooling import pool
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
-from acuity.tune.clip import Clip
+from acuity.tune.clip import Clip, Part
 from acuity.tune.encoded_reader import EncodedReader, Sink
+from acuity.tune.lead_in import LedReader, before
 from acuity.tune.progress import Stopped
 from acuity.tune.settings import Settings
 from acuity.tune.versions import encoder_version
@@ -102,20 +103,25 @@ def measure(
     scoring = scoring or Scoring()
     begin = time.perf_counter()
     version = encoder_version(settings.encoder)
-    distorted = EncodedReader(clip, settings, quality, sink=sink, stop=stop)
-    report = score_encode(clip, distorted, scoring, frames=frames, stop=stop)
+    encoded = EncodedReader(clip, settings, quality, sink=sink, stop=stop)
+    part = before(clip) if scoring.subsample == 1 else None
+    if part is None:
+        report = score_encode(clip, encoded, scoring, frames=frames, stop=stop)
+    else:
+        led = clip.of(Part(part.start, clip.parts[0].end)) if clip.parts else clip
+        report = score_encode(led, LedReader(encoded, clip, settings), scoring, frames=frames, stop=stop)
     seconds = time.perf_counter() - begin
-    sizes = distorted.sizes
+    sizes = encoded.sizes
     return Point(
         quality=quality,
         bytes=int(sizes.sum()),
         sizes=sizes,
         rate=clip.rate,
-        scores=scores_of(report),
+        scores={name: values[part is not None :] for name, values in scores_of(report).items()},
         model=report.model or "",
         encoder_version=version,
-        encode_seconds=distorted.encode_seconds,
-        score_seconds=max(seconds - distorted.encode_seconds, 0.0),
+        encode_seconds=encoded.encode_seconds,
+        score_seconds=max(seconds - encoded.encode_seconds, 0.0),
         notes=tuple(note.text for note in report.warnings),
     )
 

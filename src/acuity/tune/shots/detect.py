@@ -21,13 +21,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from acuity.errors import NoFramesError, TuneError
+from acuity.tune.cache import Cache
 from acuity.tune.clip import Clip, Part
 from acuity.tune.progress import Stopped
 from acuity.video.alignment.signature import grid
 from acuity.video.picture import Picture, Signature
 from acuity.video.readers.reader import BaseReader
 
-THRESHOLD: Final = 0.03
+THRESHOLD: Final = 0.02
 MIN_SECONDS: Final = 0.5
 
 _FULL_RANGE: Final = 255.0  # signatures are in steps of 8-bit samples
@@ -77,7 +78,7 @@ class Detection:
 
     def key(self) -> str:
         """What decides the shots besides the video; the number is the method's."""
-        return f"shots 1 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
+        return f"shots 2 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
 
 
 def find_shots(
@@ -117,6 +118,25 @@ def survey_shots(
         changes, candidates = _measure(source, wanted, source.info.frames, progress, stop)
         rate, parts = float(source.info.rate or 25), None
     return _shots(changes, candidates, wanted, rate, parts)
+
+
+def known_shots(
+    cache: Cache,
+    clip: Clip,
+    wanted: Detection | None = None,
+    *,
+    progress: Callable[[int, int | None], None] | None = None,
+    stop: threading.Event | None = None,
+) -> list[Shot]:
+    """survey_shots() of a clip, once: the cache remembers them."""
+    wanted = wanted or Detection()
+    key = f"{wanted.key()} {clip.digest()}"
+    remembered = cache.document(key)
+    if isinstance(remembered, list):
+        return [Shot(int(start), int(end), float(activity)) for start, end, activity in remembered]
+    shots = survey_shots(clip, wanted, progress=progress, stop=stop)
+    cache.remember(key, [list(shot) for shot in shots])
+    return shots
 
 
 def _measure(
