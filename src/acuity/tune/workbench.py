@@ -20,6 +20,7 @@ from acuity.tune.tally import Tally
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
+    from acuity.tune.encoded_reader import Sink
     from acuity.tune.settings import Settings
 
 _LOOK: Final = 0.1  # seconds between looks at whether a point that another thread makes is finished
@@ -108,6 +109,14 @@ class Workbench:
                 for future in futures:
                     future.cancel()
 
+    def encode(self, clip: Clip, settings: Settings, quality: int, sink: Sink) -> Point:
+        """Encode now, whatever the cache has, and hand the packets to `sink`, in decoding order."""
+        wanted = Wanted(clip, settings, quality)
+        with self._stoppable() as stop:
+            point = self._encode(wanted, stop, sink)
+        self.cache.put(point_key(*wanted, self.scoring), point)
+        return point
+
     def known(self, clip: Clip, settings: Settings, qualities: Iterable[int]) -> Mapping[int, Point]:
         """The points among these that need no encode."""
         asked = list(qualities)
@@ -171,7 +180,7 @@ class Workbench:
             with self._lock:
                 del self._making[key]
 
-    def _encode(self, wanted: Wanted, stop: threading.Event) -> Point:
+    def _encode(self, wanted: Wanted, stop: threading.Event, sink: Sink | None = None) -> Point:
         clip, settings, quality = wanted
         size = settings.size or (clip.info.width, clip.info.height)
         with self._shares.share(size, stop) as threads, self.tally.encode(wanted.title) as frames:
@@ -182,6 +191,7 @@ class Workbench:
                 replace(self.scoring, threads=self.scoring.threads or threads),
                 frames=frames,
                 stop=stop,
+                sink=sink,
             )
 
 

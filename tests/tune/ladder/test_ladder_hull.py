@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.tune.ladder.hull import convex_hull, pareto, score_at
+from acuity.tune.ladder.hull import convex_hull, near_hull, pareto, score_at
 
 
 class Sample(NamedTuple):
@@ -66,6 +66,13 @@ def test_more_samples_never_lower_the_hull(found: list[Sample]) -> None:
     many = convex_hull(found)
     for sample in few:
         assert (score_at(many, sample.bitrate_kbps) or 0.0) >= sample.vmaf - 1e-9
+
+
+@given(samples, st.floats(0.0, 20.0))
+def test_near_the_hull_is_between_hull_and_front(found: list[Sample], below: float) -> None:
+    near = near_hull(found, below)
+    assert set(convex_hull(found)) <= set(near) <= set(pareto(found))
+    assert near_hull(found, 200.0) == pareto(found)
 
 
 def test_a_sample_without_a_score_is_left_out() -> None:

@@ -22,8 +22,8 @@ from acuity.tune.ladder.playlists import (
     rendition_name,
 )
 
-m3u8 = pytest.importorskip("m3u8")
-mpegdash = pytest.importorskip("mpegdash.parser")
+m3u8 = pytest.importorskip("m3u8", reason="m3u8 is not installed")
+mpegdash = pytest.importorskip("mpegdash.parser", reason="mpegdash is not installed")
 
 RATE = Fraction(30000, 1001)
 FOUR, REST = 120 * 1001, 31 * 1001

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import TuneError
-from acuity.tune.ladder.rungs import positions, select_rungs
+from acuity.tune.ladder.rungs import choose_rungs, positions, select_rungs
 
 
 class Sample(NamedTuple):
@@ -103,6 +103,14 @@ def test_any_hull(
 def test_bad_wishes_are_refused(targets: list[float], count: int, spacing: str, said: str) -> None:
     with pytest.raises(TuneError, match=said):
         select_rungs(HULL, targets, count, spacing)
+
+
+def test_samples_just_under_a_straight_hull_serve_if_it_has_too_few() -> None:
+    line = [Sample(1000.0, 60.0), Sample(2000.0, 69.8), Sample(3000.0, 79.7), Sample(4000.0, 90.0)]
+    under = Sample(2500.0, 70.0)
+    assert select_rungs([line[0], line[-1]], [90, 60], 4).rungs == [line[0], line[-1]]
+    assert choose_rungs([*line, under], [90, 60], 4).rungs == line
+    assert choose_rungs([*line, under], [90, 60], 2).rungs == [line[0], line[-1]]
 
 
 def test_no_samples_no_rungs() -> None:

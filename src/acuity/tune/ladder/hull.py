@@ -46,6 +46,13 @@ def convex_hull(samples: Iterable[R]) -> list[R]:
     return hull
 
 
+def near_hull(samples: Iterable[R], below: float) -> list[R]:
+    """The samples that nothing beats and that are at most so many points of VMAF under the hull."""
+    front = pareto(samples)
+    hull = convex_hull(front)
+    return [sample for sample in front if (score_at(hull, sample.bitrate_kbps) or 0.0) - sample.vmaf <= below]
+
+
 def score_at(curve: Sequence[R], bitrate_kbps: float) -> float | None:
     """The score of a curve at a rate, on the line between two of its points; None outside of them.
 

@@ -13,13 +13,14 @@ least two points apart, and there are fewer of them where that leaves no more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Generic, NamedTuple
 
 from acuity.errors import TuneError
-from acuity.tune.ladder.hull import R, Rated
+from acuity.tune.ladder.hull import R, Rated, convex_hull, near_hull
 
 MIN_STEP: Final = 2.0  # VMAF between neighbours
+NEAR: Final = 0.5  # VMAF under the hull that nobody sees
 
 SPACINGS: Final[Mapping[str, Callable[[Rated], float]]] = {
     "log_bitrate": lambda sample: math.log(sample.bitrate_kbps),
@@ -86,6 +87,26 @@ def select_rungs(
         if chosen is not None:
             return Rungs(chosen, notes + _fewer(number, count, candidates, min_step))
     return Rungs([hull[top]], notes + _fewer(1, count, candidates, min_step))
+
+
+def choose_rungs(
+    samples: Iterable[R],
+    targets: Sequence[float],
+    count: int = 5,
+    spacing: str = "log_bitrate",
+    min_step: float = MIN_STEP,
+) -> Rungs[R]:
+    """The rungs among all samples: those of the hull, and if these are too few, ones that are nearly on it.
+
+    Where scores rise in a line with the bits, a hull has only the ends of the line.
+    """
+    samples = list(samples)
+    found = select_rungs(convex_hull(samples), targets, count, spacing, min_step)
+    if len(found.rungs) < count:
+        near = select_rungs(near_hull(samples, NEAR), targets, count, spacing, min_step)
+        if len(near.rungs) > len(found.rungs):
+            return near
+    return found
 
 
 def _reaching(hull: Sequence[Rated], target: float) -> int:

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from acuity.tune.ladder.hull import convex_hull, score_at
-from acuity.tune.ladder.rungs import MIN_STEP, SPACINGS, ends, positions
+from acuity.tune.ladder.hull import convex_hull, near_hull, score_at
+from acuity.tune.ladder.rungs import MIN_STEP, NEAR, SPACINGS, ends, positions, select_rungs
 
 Size = tuple[int, int]
 
@@ -215,31 +215,34 @@ class Sweep:
         if count < 3:
             return []
         place = SPACINGS[self._spacing]
+        served = near_hull(self.measured, NEAR) if self._is_short(hull) else hull
         goals = positions(hull, self._targets, count, self._spacing)
         allowed = _OFF * (goals[1] - goals[0])
         wishes: list[Wish | None] = []
         for goal in goals[1:-1]:
-            if min(abs(place(sample) - goal) for sample in hull) <= allowed:
+            if min(abs(place(sample) - goal) for sample in served) <= allowed:
                 continue
             low, high = next(pair for pair in pairwise(hull) if place(pair[1]) >= goal)
-            near = low if goal - place(low) <= place(high) - goal else high
-            wishes.append(self._at(near, goal))
+            nearer = (low, high) if goal - place(low) <= place(high) - goal else (high, low)
+            found = (self._at(sample.size, goal) for sample in nearer)
+            wishes.append(next((wish for wish in found if wish is not None), None))
         return wishes
 
-    def _at(self, near: Measured, goal: float) -> Wish | None:
-        """A sample of the same size as a near one, at a place, by the size's own curve."""
+    def _is_short(self, hull: Sequence[Measured]) -> bool:
+        """Whether a hull has too few samples for the rungs asked for."""
+        chosen = select_rungs(hull, self._targets, self._count, self._spacing, self._min_step)
+        return len(chosen.rungs) < self._count
+
+    def _at(self, size: Size, goal: float) -> Wish | None:
+        """A sample of a size at a place, by the size's own curve."""
         place = SPACINGS[self._spacing]
-        up = goal > place(near)
-        same = self._known[near.size].values()
-        beside = [sample for sample in same if (sample.step < near.step if up else sample.step > near.step)]
-        if not beside:
-            return None
-        other = min(beside, key=lambda sample: abs(sample.step - near.step))
-        span = place(other) - place(near)
-        if span == 0:
-            return None
-        step = round(near.step + (goal - place(near)) / span * (other.step - near.step))
-        return self._unless_known(near.size, step, near.step, other.step)
+        known = sorted(self._known[size].values(), key=lambda sample: sample.step)
+        for better, worse in pairwise(known):
+            if place(worse) <= goal <= place(better) and place(worse) < place(better):
+                part = (place(better) - goal) / (place(better) - place(worse))
+                step = round(better.step + part * (worse.step - better.step))
+                return self._unless_known(size, step, better.step, worse.step)
+        return None
 
     def _unless_known(self, size: Size, step: int, first: int, last: int) -> Wish | None:
         """The sample strictly between two others, if there is a step left there."""

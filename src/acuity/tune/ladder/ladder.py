@@ -1,0 +1,313 @@
+"""Builds a bitrate ladder: samples sizes and qualities, takes the hull, and chooses the rungs.
+
+Every sample is scored at the source's size, or at that of Scoring.display, scaled up as a player would: so
+a small rung's score says what a viewer sees of it. Samples are encoded with the keyframes that the segments
+will need, so a rung's final encode is the sample that it was chosen for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from acuity import __version__
+from acuity.errors import TuneError
+from acuity.tune.clip import Clip
+from acuity.tune.encode import Target
+from acuity.tune.ladder.codec_string import codec_string
+from acuity.tune.ladder.hull import convex_hull
+from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
+from acuity.tune.ladder.rungs import MIN_STEP, check_spacing, check_targets, choose_rungs
+from acuity.tune.ladder.stream_head import colour_numbers, stream_head
+from acuity.tune.ladder.sweep import Size, Sweep
+from acuity.tune.point import Point
+from acuity.tune.settings import Settings
+
+if TYPE_CHECKING:
+    from acuity.tune.encoders import Encoder
+    from acuity.tune.workbench import Workbench
+
+SCHEMA: Final = "vmaf-tune-ladder/v1"
+GRID: Final = (20, 25, 30, 35, 40)  # of a quality from 0 to 51
+_GRID_END: Final = 51
+SEGMENT_SECONDS: Final = 4.0
+_PART: Final = 0.6  # of the encodes of a sweep for each target: the most that are made
+_SAME_SHAPE: Final = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One encode of the clip at one size and quality, or why there is none."""
+
+    settings: Settings  # with the size
+    segment: int  # frames of a segment
+    width: int
+    height: int
+    crf: int | None  # the value of the quality setting; None: a size that can't be encoded at all
+    point: Point | None
+    vmaf: float  # not a number if it failed
+    error: str | None = None
+
+    @property
+    def bitrate_kbps(self) -> float:
+        return float("nan") if self.point is None else self.point.bitrate_kbps
+
+    @property
+    def name(self) -> str:
+        return rendition_name(self.width, self.height, self.bitrate_kbps)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The segments that the sample would make, without a container around them."""
+        assert self.point is not None
+        length, sizes = self.segment, self.point.sizes
+        starts = range(0, len(sizes), length)
+        ticks, timescale = self.point.rate.denominator, self.point.rate.numerator
+        sums = np.add.reduceat(sizes, list(starts))
+        frames = [min(length, len(sizes) - start) for start in starts]
+        return Timeline(
+            timescale,
+            tuple(Segment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True)),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The sample as plain values."""
+        found: dict[str, Any] = {
+            "width": self.width,
+            "height": self.height,
+            "bitrate_kbps": None,
+            "bandwidth_bps": None,
+            "vmaf": None,
+            "crf": self.crf,
+        }
+        if self.point is None:
+            return {**found, "error": self.error}
+        return {
+            **found,
+            "bitrate_kbps": round(self.bitrate_kbps, 3),
+            "bandwidth_bps": self.timeline.peak_bps,
+            "vmaf": round(self.vmaf, 6),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The rungs of a ladder, by rising bitrate, and everything that was measured for them."""
+
+    clip: Clip
+    encoder: Encoder
+    targets: tuple[float, ...]
+    spacing: str
+    renditions: list[Sample]
+    hull: list[Sample]
+    samples: list[Sample]  # failed ones too
+    encodes: int  # that were made; points from the cache aren't counted
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def variants(self) -> list[Variant]:
+        """The rungs as playlists describe them; raises TuneError for a codec that they have no name for."""
+        return [self.variant(sample) for sample in self.renditions]
+
+    def variant(self, sample: Sample) -> Variant:
+        """One rung as playlists describe it."""
+        assert sample.crf is not None
+        head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
+        target = Target.of(self.clip, sample.settings)
+        timeline = sample.timeline
+        return Variant(
+            self.name(sample),
+            sample.width,
+            sample.height,
+            self.clip.rate,
+            codec_string(head.stream),
+            timeline.average_bps,
+            timeline.peak_bps,
+            timeline.seconds,
+            target.aspect or Fraction(1),
+            target.transfer,
+            colour_numbers(target),
+        )
+
+    def name(self, sample: Sample) -> str:
+        """The rung's name; one that another rung has too gets the quality behind it."""
+        same = [other for other in self.renditions if other.name == sample.name]
+        return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
+
+    def hls(self) -> str:
+        """The multivariant playlist of the planned renditions."""
+        return hls_multivariant(self.variants)
+
+    def dash(self) -> str:
+        """The MPD of the planned renditions."""
+        return dash(self.variants)
+
+    def document(self) -> dict[str, Any]:
+        """The ladder as plain values."""
+        rungs = [
+            {**sample.document(), "codecs": variant.codecs, "uri": f"{variant.name}.m3u8"}
+            for sample, variant in zip(self.renditions, self.variants, strict=True)
+        ]
+        point = self.renditions[-1].point
+        assert point is not None
+        on_hull = {id(sample) for sample in self.hull}
+        return {
+            "schema": SCHEMA,
+            "src": self.clip.path,
+            "encoder": self.encoder.name,
+            "encoder_version": point.encoder_version,
+            "model": point.model,
+            "target_vmafs": list(self.targets),
+            "spacing": self.spacing,
+            "renditions": rungs,
+            "rungs": rungs,
+            "samples": [{**sample.document(), "on_hull": id(sample) in on_hull} for sample in self.samples],
+            "encodes": self.encodes,
+            "notes": self.notes,
+            "tool_version": f"acuity {__version__}",
+        }
+
+
+def default_grid(encoder: Encoder) -> list[int]:
+    """The qualities that are tried first: those of x264's scale, stretched to the encoder's."""
+    return [encoder.quality(round(value / _GRID_END * encoder.last_step)) for value in GRID]
+
+
+def build_ladder(
+    bench: Workbench,
+    clip: Clip,
+    settings: Settings,
+    resolutions: Sequence[Size],
+    target_vmafs: Sequence[float],
+    *,
+    quality_tiers: int = 5,
+    spacing: str = "log_bitrate",
+    min_step: float = MIN_STEP,
+    crf_sweep: Sequence[int] | None = None,
+    segment_seconds: float = SEGMENT_SECONDS,
+    pool: str = "mean",
+    whole: bool = False,
+) -> Ladder:
+    """Build a ladder; raises TuneError if it can't have a single rung. `whole` encodes all of the grid.
+
+    A size or sample that fails is kept, with its error, and the others go on.
+    """
+    check_targets(target_vmafs)
+    check_spacing(spacing)
+    if quality_tiers < 1:
+        raise TuneError(f"{quality_tiers} rungs can't be chosen: ask for at least 1")
+    encoder = settings.encoder
+    grid = list(crf_sweep or default_grid(encoder))
+    for quality in grid:
+        encoder.check_quality(quality)
+    settings, segment = _segmented(settings, clip, segment_seconds)
+    sizes, samples, notes = _sizes(clip, settings, segment, resolutions)
+    each_target = len(sizes) * len(grid)
+    targets = len(set(target_vmafs))
+    sweep = Sweep(
+        list(sizes),
+        [encoder.step(quality) for quality in grid],
+        target_vmafs,
+        count=quality_tiers,
+        spacing=spacing,
+        min_step=min_step,
+        budget=int(_PART * each_target * targets) if targets > 1 else each_target,
+        whole=whole,
+    )
+    before = bench.encodes
+    samples += _measure(bench, clip, sizes, segment, sweep, pool, each_target)
+    measured = [sample for sample in samples if sample.point is not None]
+    if not measured:
+        raise TuneError(next(sample.error for sample in samples if sample.error is not None))
+    rungs, said = choose_rungs(measured, target_vmafs, quality_tiers, spacing, min_step)
+    failed = [
+        sample.error if sample.crf is None else f"{sample.width}x{sample.height}: {sample.error}"
+        for sample in samples
+        if sample.error is not None
+    ]
+    told = [note for sample in rungs if sample.point is not None for note in sample.point.notes]
+    return Ladder(
+        clip=clip,
+        encoder=encoder,
+        targets=tuple(target_vmafs),
+        spacing=spacing,
+        renditions=rungs,
+        hull=convex_hull(measured),
+        samples=sorted(
+            samples, key=lambda s: (-s.width * s.height, -1 if s.crf is None else encoder.step(s.crf))
+        ),
+        encodes=bench.encodes - before,
+        notes=list(dict.fromkeys([*said, *notes, *failed, *told])),
+    )
+
+
+def _segmented(settings: Settings, clip: Clip, segment_seconds: float) -> tuple[Settings, int]:
+    """The settings with keyframes at fixed places, and the frames of a segment: whole groups of pictures."""
+    frames = round(segment_seconds * clip.rate)
+    if frames < 1:
+        raise TuneError(f"segments of {segment_seconds:g} s are shorter than a frame: use 2 to 10 s")
+    group = min(frames, settings.keyframe_interval or frames)
+    return replace(settings, keyframe_interval=group, fixed_keyframes=True), frames // group * group
+
+
+def _sizes(
+    clip: Clip, settings: Settings, segment: int, resolutions: Sequence[Size]
+) -> tuple[dict[Size, Settings], list[Sample], list[str]]:
+    """The settings of each size, samples that stand for sizes that can't be encoded, and notes."""
+    if not resolutions:
+        raise TuneError("a ladder needs sizes: name them, as 1920x1080,1280x720,640x360")
+    sizes: dict[Size, Settings] = {}
+    failed: list[Sample] = []
+    notes: list[str] = []
+    full = clip.info.width, clip.info.height
+    for size in dict.fromkeys(resolutions):
+        try:
+            of_size = replace(settings, size=None if size == full else size)
+            Target.of(clip, of_size)
+        except TuneError as error:
+            failed.append(Sample(settings, segment, *size, None, None, float("nan"), str(error)))
+            continue
+        sizes[size] = of_size
+        shape = Fraction(size[0] * full[1], size[1] * full[0])
+        if abs(shape - 1) > _SAME_SHAPE:
+            notes.append(
+                f"{size[0]}x{size[1]} hasn't the shape of the source ({full[0]}x{full[1]}): "
+                "players stretch its samples to show the whole picture"
+            )
+    if not sizes:
+        raise TuneError(failed[0].error)
+    return sizes, failed, notes
+
+
+def _measure(
+    bench: Workbench,
+    clip: Clip,
+    sizes: dict[Size, Settings],
+    segment: int,
+    sweep: Sweep,
+    pool: str,
+    expected: int,
+) -> list[Sample]:
+    """Make the samples that a sweep asks for."""
+    found: list[Sample] = []
+    bench.tally.plan(expected)
+    try:
+        while wishes := sweep.next():
+            asked = [(sizes[size], sizes[size].encoder.quality(step)) for size, step in wishes]
+            points = bench.points((clip, *each) for each in asked)
+            for wish, (settings, quality), point in zip(wishes, asked, points, strict=True):
+                if isinstance(point, Point):
+                    vmaf = point.pool(method=pool)
+                    sample = Sample(settings, segment, *wish.size, quality, point, vmaf)
+                    sweep.add(*wish, sample.bitrate_kbps, vmaf)
+                else:
+                    sample = Sample(settings, segment, *wish.size, quality, None, float("nan"), str(point))
+                found.append(sample)
+    finally:
+        bench.tally.plan(-expected)
+    return found
