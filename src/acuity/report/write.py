@@ -83,7 +83,24 @@ def write_document(path: str | os.PathLike[str], text: str) -> None:
         raise _output_error(target, error) from error
 
 
-def check_output(path: str | os.PathLike[str]) -> None:
+@contextlib.contextmanager
+def written_beside(path: str | os.PathLike[str], what: str = "report") -> Iterator[str]:
+    """A temporary file in the folder of `path`, which it becomes if all goes well; raises OutputError.
+
+    For a writer that wants a path. `what` says in the error what could not be written.
+    """
+    target = os.path.realpath(path)
+    try:
+        with _temporary_beside(target) as temporary:
+            yield temporary
+            _replace(temporary, target)
+    except OutputError:
+        raise
+    except OSError as error:
+        raise _output_error(os.fspath(path), error, what) from error
+
+
+def check_output(path: str | os.PathLike[str], what: str = "report") -> None:
     """Raise now what write_report would raise later, as far as it can be known: call it before long work."""
     target = os.fspath(path)
     if target in _STDOUT:
@@ -94,7 +111,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
             with _temporary_beside(os.path.realpath(target)):
                 pass
     except OSError as error:
-        raise _output_error(target, error) from error
+        raise _output_error(target, error, what) from error
 
 
 def _check_stdout() -> None:
@@ -110,9 +127,13 @@ def _write_beside(target: str, pieces: Iterable[str]) -> None:
     with _temporary_beside(target) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
             _write_pieces(stream, pieces)
-        if os.path.exists(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(temporary, target)
+        _replace(temporary, target)
+
+
+def _replace(temporary: str, target: str) -> None:
+    if os.path.exists(target):
+        os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+    os.replace(temporary, target)
 
 
 @contextlib.contextmanager
@@ -150,9 +171,9 @@ def _is_special(target: str) -> bool:
     return not stat.S_ISREG(mode)
 
 
-def _output_error(target: str, error: OSError) -> OutputError:
+def _output_error(target: str, error: OSError, what: str = "report") -> OutputError:
     folder = Path(target).parent
     reason = error.strerror or str(error)
     if isinstance(error, FileNotFoundError) and not folder.is_dir():
         reason = f"the folder {str(folder)!r} does not exist, so create it first"
-    return OutputError(f"the report {target!r} could not be written: {reason}")
+    return OutputError(f"the {what} {target!r} could not be written: {reason}")

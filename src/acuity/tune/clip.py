@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
+from acuity.tune.hdr10 import Hdr10, read_hdr10
 from acuity.video.local_file import local_opener
+from acuity.video.pairs.convert import Turn
 from acuity.video.picture import Picture
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
@@ -35,6 +37,7 @@ class Clip:
     fps: Fraction | None = None  # of raw video and images
     stream: int | None = None
     parts: tuple[Part, ...] | None = None  # None: all frames
+    hdr10: Hdr10 = field(default_factory=Hdr10, compare=False, repr=False)
     led: bool = False  # its first frame is scored as in the whole video: see lead_in.py
 
     @property
@@ -66,7 +69,7 @@ class Clip:
         """One part of the source, of which the figures are to be those it has within the whole."""
         return replace(self.of(part), led=True)
 
-    def reader(self, *, luma_only: bool = False, threads: int = 0) -> BaseReader:
+    def reader(self, *, luma_only: bool = False, threads: int = 0) -> ClipReader:
         """The frames meant, in order, as one stream at an even rate."""
         options = OpenOptions(
             fps=self.fps, guess=True, threads=threads, luma_only=luma_only, stream=self.stream
@@ -86,12 +89,37 @@ class Clip:
         return hashlib.sha256("\n".join(about).encode()).hexdigest()
 
 
-class ClipReader(BaseReader):
-    """Reads the frames of a clip: its parts one after the other, with even times.
+class Times:
+    """When the frames of a clip are shown in its source, in seconds, as far as it was read.
 
-    Turned and variable-rate video is read as it is stored: an encoder gets the same, and what a player does
-    about either is written into the output file.
+    Only those of a variable rate are kept; others follow from the first.
     """
+
+    def __init__(self, rate: Fraction, *, variable: bool) -> None:
+        self._rate = rate
+        self._variable = variable
+        self._stamps: list[float] = []
+
+    def note(self, time: float | None) -> None:
+        """Add the time of the next frame."""
+        if time is not None and (self._variable or not self._stamps):
+            self._stamps.append(time)
+
+    @property
+    def even(self) -> bool:
+        return not self._variable
+
+    def at(self, frame: int) -> Fraction:
+        """The time of a frame; before the first one, times go on evenly."""
+        stamps = self._stamps
+        if self._variable and 0 <= frame < len(stamps):
+            return Fraction(stamps[frame])
+        start = Fraction(stamps[0]) if stamps else Fraction(0)
+        return start + frame / self._rate
+
+
+class ClipReader(BaseReader):
+    """Reads the frames of a clip, upright: its parts one after the other, with even times."""
 
     def __init__(self, video: BaseReader, clip: Clip) -> None:
         super().__init__()
@@ -99,14 +127,15 @@ class ClipReader(BaseReader):
         self._video = video
         self._parts = clip.parts
         self._rate = clip.rate
+        self._turn = Turn(video.info.rotation) if video.info.rotation else None
+        self.times = Times(clip.rate, variable=video.info.variable_rate)
         self._part = -1
         self._left = 0  # frames of the part under way
         self._next = 0
         self.info = replace(
-            video.info,
+            upright(video.info),
             rate=clip.rate,
             variable_rate=False,
-            rotation=0,
             frames=clip.frames,
             frames_exact=video.info.frames_exact or clip.parts is not None,
             seekable=False,
@@ -127,6 +156,9 @@ class ClipReader(BaseReader):
                 raise NoFramesError(f"'{self.info.path}' ends before frame {self._parts[self._part].end - 1}")
             return None
         self._left -= self._parts is not None
+        self.times.note(picture.pts)
+        if self._turn is not None:
+            picture = self._turn(picture)
         picture.pts = float(self._next / self._rate)
         self._next += 1
         return picture
@@ -163,7 +195,18 @@ def open_clip(
         raise TuneError(f"'{name}' is interlaced: deinterlace it first, since the encodes are progressive")
     if "flipped" in info.extra:
         raise TuneError(f"'{name}' is to be shown mirrored: encode it mirrored first, or remove the mark")
-    return Clip(name, info, geometry, fps, stream)
+    if info.rotation % 180 and info.format.layout == "422":
+        raise TuneError(f"'{name}' is 4:2:2 on its side, which can't be turned upright: turn it first")
+    hdr10 = read_hdr10(name, stream) if info.kind == "container" and info.hdr else Hdr10()
+    return Clip(name, upright(info), geometry, fps, stream, hdr10=hdr10)
+
+
+def upright(info: VideoInfo) -> VideoInfo:
+    """The description of a video after it is turned as its container says."""
+    if not info.rotation % 180:
+        return replace(info, rotation=0)
+    aspect = info.aspect and 1 / info.aspect
+    return replace(info, width=info.height, height=info.width, aspect=aspect, rotation=0)
 
 
 def _identity(path: str) -> tuple[str, int, int, int]:

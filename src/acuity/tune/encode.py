@@ -13,6 +13,7 @@ from acuity.errors import EncoderError, TuneError, to_set
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoding import Encoding, Job, PyavEncoding
+from acuity.tune.hdr10 import Hdr10
 from acuity.tune.settings import Settings
 from acuity.video.pairs.convert import Fit, Resample, Step
 from acuity.video.picture import LAYOUTS, PixelFormat
@@ -38,6 +39,7 @@ class Target:
     matrix: str | None
     primaries: str | None
     transfer: str | None
+    hdr10: Hdr10
 
     @classmethod
     def of(cls, clip: Clip, settings: Settings) -> Target:
@@ -62,6 +64,7 @@ class Target:
             matrix=rgb.matrix if rgb else info.matrix,
             primaries=info.primaries,
             transfer=info.transfer,
+            hdr10=clip.hdr10,
         )
 
     def steps(self, info: VideoInfo, filter: str = "lanczos") -> list[Step]:
@@ -158,6 +161,9 @@ def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
         if settings.threads is not None:
             options["x265-params"] += f":pools={threads}"
         threads = 0  # it would be the number of frames in parallel, which changes the bytes
+    if encoder.params is not None and (about := target.hdr10.parameters(encoder.name)):
+        before = options.get(encoder.params)
+        options[encoder.params] = f"{before}:{about}" if before else about
     job = Job(
         encoder.name,
         options,

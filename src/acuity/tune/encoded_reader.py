@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import av
 import numpy as np
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from acuity.errors import EncodeFailed, InputError
 from acuity.text import one_line
-from acuity.tune.clip import Clip
+from acuity.tune.clip import Clip, Times
 from acuity.tune.encode import Target, open_encoding
 from acuity.tune.encoding import Encoding, Packet
 from acuity.tune.progress import Stopped
 from acuity.tune.settings import Settings
+from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason
 from acuity.video.readers.avframes import ToPlanar
@@ -27,6 +28,16 @@ from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
 Sink = Callable[[Packet], None]
+
+
+@runtime_checkable
+class StreamSink(Protocol):
+    """A sink that wants to know about the stream before its first packet."""
+
+    def begin(self, encoding: Encoding, times: Times) -> None: ...
+
+    def __call__(self, packet: Packet) -> None: ...
+
 
 _LOOK: Final = 0.1  # seconds between two looks at whether to stop
 
@@ -72,6 +83,9 @@ class EncodedReader(BaseReader):
             self._decoded.appendleft(first)
             self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = self._describe(first)
+            if clip.hdr10 and not clip.hdr10.parameters(settings.encoder.name):
+                text = f"{settings.encoder.name} has no place for the HDR10 metadata of '{clip.path}'"
+                self.notes.append(warning("hdr10", text))
         except BaseException:
             self.close()
             raise
@@ -80,6 +94,7 @@ class EncodedReader(BaseReader):
         """What a container with the packets would say of them."""
         decoder = self._decoder
         assert decoder is not None
+        target = self._target  # its tags are in the container where the codec has no place for them
         return replace(
             self._feeder.info,
             path=f"{self._name} of {self._clip.path}",
@@ -88,10 +103,10 @@ class EncodedReader(BaseReader):
             height=first.height,
             format=self._planar.format,
             full_range=_said_range(first, self._planar),
-            transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(decoder.color_trc),
-            primaries=PRIMARIES.get(first.color_primaries) or PRIMARIES.get(decoder.color_primaries),
-            matrix=MATRICES.get(first.colorspace) or MATRICES.get(decoder.colorspace),
-            aspect=self._target.aspect,
+            transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(decoder.color_trc) or target.transfer,
+            primaries=PRIMARIES.get(first.color_primaries) or target.primaries,
+            matrix=MATRICES.get(first.colorspace) or MATRICES.get(decoder.colorspace) or target.matrix,
+            aspect=target.aspect,
             codec=decoder.name,
             seekable=False,
             extra={"encoder": self._name},
@@ -157,6 +172,8 @@ class EncodedReader(BaseReader):
                 self._flushed = True
                 return
             self._decoder = self._encoding.decoder()
+            if isinstance(self._sink, StreamSink):
+                self._sink.begin(self._encoding, self._feeder.times)
         if packet is None:
             self._flushed = True
         elif packet.pts is None or packet.pts < 0:
@@ -188,6 +205,7 @@ class Feeder:
         self.error: BaseException | None = None
         self._source = clip.reader()
         self.info = self._source.info
+        self.times = self._source.times
         self._steps = target.steps(clip.info)
         self._thread: threading.Thread | None = None
 

@@ -49,7 +49,8 @@ FAILED: Final = b"X"  # on the way: a sentence
 
 _IDLE: Final = 20.0  # seconds without a job after which the process ends
 _WATCH: Final = 0.5
-_NOISE: Final = ("Svt[info]", "Svt[warn]", "x265 [info]")
+# How FFmpeg's warnings about wrong parameters of a library begin.
+_COMPLAINTS: Final = ("Error parsing option", "Unknown option", "Invalid value")
 
 
 class _Ended(Exception):
@@ -225,7 +226,7 @@ def _opened(job: dict[str, Any], container: av.container.OutputContainer) -> Vid
         av.logging.set_level(None)
     if context.options:
         raise _Refused(f"it has no option {', '.join(sorted(context.options))}")
-    unknown = [text.strip() for _, _, text in logs if "nknown option" in text or "nvalid value" in text]
+    unknown = [text.strip() for _, _, text in logs if text.startswith(_COMPLAINTS)]
     if unknown:
         raise _Refused(unknown[0].rstrip("."))
     return context

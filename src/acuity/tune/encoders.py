@@ -56,7 +56,6 @@ class Encoder:
     least_threads: int = 1  # fewer would change the bytes
     containers: tuple[str, ...] = (".mp4", ".mkv", ".mov")  # suffixes of files that can hold it
     trials: tuple[int, ...] = ()  # quality values from good to poor, to try first
-    hdr10: bool = False  # whether it can write mastering display and content light into the bitstream
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoder) and other.name == self.name
@@ -137,7 +136,6 @@ ENCODERS: Final[Mapping[str, Encoder]] = {
             ),
             threads=4,
             trials=(18, 23, 28, 33),
-            hdr10=True,
         ),
         Encoder(
             "libx265",
@@ -156,7 +154,6 @@ ENCODERS: Final[Mapping[str, Encoder]] = {
             ),
             least_threads=2,
             trials=(20, 25, 30, 35),
-            hdr10=True,
         ),
         Encoder(
             "libsvtav1",
@@ -177,7 +174,6 @@ ENCODERS: Final[Mapping[str, Encoder]] = {
             fixed_keyframes=(("g", "{interval}"), ("svtav1-params", "irefresh-type=2:scd=0")),
             containers=_AV1,
             trials=(25, 32, 40, 48),
-            hdr10=True,
         ),
         Encoder(
             "libvpx-vp9",

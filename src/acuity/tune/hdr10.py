@@ -1,0 +1,99 @@
+"""HDR10 metadata of a source, the display it was mastered on and its brightest light, for encoders."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, cast
+
+import av
+from av.buffer import Buffer
+
+from acuity.errors import InputError
+from acuity.video.readers.decoder import Decoder
+from acuity.video.source import open_source
+
+# Of libavutil: x and y of red, green, blue and white, least and greatest luminance, as fractions, two flags.
+_MASTERING: Final = struct.Struct("=22i")
+_LIGHT: Final = struct.Struct("=2I")
+_CHROMATICITY: Final = 50000  # of bitstreams
+_LUMINANCE: Final = 10000
+
+Pair = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Hdr10:
+    """Chromaticities and luminances of the mastering display, and the light levels of the content."""
+
+    primaries: tuple[Pair, Pair, Pair, Pair] | None = None  # red, green, blue, white
+    luminance: Pair | None = None  # least and greatest, in candelas a square metre
+    light: tuple[int, int] | None = None  # of the brightest sample, and of the brightest frame
+
+    def __bool__(self) -> bool:
+        return bool((self.primaries and self.luminance) or self.light)
+
+    def parameters(self, encoder: str) -> str:
+        """The parameters for an encoder's library; empty if it has none for this."""
+        names = _NAMES.get(encoder)
+        if names is None:
+            return ""
+        found = []
+        if self.primaries is not None and self.luminance is not None:
+            red, green, blue, white = self.primaries
+            whole = encoder != "libsvtav1"
+            points = "".join(
+                f"{name}({_number(x, _CHROMATICITY, whole)},{_number(y, _CHROMATICITY, whole)})"
+                for name, (x, y) in (("G", green), ("B", blue), ("R", red), ("WP", white))
+            )
+            least, greatest = (_number(value, _LUMINANCE, whole) for value in self.luminance)
+            found.append(f"{names[0]}={points}L({greatest},{least})")
+        if self.light is not None:
+            found.append(f"{names[1]}={self.light[0]},{self.light[1]}")
+        return ":".join(found)
+
+
+# How the libraries call the two.
+_NAMES: Final = {
+    "libx264": ("mastering-display", "cll"),
+    "libx265": ("master-display", "max-cll"),
+    "libsvtav1": ("mastering-display", "content-light"),
+}
+
+
+def _number(value: Fraction, unit: int, whole: bool) -> str:
+    """A value as libraries take it: in the units of bitstreams, or as it is."""
+    return str(round(value * unit)) if whole else f"{float(value):.6f}"
+
+
+def read_hdr10(path: str, stream: int | None) -> Hdr10:
+    """What the first frame of a container says; empty if it says nothing."""
+    with closing(Decoder(open_source(path), stream=stream)) as decoder:
+        try:
+            frame = next(decoder.frames(), None)
+        except InputError:
+            frame = None
+        return Hdr10() if frame is None else of_frame(frame)
+
+
+def of_frame(frame: av.VideoFrame) -> Hdr10:
+    """The metadata that a decoded frame carries."""
+    mastering, light = (
+        cast("Buffer | None", frame.side_data.get(name))
+        for name in ("MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL")
+    )
+    found = Hdr10()
+    if mastering is not None and len(bytes(mastering)) >= _MASTERING.size:
+        values = _MASTERING.unpack_from(bytes(mastering))
+        ratios = [Fraction(values[at], values[at + 1] or 1) for at in range(0, 20, 2)]
+        points = [(ratios[at], ratios[at + 1]) for at in range(0, 8, 2)]
+        found = Hdr10(
+            cast("tuple[Pair, Pair, Pair, Pair]", tuple(points)) if values[20] else None,
+            (ratios[8], ratios[9]) if values[21] else None,
+        )
+    if light is not None and len(bytes(light)) >= _LIGHT.size:
+        brightest, frames = _LIGHT.unpack_from(bytes(light))
+        found = Hdr10(found.primaries, found.luminance, (brightest, frames) if brightest or frames else None)
+    return found

@@ -1,0 +1,300 @@
+"""Writes the final file: the encoded video, and sound, subtitles, chapters and metadata of the source."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final, NamedTuple, Self
+
+import av
+from av.container import InputContainer, OutputContainer
+from av.stream import AttachmentStream, Discard, Disposition, Stream
+from av.video.stream import VideoStream
+
+from acuity.errors import OutputError, TuneError, listed
+from acuity.report.write import check_output, written_beside
+from acuity.text import one_line, quoted
+from acuity.tune.clip import Clip, Times
+from acuity.tune.encoders import Encoder
+from acuity.tune.encoding import Encoding, Packet
+from acuity.tune.point import FramesCallback, Point, Scoring, measure
+from acuity.tune.settings import Settings
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
+from acuity.video.source import open_source
+
+# Suffixes of files and FFmpeg's names of their formats.
+FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
+_OPTIONS: Final = {"mp4": {"movflags": "+faststart"}, "mov": {"movflags": "+faststart"}}
+_TAGS: Final = {("mp4", "hevc"): "hvc1", ("mov", "hevc"): "hvc1"}  # Apple's players want this one
+
+# Entries that describe the old file, not the work.
+_TECHNICAL: Final = ("major_brand", "minor_version", "compatible_brands", "encoder", "duration", "bps")
+_STATISTICS: Final = ("number_of_", "_statistics")
+_TICKS: Final = Fraction(1, 90000)  # of times that aren't even
+_VIDEO: Final = "video"
+
+
+def check_video_file(out: str | os.PathLike[str], encoder: Encoder) -> str:
+    """FFmpeg's name of the format of a file to write; raises OutputError or TuneError before the work."""
+    name = os.fspath(out)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix not in FORMATS:
+        raise OutputError(f"'{name}' doesn't say its format: end it with {', '.join(FORMATS)}")
+    if suffix.replace(".m4v", ".mp4") not in encoder.containers:
+        fits = ", ".join(encoder.containers)
+        raise TuneError(f"a {suffix} file can't hold the {encoder.codec} of {encoder.name}: use {fits}")
+    check_output(name, _VIDEO)
+    return FORMATS[suffix]
+
+
+class _Copied(NamedTuple):
+    """A stream of the source and its copy."""
+
+    source: Stream
+    copy: Stream
+
+
+class VideoFile:
+    """A file being written; a sink for measure(). Use it in a `with` block, which ends or undoes it.
+
+        with VideoFile("out.mp4", clip, encoder) as file:
+            measure(clip, settings, 28, sink=file)
+
+    `notes` says what of the source the file can't hold.
+    """
+
+    def __init__(self, out: str | os.PathLike[str], clip: Clip, encoder: Encoder) -> None:
+        self._format = check_video_file(out, encoder)
+        self._out = os.fspath(out)
+        self._clip = clip
+        self._codec = encoder.codec
+        self.notes: list[str] = []
+        self._stack = contextlib.ExitStack()
+        self._container: OutputContainer | None = None
+        self._video: VideoStream | None = None
+        self._times: Times | None = None
+        self._source: InputContainer | None = None
+        self._copied: dict[int, _Copied] = {}
+        self._others: Iterator[av.Packet[Stream]] = iter(())
+        self._waiting: av.Packet[Stream] | None = None
+        self._offset = Fraction(0)  # of the source's clock
+
+    def __enter__(self) -> Self:
+        if os.path.exists(self._out) and os.path.samefile(self._out, self._clip.path):
+            raise OutputError(f"'{self._out}' is the source itself: choose another name")
+        temporary = self._stack.enter_context(written_beside(self._out, _VIDEO))
+        try:
+            self._container = av.open(
+                temporary, "w", format=self._format, container_options=_OPTIONS.get(self._format, {})
+            )
+            self._open_source()
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        except BaseException as problem:
+            self._close()
+            self._stack.__exit__(type(problem), problem, problem.__traceback__)
+            raise
+        self._close()
+        self._stack.__exit__(kind, error, None)
+
+    def begin(self, encoding: Encoding, times: Times) -> None:
+        """Write the header; later encodes of the same stream may begin, too."""
+        if self._video is not None or self._container is None:
+            return
+        self._times = times
+        template = encoding.template()
+        video = self._container.add_stream_from_template(template, opaque=True)
+        if encoding.extradata:
+            video.codec_context.extradata = encoding.extradata
+        if tag := _TAGS.get((self._format, self._codec)):
+            video.codec_context.codec_tag = tag
+        video.time_base = 1 / self._clip.rate if times.even else _TICKS
+        self._video = video
+        self._copy_streams()
+        with self._writing():
+            self._container.start_encoding()
+
+    def __call__(self, packet: Packet) -> None:
+        """Write a packet, and what the source has beside it until then."""
+        assert self._container is not None
+        assert self._video is not None
+        assert self._times is not None
+        assert packet.pts is not None
+        pts, dts = packet.pts, packet.pts if packet.dts is None else packet.dts
+        written = av.Packet(memoryview(packet))  # type: ignore[arg-type]
+        base = 1 / self._clip.rate if self._times.even else _TICKS
+        shown, decoded, after = (self._time(frame) for frame in (pts, dts, pts + 1))
+        written.time_base = base
+        written.pts, written.dts = round(shown / base), round(decoded / base)
+        written.duration = max(round((after - shown) / base), 1)
+        written.is_keyframe = packet.is_keyframe
+        written.stream = self._video
+        self._write_others(until=decoded)
+        with self._writing():
+            self._container.mux(written)
+
+    def _time(self, frame: int) -> Fraction:
+        """When a frame is shown in the file."""
+        assert self._times is not None
+        return self._times.at(frame) - self._offset
+
+    def _open_source(self) -> None:
+        """Look at what is beside the video in the source, and check what the file can hold."""
+        clip, container = self._clip, self._container
+        assert container is not None
+        if clip.info.kind != "container":
+            return
+        source = open_source(clip.path)
+        self._stack.callback(source.close)
+        self._source = open_container(source, AvFile(source))
+        self._stack.callback(self._source.close)
+        if clip.parts is not None:
+            if len(self._source.streams) > 1:
+                self.notes.append("only parts of the source are encoded, so nothing but its video is copied")
+            self._source = None
+            return
+        if self._source.start_time:
+            self._offset = Fraction(self._source.start_time, av.time_base)
+        container.metadata.update(_kept(self._source.metadata))
+        if chapters := self._source.chapters():
+            shift = self._offset
+            for chapter in chapters:
+                base = chapter["time_base"] or Fraction(1)
+                chapter["start"], chapter["end"] = (
+                    chapter["start"] - round(shift / base),
+                    chapter["end"] - round(shift / base),
+                )
+            container.set_chapters(chapters)
+
+    def _copy_streams(self) -> None:
+        container, source, video = self._container, self._source, self._video
+        assert container is not None
+        assert video is not None
+        if source is None:
+            return
+        main = choose_stream(source, self._clip.path, self._clip.stream)
+        video.metadata.update(_kept(main.metadata))
+        video.disposition = main.disposition
+        left_out = []
+        for stream in source.streams:
+            if stream.index == main.index:
+                continue
+            if not self._copy(container, stream):
+                left_out.append(_described(stream))
+        if left_out:
+            suffix = os.path.splitext(self._out)[1]
+            self.notes.append(f"left out, as a {suffix} file can't hold it here: {listed(left_out)}")
+        chosen = [copied.source for copied in self._copied.values()]
+        main.discard = Discard.all  # its packets are not wanted, and the others are
+        for stream in chosen:
+            stream.discard = Discard.default
+        if chosen:
+            self._others = iter(source.demux(chosen))
+
+    def _copy(self, container: OutputContainer, stream: Stream) -> bool:
+        """Add a copy of a stream; False if the file can't hold it."""
+        if isinstance(stream, AttachmentStream):
+            if self._format != "matroska":
+                return False
+            name = stream.name or stream.metadata.get("filename", "attachment")
+            container.add_attachment(name, stream.mimetype or "application/octet-stream", stream.data)
+            return True
+        if stream.type not in ("audio", "subtitle"):
+            return False
+        try:
+            copy = container.add_stream_from_template(stream, opaque=True)
+        except (*AV_ERRORS, AttributeError):
+            return False
+        copy.metadata.update(_kept(stream.metadata))
+        copy.disposition = stream.disposition
+        self._copied[stream.index] = _Copied(stream, copy)
+        return True
+
+    def _write_others(self, until: Fraction | None) -> None:
+        """Write the packets of the other streams up to a time; None: all that are left."""
+        assert self._container is not None
+        while True:
+            packet = self._waiting or next(self._others, None)
+            self._waiting = None
+            if packet is None:
+                return
+            if packet.dts is None or not packet.size:  # the demuxer's end, or nothing to write
+                continue
+            base = packet.time_base
+            if until is not None and packet.dts * base - self._offset > until:
+                self._waiting = packet
+                return
+            shift = round(self._offset / base)
+            packet.dts -= shift
+            if packet.pts is not None:
+                packet.pts -= shift
+            packet.stream = self._copied[packet.stream_index].copy
+            with self._writing():
+                self._container.mux(packet)
+
+    def _finish(self) -> None:
+        if self._video is None or self._container is None:
+            raise TuneError(f"nothing was encoded into {quoted(self._out)}")
+        self._write_others(until=None)
+        with self._writing():
+            self._container.close()
+
+    def _close(self) -> None:
+        """Close the container, whatever state it is in; its file is undone by the caller."""
+        if self._container is not None:
+            with contextlib.suppress(*AV_ERRORS):
+                self._container.close()
+            self._container = None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except AV_ERRORS as error:
+            said = one_line(reason(error))
+            raise OutputError(f"the video {self._out!r} could not be written: {said}") from error
+
+
+def encode_file(
+    clip: Clip,
+    settings: Settings,
+    quality: int,
+    out: str | os.PathLike[str],
+    scoring: Scoring | None = None,
+    *,
+    frames: FramesCallback | None = None,
+    stop: threading.Event | None = None,
+) -> Point:
+    """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
+    with VideoFile(out, clip, settings.encoder) as file:
+        point = measure(clip, settings, quality, scoring, frames=frames, stop=stop, sink=file)
+    return replace(point, notes=(*point.notes, *file.notes))
+
+
+def _kept(metadata: dict[str, str]) -> dict[str, str]:
+    """The entries that are still true of a new file."""
+    return {
+        name: value
+        for name, value in metadata.items()
+        if name.lower() not in _TECHNICAL and not name.lower().startswith(_STATISTICS)
+    }
+
+
+def _described(stream: Stream) -> str:
+    name = stream.metadata.get("filename", "unknown codec")
+    if stream.codec_context is not None:
+        name = stream.codec_context.name
+    language = f", {stream.language}" if stream.language else ""
+    kind = "cover picture" if stream.disposition & Disposition.attached_pic else stream.type
+    return f"{kind} stream {stream.index} ({name}{language})"

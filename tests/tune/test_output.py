@@ -1,0 +1,182 @@
+"""Final files: what is in them, and what is said of the rest."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+import acuity
+from acuity.errors import OutputError, TuneError
+from acuity.tune.clip import Clip, Part, open_clip
+from acuity.tune.encoders import find_encoder
+from acuity.tune.output import encode_file
+from acuity.tune.point import Point
+from acuity.tune.settings import Settings
+from tune_clips import picture
+
+SIZE = 160, 96
+FRAMES = 30
+FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
+FILES = {"libx264": "x264.mkv", "libx265": "x265.mp4", "libsvtav1": "av1.webm", "libvpx-vp9": "vp9.mp4"}
+
+
+def frame(index: int) -> av.VideoFrame:
+    made = av.VideoFrame(*SIZE, "yuv420p")
+    for number, plane in enumerate(made.planes):
+        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+        rows[:, : plane.width] = 100 + index if number else picture(index, *SIZE)
+    made.pts, made.time_base = index, Fraction(1, 25)
+    return made
+
+
+def write_source(path: Path) -> None:
+    """A Matroska with video, sound, subtitles, chapters, an attachment and a title."""
+    with av.open(path, "w") as file:
+        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
+        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
+        context = video.codec_context
+        context.colorspace, context.color_trc, context.color_primaries, context.color_range = 1, 1, 1, 1
+        sound = file.add_stream("aac", rate=48000)
+        sound.metadata["language"] = "eng"
+        words = file.add_mux_stream("subrip")
+        words.metadata["language"] = "deu"
+        file.add_attachment("font.ttf", "font/ttf", b"abc")
+        file.metadata["title"] = "A title"
+        half = {"id": 1, "start": 0, "end": 600, "time_base": Fraction(1, 1000), "metadata": {"title": "One"}}
+        file.set_chapters([half, {**half, "id": 2, "start": 600, "end": 1200}])
+        for index in range(FRAMES):
+            file.mux(video.encode(frame(index)))
+            samples = av.AudioFrame("fltp", "stereo", 1920)
+            samples.sample_rate, samples.pts = 48000, index * 1920
+            for plane in samples.planes:
+                plane.update(np.sin(np.arange(1920, dtype=np.float32) / 20).tobytes())
+            file.mux(sound.encode(samples))
+            if index % 10 == 0:
+                word = av.Packet(b"hello")
+                word.stream, word.time_base, word.duration = words, Fraction(1, 1000), 300
+                word.pts = word.dts = index * 40
+                file.mux(word)
+        file.mux(video.encode(None))
+        file.mux(sound.encode(None))
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    path = tmp_path_factory.mktemp("output") / "source.mkv"
+    write_source(path)
+    return open_clip(path)
+
+
+@pytest.fixture(scope="module")
+def encoded(clip: Clip) -> dict[str, tuple[Path, Point]]:
+    made = {}
+    for name, file in FILES.items():
+        out = Path(clip.path).with_name(file)
+        made[name] = out, encode_file(clip, Settings(find_encoder(name), preset=FAST[name]), 35, out)
+    return made
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_score_is_that_of_the_file_to_the_last_digit(
+    name: str, clip: Clip, encoded: dict[str, tuple[Path, Point]]
+) -> None:
+    out, point = encoded[name]
+    report = acuity.score(clip.path, out)
+    assert report.results.frames == list(range(FRAMES))
+    assert np.array_equal(report.results.columns["vmaf"], point.scores["vmaf"])
+    assert report.model == point.model
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sizes_are_those_of_the_packets_in_the_order_shown(
+    name: str, encoded: dict[str, tuple[Path, Point]]
+) -> None:
+    out, point = encoded[name]
+    with av.open(out) as file:
+        found = sorted((packet.pts, packet.size) for packet in file.demux(video=0) if packet.size)
+    # A container may leave out a few bytes of a packet: AV1's delimiters, and start codes.
+    sizes = [size for _, size in found]
+    assert len(sizes) == FRAMES
+    assert np.abs(np.array(sizes) - point.sizes).max() <= 700 if name == "libx264" else 8
+    assert np.argmax(sizes) == np.argmax(point.sizes)
+
+
+def test_sound_subtitles_chapters_attachments_and_title_are_copied(
+    encoded: dict[str, tuple[Path, Point]],
+) -> None:
+    out, point = encoded["libx264"]
+    assert point.notes == ()
+    with av.open(out) as file:
+        assert [stream.type for stream in file.streams] == ["video", "audio", "subtitle", "attachment"]
+        assert [stream.language for stream in file.streams][1:3] == ["eng", "deu"]
+        assert file.metadata["title"] == "A title"
+        assert [chapter["metadata"]["title"] for chapter in file.chapters()] == ["One", "One"]
+        words = [bytes(packet) for packet in file.demux(subtitles=0) if packet.size]
+    assert words == [b"hello"] * 3
+    with av.open(out) as file:
+        seconds = sum(samples.samples for samples in file.decode(audio=0)) / 48000
+    assert seconds == pytest.approx(FRAMES / 25, abs=0.1)
+
+
+def test_what_the_container_cannot_hold_is_named(encoded: dict[str, tuple[Path, Point]]) -> None:
+    (note,) = encoded["libx265"][1].notes
+    assert "subtitle stream 2 (srt, deu)" in note
+    assert "font.ttf" in note
+    assert "audio" not in note
+    (note,) = encoded["libsvtav1"][1].notes
+    assert "audio stream 1 (aac, eng)" in note
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_colour_tags_and_rate_are_those_of_the_source(
+    name: str, encoded: dict[str, tuple[Path, Point]]
+) -> None:
+    with av.open(encoded[name][0]) as file:
+        video = file.streams.video[0]
+        next(file.decode(video))
+        context = video.codec_context
+        assert (context.colorspace, context.color_trc, context.color_primaries) == (1, 1, 1)
+        assert context.color_range == 1
+        assert video.average_rate == 25
+
+
+def test_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> None:
+    settings = Settings(find_encoder("x264"), preset="ultrafast")
+    point = encode_file(clip.of(Part(5, 15)), settings, 35, tmp_path / "part.mp4")
+    assert "only parts" in point.notes[-1]
+    with av.open(tmp_path / "part.mp4") as file:
+        assert [stream.type for stream in file.streams] == ["video"]
+        assert len(list(file.decode(video=0))) == 10
+
+
+@pytest.mark.parametrize(
+    ("out", "encoder", "error", "said"),
+    [
+        ("film.avi", "x264", OutputError, "end it with .mp4"),
+        ("film.webm", "x264", TuneError, "can't hold the h264"),
+        ("none/film.mp4", "x264", OutputError, "does not exist, so create it first"),
+        ("source.mkv", "x264", OutputError, "is the source itself"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_encode(
+    out: str, encoder: str, error: type[Exception], said: str, clip: Clip
+) -> None:
+    folder = Path(clip.path).parent
+    before = sorted(os.listdir(folder))
+    with pytest.raises(error, match=said):
+        encode_file(clip, Settings(find_encoder(encoder)), 30, folder / out)
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(b"old")
+    settings = Settings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
+    with pytest.raises(TuneError, match="nonsense"):
+        encode_file(clip, settings, 30, tmp_path / "film.mp4")
+    assert os.listdir(tmp_path) == ["film.mp4"]
+    assert (tmp_path / "film.mp4").read_bytes() == b"old"
