@@ -1,0 +1,70 @@
+"""A plan's documents: JSON with the entries that users know, CSV, and a script."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import subprocess
+
+import pytest
+from shot_plans import plan_of, settings_of, write_shots
+
+from acuity.tune.shots.commands import concat_command, segment_commands, shell_script
+from acuity.tune.shots.plan import ShotPlan, Stitched
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> ShotPlan:
+    clip = write_shots(tmp_path_factory.mktemp("a folder") / "it's a clip.y4m")
+    return plan_of(clip, settings_of("libx264"), (24, 34, 30), (14, 28))
+
+
+def test_the_document_has_what_users_know_and_more(plan: ShotPlan) -> None:
+    document = json.loads(json.dumps(plan.document()))
+    assert {"encoder", "framerate", "predicate", "target_vmaf", "shots"} < set(document)
+    assert document["framerate"] == 24
+    assert [(s["start_frame"], s["end_frame"], s["crf"]) for s in document["shots"]] == [
+        (0, 14, 24),
+        (14, 28, 34),
+        (28, 42, 30),
+    ]
+    assert len(document["segment_commands"]) == 3
+    assert document["measured"] is None
+    assert document["predicted"]["bytes"] == sum(shot["bytes"] for shot in document["shots"])
+    mean = sum(shot["predicted_vmaf"] for shot in document["shots"]) / 3
+    assert document["predicted"]["score"] == pytest.approx(mean)
+    kbps = sum(shot["bitrate_kbps"] for shot in document["shots"]) / 3
+    assert document["predicted"]["bitrate_kbps"] == pytest.approx(kbps)
+
+
+def test_what_was_measured_stands_beside_what_was_predicted(plan: ShotPlan) -> None:
+    made = plan.made(Stitched("out.mp4", 1000, 12.5, 91.0, 42, (0, 14, 28)))
+    assert made.document()["measured"]["score"] == 91.0
+    assert made.document()["concat_command"][-1] == "out.mp4"
+
+
+def test_csv_has_a_line_for_each_shot(plan: ShotPlan) -> None:
+    rows = list(csv.DictReader(io.StringIO(plan.csv())))
+    assert [int(row["crf"]) for row in rows] == [24, 34, 30]
+    assert [float(row["predicted_vmaf"]) for row in rows] == [shot.point.pool() for shot in plan.shots]
+
+
+def test_commands_cut_in_the_middle_between_frames(plan: ShotPlan) -> None:
+    first, second, _ = segment_commands(plan)
+    assert "-ss" not in first
+    assert float(second[second.index("-ss") + 1]) == pytest.approx(13.5 / 24)
+    assert second[second.index("-frames:v") + 1] == "14"
+    assert second[second.index("-crf") + 1] == "34"
+    assert "stitchable=1" in second[second.index("-x264-params") + 1]
+    assert concat_command(plan)[-1] == "per_shot_encode.mp4"
+
+
+def test_the_script_is_a_script(plan: ShotPlan) -> None:
+    script = shell_script(plan)
+    assert "Needs an ffmpeg" in script
+    assert subprocess.run(["sh", "-n"], input=script, text=True, check=False).returncode == 0
+    lines = [line for line in script.splitlines() if line.startswith("ffmpeg")]
+    assert [shlex.split(line) for line in lines] == [*segment_commands(plan), concat_command(plan)]
+    assert script.count("file 'shot_") == 3

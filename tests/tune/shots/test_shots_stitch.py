@@ -1,0 +1,123 @@
+"""The file of a plan: all frames, a keyframe at each shot, one configuration, and the predicted score."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from shot_plans import plan_of, settings_of, write_shots
+
+from acuity import score
+from acuity.errors import OutputError, TuneError
+from acuity.tune.clip import Clip, open_clip
+from acuity.tune.progress import Stopped
+from acuity.tune.shots.stitch import encode_shots
+
+# Shots of one and of two frames are among them: encoders delay less in those, and x265 gives no time at all.
+CUTS = (13, 14, 16, 28)
+STARTS = [0, *CUTS]
+CASES = [
+    ("libx264", ".mp4", (24, 30, 38, 20, 33)),
+    ("libx265", ".mkv", (24, 30, 38, 20, 33)),
+    ("libx265", ".mp4", (24, 30, 38, 20, 33)),
+    ("libsvtav1", ".mp4", (30, 40, 50, 25, 45)),
+    ("libvpx-vp9", ".webm", (30, 40, 50, 25, 45)),
+]
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    return write_shots(tmp_path_factory.mktemp("clips") / "shots.y4m")
+
+
+@pytest.mark.parametrize(("name", "suffix", "qualities"), CASES)
+def test_the_file_is_what_was_planned(
+    name: str, suffix: str, qualities: tuple[int, ...], clip: Clip, tmp_path: Path
+) -> None:
+    out = tmp_path / f"out{suffix}"
+    plan = encode_shots(plan_of(clip, settings_of(name), qualities, CUTS), out)
+    assert plan.stitched is not None
+    assert plan.stitched.bytes == plan.bytes, "the packets are those of the probes"
+    assert plan.stitched.figure == pytest.approx(plan.predicted, abs=1e-9)
+    assert score(clip.path, out).score == pytest.approx(plan.predicted, abs=1e-9), "of the file itself"
+    assert set(STARTS) <= set(plan.stitched.keyframes)
+    assert plan.stitched.notes == ()
+    with av.open(str(out)) as file:
+        stream = file.streams.video[0]
+        packets = [packet for packet in file.demux(stream) if packet.size]
+        base = packets[0].time_base * 24
+        assert sorted(round(packet.pts * base) for packet in packets) == list(range(42))
+        if suffix != ".mkv":  # Matroska has no times of decoding
+            assert all(one.dts < other.dts <= other.pts for one, other in pairwise(packets))
+        assert set(STARTS) <= {round(packet.pts * base) for packet in packets if packet.is_keyframe}
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_every_shot_can_be_sought_and_decoded_alone(clip: Clip, tmp_path: Path) -> None:
+    out = tmp_path / "out.mp4"
+    encode_shots(plan_of(clip, settings_of("libx264"), CASES[0][2], CUTS), out)
+    with av.open(str(out)) as file:
+        stream = file.streams.video[0]
+        whole = [frame.to_ndarray() for frame in file.decode(stream)]
+        assert len(whole) == 42
+        for start in STARTS:
+            file.seek(round(Fraction(start, 24) / stream.time_base), stream=stream)
+            first = next(file.decode(stream))
+            assert np.array_equal(first.to_ndarray(), whole[start])
+
+
+def test_sound_is_copied(clip: Clip, tmp_path: Path) -> None:
+    source = tmp_path / "source.mkv"
+    write_with_sound(source)
+    plan = encode_shots(
+        plan_of(open_clip(source), settings_of("libx264"), (24, 34), (13,)), tmp_path / "o.mkv"
+    )
+    assert plan.stitched is not None
+    with av.open(str(source)) as one, av.open(str(tmp_path / "o.mkv")) as other:
+        sound = [bytes(p) for p in one.demux(one.streams.audio[0]) if p.size]
+        assert sound == [bytes(p) for p in other.demux(other.streams.audio[0]) if p.size]
+        assert len(sound) > 10
+
+
+def write_with_sound(path: Path) -> None:
+    with av.open(str(path), "w") as file:
+        video = file.add_stream("libx264", rate=24, options={"preset": "ultrafast", "qp": "0"})
+        video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
+        sound = file.add_stream("pcm_s16le", rate=8000)
+        rng = np.random.default_rng(3)
+        for _ in range(24):
+            picture = rng.integers(16, 235, (72, 64)).astype(np.uint8)
+            file.mux(video.encode(av.VideoFrame.from_ndarray(picture, format="yuv420p")))
+            wave = av.AudioFrame.from_ndarray(rng.integers(-99, 99, (1, 333)).astype(np.int16), layout="mono")
+            wave.sample_rate = 8000
+            file.mux(sound.encode(wave))
+        file.mux(video.encode(None))
+        file.mux(sound.encode(None))
+
+
+def test_a_stop_leaves_no_file(clip: Clip, tmp_path: Path) -> None:
+    plan = plan_of(clip, settings_of("libx264"), (24, 30), (14,))
+    stop = threading.Event()
+    with pytest.raises(Stopped):
+        encode_shots(
+            plan, tmp_path / "out.mp4", frames=lambda done, _: stop.set() if done else None, stop=stop
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_one_stream_is_refused(clip: Clip, tmp_path: Path) -> None:
+    plan = plan_of(clip, settings_of("libx264"), (24, 30), (14,))
+    unlike = replace(plan, settings=settings_of("libx264"))  # without what makes it one stream
+    with pytest.raises(TuneError, match="can't be in one stream"):
+        encode_shots(unlike, tmp_path / "out.mp4")
+    with pytest.raises((OutputError, TuneError), match="webm"):
+        encode_shots(plan, tmp_path / "out.webm")
+    with pytest.raises(OutputError):
+        encode_shots(plan, tmp_path / "missing" / "out.mp4")
+    assert list(tmp_path.iterdir()) == []
