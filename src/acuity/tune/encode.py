@@ -13,6 +13,7 @@ from acuity.errors import EncoderError, TuneError, to_set
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoding import Encoding, Job, PyavEncoding
+from acuity.tune.external import ExternalEncoding
 from acuity.tune.hdr10 import Hdr10
 from acuity.tune.settings import Settings
 from acuity.video.pairs.convert import Fit, Resample, Step
@@ -178,4 +179,5 @@ def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
         _number(TRANSFERS, target.transfer),
         threads,
     )
-    return PyavEncoding(job, encoder.codec, settings.label(quality))
+    start = PyavEncoding if encoder.in_process else ExternalEncoding
+    return start(job, encoder.codec, settings.label(quality))

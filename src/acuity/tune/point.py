@@ -30,6 +30,8 @@ from acuity.video.readers.reader import BaseReader
 FramesCallback = Callable[[int, int | None], None]
 
 _VMAF: Final = "vmaf"
+# Notes about two files that may have been mistaken for each other.
+_EXPECTED: Final = ("swapped", "identical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def measure(
         encoder_version=version,
         encode_seconds=encoded.encode_seconds,
         score_seconds=max(seconds - encoded.encode_seconds, 0.0),
-        notes=tuple(note.text for note in report.warnings),
+        notes=tuple(note.text for note in report.warnings if note.code not in _EXPECTED),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from acuity.errors import EncoderError
 from acuity.text import quoted
-from acuity.tune.encoders import Encoder
+from acuity.tune.encoder import Encoder
 
 # Options that settings have a place of their own for, and that place.
 _OWN_PLACE: Final = {
@@ -88,7 +88,7 @@ class Settings:
         """The options for the encoder, by FFmpeg's names; parameters of its library are joined into one."""
         encoder = self.encoder
         encoder.check_quality(quality)
-        pairs = [*encoder.options, (encoder.knob, str(quality))]
+        pairs = [*encoder.options, *((name, str(quality)) for name in (encoder.knob, *encoder.also))]
         if encoder.preset_option is not None:
             pairs.append((encoder.preset_option, encoder.preset(self.preset)))
         if self.tune is not None:

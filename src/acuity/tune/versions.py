@@ -2,42 +2,87 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 from fractions import Fraction
 from functools import cache
-from typing import Final, cast
+from typing import Final
 
 import av
-from av.video.codeccontext import VideoCodecContext
+import numpy as np
 
-from acuity.tune.encoders import Encoder
+from acuity.errors import TuneError
+from acuity.tune.encoder import Encoder
+from acuity.tune.encoding import Job, PyavEncoding
+from acuity.tune.external import program_version
+from acuity.video.picture import Picture, PixelFormat
 
-# What the encoders write about themselves into the bitstream.
+# What encoders write about themselves into the bitstream.
 _SIGNED: Final = {
-    "libx264": re.compile(rb"x264 - core (\d+(?: r\d+)?(?: [0-9a-f]{6,})?)"),
+    "libx264": re.compile(rb"x264 - (core \d+(?: r\d+)?(?: [0-9a-f]{6,})?)"),
     "libx265": re.compile(rb"x265 \(build \d+\) - ([^:\s]+)"),
 }
+# What the others answer when they are asked: a part of the library's file name, and the function.
+_ASKED: Final = {
+    "libsvtav1": ("SvtAv1Enc", "svt_av1_get_version"),
+    "libvpx-vp9": ("libvpx", "vpx_codec_version_str"),
+}
+_SIDE: Final = 64
 
 
 @cache
 def encoder_version(encoder: Encoder) -> str:
-    """`libx265 4.1+54 (PyAV 18.0.0, libavcodec 62.11.100)`."""
+    """`libx265 4.1+54 (PyAV 18.0.0, libavcodec 62.11.100)`; part of results and of keys of the cache."""
+    if not encoder.in_process:
+        return f"{encoder.name} ({program_version()})"
     around = f"PyAV {av.__version__}, libavcodec {'.'.join(map(str, av.library_versions['libavcodec']))}"
-    version = _signed(encoder.name)
+    version = _signed(encoder) if encoder.name in _SIGNED else _asked(encoder.name)
     return f"{encoder.name} {version or 'of unknown version'} ({around})"
 
 
-def _signed(name: str) -> str | None:
-    pattern = _SIGNED.get(name)
-    if pattern is None:
+def _signed(encoder: Encoder) -> str | None:
+    """The version that is in the bitstream of one frame."""
+    options = dict(encoder.options)
+    rate, gray = Fraction(25), 2
+    job = Job(encoder.name, options, _SIDE, _SIDE, "yuv420p", rate, None, 0, gray, gray, gray, 1)
+    try:
+        encoding = PyavEncoding(job, encoder.codec, encoder.name)
+        format = PixelFormat("420", 8)
+        planes = tuple(np.full(shape, 128, np.uint8) for shape in format.plane_shapes(_SIDE, _SIDE))
+        encoding.send(Picture(planes, format))
+        encoding.finish()
+        data = encoding.extradata
+        while (packet := encoding.receive()) is not None:
+            data += bytes(packet)
+        encoding.close()
+    except (TuneError, OSError):
         return None
-    context = cast("VideoCodecContext", av.CodecContext.create(name, "w"))
-    context.width = context.height = 64
-    context.pix_fmt = "yuv420p"
-    context.time_base = Fraction(1, 25)
-    context.framerate = Fraction(25)
-    context.options = {"x265-params": "log-level=none"} if name == "libx265" else {}
-    frame = av.VideoFrame(64, 64, "yuv420p")
-    data = b"".join(bytes(packet) for packet in [*context.encode(frame), *context.encode(None)])
-    found = pattern.search(data)
+    found = _SIGNED[encoder.name].search(data)
     return None if found is None else found[1].decode()
+
+
+def _asked(name: str) -> str | None:
+    """The version that a function of the loaded library returns."""
+    part, function = _ASKED.get(name, ("", ""))
+    av.Codec(name, "w")  # loads FFmpeg's libraries, and theirs with them
+    for path in _loaded(part):
+        try:
+            ask = getattr(ctypes.CDLL(path), function)
+        except (OSError, AttributeError):
+            continue
+        ask.restype = ctypes.c_char_p
+        ask.argtypes = ()
+        answer = ask()
+        return None if answer is None else answer.decode("ascii", "replace").removeprefix("v")
+    return None
+
+
+def _loaded(part: str) -> list[str]:
+    """The shared libraries of this process that have this in their name."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/" in line}
+    except OSError:
+        return []
+    return sorted(path for path in paths if part in os.path.basename(path))

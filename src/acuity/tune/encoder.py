@@ -1,0 +1,95 @@
+"""Encoder: what is known of one encoder, and the vocabulary of presets that all of them understand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from acuity.errors import EncoderError
+from acuity.text import quoted
+
+# One vocabulary of presets for all encoders, from fast to slow.
+PRESETS: Final = (
+    "ultrafast",
+    "superfast",
+    "veryfast",
+    "faster",
+    "fast",
+    "medium",
+    "slow",
+    "slower",
+    "veryslow",
+    "placebo",
+)
+DEFAULT_PRESET: Final = "medium"
+
+Options = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoder:
+    """One encoder: its quality option and range, its presets and tunes, and the options it always gets."""
+
+    name: str  # FFmpeg's
+    codec: str
+    knob: str  # the option that sets the quality
+    best: int
+    worst: int
+    default: int
+    in_process: bool = True
+    aliases: tuple[str, ...] = ()
+    preset_option: str | None = "preset"
+    presets: Mapping[str, str] = field(default_factory=dict)  # words of PRESETS -> the encoder's own
+    own_presets: tuple[str, ...] = ()
+    tunes: Mapping[str, Options] = field(default_factory=dict)
+    options: Options = ()  # that it always gets
+    params: str | None = None  # its option for parameters of the library, as a=b:c=d
+    pixel_formats: tuple[str, ...] = ()  # of external ones, best known first; PyAV lists its own
+    fixed_keyframes: Options = ()  # options for keyframes at every {interval}th frame and nowhere else
+    also: tuple[str, ...] = ()  # further options that get the quality, too
+    threads: int | None = None  # a constant, where the number of threads changes the bytes
+    least_threads: int = 1  # fewer would change the bytes
+    containers: tuple[str, ...] = (".mp4", ".mkv", ".mov")  # suffixes of files that can hold it
+    trials: tuple[int, ...] = ()  # quality values from good to poor, to try first
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Encoder) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def last_step(self) -> int:
+        """Steps go from 0, the best quality, to this, the worst."""
+        return abs(self.worst - self.best)
+
+    def quality(self, step: int) -> int:
+        """The knob's value at a step."""
+        return self.best + step if self.worst >= self.best else self.best - step
+
+    def step(self, quality: int) -> int:
+        """The step of a knob's value."""
+        return quality - self.best if self.worst >= self.best else self.best - quality
+
+    def preset(self, word: str | None) -> str:
+        """The encoder's own word for a preset; EncoderError if it has none such."""
+        word = word or DEFAULT_PRESET
+        if word in self.presets:
+            return self.presets[word]
+        if word in self.own_presets:
+            return word
+        if not self.presets and word in PRESETS:
+            return word  # it has no presets, so any is as good
+        words = [name for name in PRESETS if name in self.presets]
+        own = [name for name in self.own_presets if name not in words]
+        known = ", ".join([*words, *(own if len(own) < 8 else [f"{own[0]} to {own[-1]}"])])
+        raise EncoderError(f"{self.name} has no preset {quoted(word)}: use one of {known}")
+
+    def check_quality(self, quality: int) -> None:
+        """Raise EncoderError for a value outside the range."""
+        if not 0 <= self.step(quality) <= self.last_step:
+            raise EncoderError(
+                f"{self.knob} {quality} is outside the range of {self.name}:"
+                f" {self.best} is its best quality and {self.worst} its worst"
+            )

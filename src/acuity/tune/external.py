@@ -1,0 +1,329 @@
+"""Encoders of the `ffmpeg` program that ACUITY_FFMPEG names: raw frames go in, an encoded stream comes out.
+
+Its encoders are listed once, and each that is asked for has to encode a frame before it counts as usable.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import subprocess
+import threading
+import time
+from fractions import Fraction
+from functools import cache
+from typing import BinaryIO, Final, cast
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.video.codeccontext import VideoCodecContext
+from av.video.stream import VideoStream
+
+from acuity.errors import EncodeFailed
+from acuity.text import one_line, shortened
+from acuity.tune.encoder import Encoder
+from acuity.tune.encoding import DECODERS, Job, Packet
+from acuity.video.picture import Picture
+from acuity.video.readers.av_open import AV_ERRORS
+from acuity.video.readers.avframes import DIRECT
+from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
+
+VARIABLE: Final = "ACUITY_FFMPEG"
+_SECONDS: Final = 20.0  # that a list or a probe may take
+_PROBE: Final = (320, 240)  # the least that hardware takes
+_AHEAD: Final = 64  # packets that wait to be decoded
+_TAIL: Final = 8192  # bytes of its last words
+# Containers that can be read as they are written; MPEG-TS where NUT has no name for the codec.
+_STREAMED: Final = {"vvc": "mpegts"}
+_RANGES: Final = {1: "tv", 2: "pc"}
+# Lines that say only that something went wrong before.
+_ADDRESS: Final = re.compile(r"^(\[\S+ @ 0x[0-9a-f]+\] )+")
+_EMPTY_WORDS: Final = (
+    "Conversion failed",
+    "Error opening output",
+    "Error while opening",
+    "Terminating",
+    "Task ",
+)
+# Options that belong to the video where the program asks for it.
+_OF_VIDEO: Final = {"b": "b:v"}
+
+
+def program() -> str | None:
+    """The program that ACUITY_FFMPEG names; None if it names none."""
+    return os.environ.get(VARIABLE) or None
+
+
+def program_version() -> str:
+    """`ffmpeg 7.0.2-static`, as the program says it."""
+    named = program()
+    return "no ffmpeg" if named is None else _version(named)
+
+
+def why_unusable(encoder: Encoder) -> str | None:
+    """Why an encoder can't be used, after the encoder's name in a sentence; None if it can."""
+    named = program()
+    if named is None:
+        return f"needs an ffmpeg that has it, and {VARIABLE} names none"
+    try:
+        return _tried(named, encoder)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"needs an ffmpeg, and '{named}' that {VARIABLE} names can't be run ({_said(error)})"
+
+
+@cache
+def _version(named: str) -> str:
+    try:
+        first = _asked(named, "-version").splitlines()[0]
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return os.path.basename(named)
+    words = first.split()
+    return f"{words[0]} {words[2]}" if words[1:2] == ["version"] and len(words) > 2 else shortened(first)
+
+
+@cache
+def _listed(named: str) -> frozenset[str]:
+    """The second words of all lines of its list, among which are the names of its encoders."""
+    lines = map(str.split, _asked(named, "-encoders").splitlines())
+    return frozenset(words[1] for words in lines if len(words) > 1)
+
+
+@cache
+def _tried(named: str, encoder: Encoder) -> str | None:
+    if encoder.name not in _listed(named):
+        return f"is not in '{named}'"
+    options = {**dict(encoder.options), encoder.knob: str(encoder.default)}
+    unsaid = 2
+    job = Job(
+        encoder.name,
+        options,
+        *_PROBE,
+        encoder.pixel_formats[0],
+        Fraction(25),
+        None,
+        0,
+        unsaid,
+        unsaid,
+        unsaid,
+        0,
+    )
+    encoding = ExternalEncoding(job, encoder.codec, encoder.name)
+    try:
+        format = DIRECT[job.pixel_format]
+        gray = tuple(
+            np.full(shape, 1 << (format.depth - 1), format.dtype) for shape in format.plane_shapes(*_PROBE)
+        )
+        encoding.send(Picture(cast("tuple[np.ndarray, ...]", gray), format))
+        encoding.finish()
+        if not encoding.ready(_SECONDS):
+            return f"of '{named}' took too long to encode a frame"
+        return None if encoding.receive() is not None else f"of '{named}' makes nothing of a frame"
+    except EncodeFailed as error:
+        return f"does not work with '{named}' ({error})"
+    except BrokenPipeError:
+        return f"does not work with '{named}' ({encoding.last_words()})"
+    finally:
+        encoding.close()
+        encoding.dispose()
+
+
+def _asked(named: str, what: str) -> str:
+    done = subprocess.run(
+        [named, "-hide_banner", what],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=_SECONDS,
+        check=True,
+    )
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _said(error: Exception) -> str:
+    return one_line(getattr(error, "strerror", None) or str(error))
+
+
+class ExternalEncoding:
+    """An encode by the program, whose output a thread takes apart into packets."""
+
+    def __init__(self, job: Job, codec: str, label: str) -> None:
+        named = program()
+        if named is None:
+            raise EncodeFailed(f"{label} needs an ffmpeg that has it, and {VARIABLE} names none")
+        self.seconds = 0.0
+        self.extradata = b""
+        self._codec, self._label, self._rate = codec, label, job.rate
+        self._begin = time.perf_counter()
+        self._format = _STREAMED.get(codec, "nut")
+        try:
+            self._child = subprocess.Popen(
+                [named, *_arguments(job, self._format)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise EncodeFailed(f"{label} can't be started with '{named}': {_said(error)}") from error
+        self._tail = bytearray()
+        self._container: InputContainer | None = None
+        self._packets: queue.Queue[Packet | Exception | None] = queue.Queue(_AHEAD)
+        self._next: Packet | Exception | None = None
+        self._has_next = False
+        self._ended = False
+        self._closed = threading.Event()
+        self._threads = [
+            threading.Thread(target=target, name=f"acuity-{name}", daemon=True)
+            for target, name in ((self._listen, "ffmpeg-words"), (self._demux, "ffmpeg-packets"))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, picture: Picture) -> None:
+        stdin = self._child.stdin
+        assert stdin is not None
+        for plane in picture.planes:
+            view = memoryview(cast("bytes", np.ascontiguousarray(plane))).cast("B")
+            while len(view):
+                view = view[stdin.write(view) or 0 :]
+
+    def finish(self) -> None:
+        if self._child.stdin is not None:
+            self._child.stdin.close()
+
+    def ready(self, seconds: float) -> bool:
+        if self._has_next or self._ended:
+            return True
+        try:
+            self._next = self._packets.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        self._has_next = True
+        return True
+
+    def receive(self) -> Packet | None:
+        if self._ended:
+            return None
+        entry = self._next if self._has_next else self._packets.get()
+        self._next, self._has_next = None, False
+        if isinstance(entry, Exception):
+            self._ended = True
+            raise EncodeFailed(f"{self._label} failed: {self.last_words()}") from entry
+        if entry is None:
+            self._ended = True
+            if code := self._child.wait():
+                how = f" (ended by signal {-code})" if code < 0 else ""
+                raise EncodeFailed(f"{self._label} failed{how}: {self.last_words()}")
+        self.seconds = time.perf_counter() - self._begin
+        return entry
+
+    def decoder(self) -> VideoCodecContext:
+        decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
+        assert isinstance(decoder, VideoCodecContext)
+        decoder.thread_type = "AUTO"
+        decoder.extradata = self.extradata or None
+        return decoder
+
+    def template(self) -> VideoStream:
+        assert self._container is not None
+        return self._container.streams.video[0]
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._child.poll() is None and not self._ended:
+            self._child.kill()
+        with contextlib.suppress(queue.Empty):  # the thread may wait for room
+            while True:
+                self._packets.get_nowait()
+
+    def dispose(self) -> None:
+        self._child.wait()
+        for thread in self._threads:
+            thread.join()
+        for file in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()
+
+    def last_words(self) -> str:
+        """What it wrote: the first line that says something, because the others follow from it."""
+        if self._child.poll() is not None:
+            self._threads[0].join(1.0)
+        lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines() if line.strip()]
+        telling = [line for line in lines if not line.startswith(_EMPTY_WORDS)]
+        said = (telling or lines or ["it said nothing"])[0]
+        return one_line(shortened(_ADDRESS.sub("", said).rstrip("."), 300))
+
+    def _listen(self) -> None:
+        assert self._child.stderr is not None
+        while words := self._child.stderr.read(_TAIL):
+            self._tail += words
+            del self._tail[:-_TAIL]
+
+    def _demux(self) -> None:
+        assert self._child.stdout is not None
+        try:
+            container = av.open(_Pipe(cast("BinaryIO", self._child.stdout)), "r", format=self._format)
+            self._container = container
+            stream = container.streams.video[0]
+            self.extradata = stream.codec_context.extradata or b""
+            first, count = None, -stream.codec_context.reorder_depth
+            for packet in container.demux(stream):
+                if not packet.size or packet.pts is None:
+                    continue
+                first = packet.pts if first is None else first
+                self._put(self._counted(packet, first, count))
+                count += 1
+            self._put(None)
+        except (*AV_ERRORS, IndexError) as error:
+            self._put(error)
+
+    def _counted(self, packet: Packet, first: int, dts: int) -> Packet:
+        """The packet with frames as the unit of its times; it is decoded in turn, so that time is counted."""
+        assert packet.pts is not None
+        counted = cast("Packet", av.Packet(bytes(packet)))
+        counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._rate), dts
+        counted.duration, counted.time_base = 1, 1 / self._rate
+        counted.is_keyframe = packet.is_keyframe
+        return counted
+
+    def _put(self, entry: Packet | Exception | None) -> None:
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self._packets.put(entry, timeout=0.1)
+                return
+
+
+class _Pipe:
+    """The output of a process, for PyAV, which must not try to seek."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, count: int) -> bytes:
+        return self._file.read(count)
+
+
+def _arguments(job: Job, format: str) -> list[str]:
+    """The program's arguments for a job."""
+    filters = [f"setsar={job.aspect.numerator}/{job.aspect.denominator}"] if job.aspect else []
+    tags = {
+        "range": _RANGES.get(job.range),
+        "colorspace": MATRICES.get(job.matrix),
+        "color_primaries": PRIMARIES.get(job.primaries),
+        "color_trc": TRANSFERS.get(job.transfer),
+    }
+    said = [f"{name}={value}" for name, value in tags.items() if value is not None]
+    if said:
+        filters.append("setparams=" + ":".join(said))
+    return [
+        *("-hide_banner", "-loglevel", "error", "-f", "rawvideo", "-pixel_format", job.pixel_format),
+        *("-video_size", f"{job.width}x{job.height}", "-framerate", str(job.rate), "-i", "pipe:0"),
+        *(("-vf", ",".join(filters)) if filters else ()),
+        *("-an", "-c:v", job.encoder, "-pix_fmt", job.pixel_format),
+        *(word for name, value in job.options.items() for word in (f"-{_OF_VIDEO.get(name, name)}", value)),
+        *(("-threads", str(job.threads)) if job.threads else ()),
+        *("-f", format, "pipe:1"),
+    ]

@@ -1,0 +1,258 @@
+"""What a clip becomes before it is encoded, options that are refused, stopping, and processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from acuity.errors import AcuityError, EncodeFailed, EncoderError, InputError, NoFramesError, TuneError
+from acuity.tune.clip import Clip, Part, open_clip
+from acuity.tune.encode import Target
+from acuity.tune.encoded_reader import EncodedReader
+from acuity.tune.encoders import ENCODERS
+from acuity.tune.hdr10 import of_frame
+from acuity.tune.output import encode_file
+from acuity.tune.point import Scoring, measure
+from acuity.tune.progress import Stopped
+from acuity.tune.settings import Settings
+from acuity.video.readers.open import RawGeometry
+from tune_clips import picture, write_y4m
+
+IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
+FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
+HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
+
+
+def fast(name: str, **more: object) -> Settings:
+    return Settings(ENCODERS[name], preset=FAST[name], **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    return open_clip(write_y4m(tmp_path_factory.mktemp("encode") / "source.y4m", 24, 160, 96))
+
+
+@pytest.fixture(scope="module")
+def hdr(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    path = tmp_path_factory.mktemp("hdr") / "hdr.mkv"
+    options = {"crf": "5", "preset": "ultrafast", "x265-params": f"log-level=none:{HDR10}"}
+    with av.open(path, "w") as file:
+        video = file.add_stream("libx265", rate=25, options=options)
+        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p10le"
+        context = video.codec_context
+        context.colorspace, context.color_trc, context.color_primaries, context.color_range = 9, 16, 9, 1
+        for index in range(12):
+            frame = av.VideoFrame(160, 96, "yuv420p10le")
+            for number, plane in enumerate(frame.planes):
+                rows = np.frombuffer(plane, np.uint16).reshape(plane.height, plane.line_size // 2)
+                rows[:, : plane.width] = 500 if number else picture(index, 160, 96).astype(np.uint16) * 4
+            frame.pts, frame.time_base = index, Fraction(1, 25)
+            file.mux(video.encode(frame))
+        file.mux(video.encode(None))
+    return open_clip(path)
+
+
+@pytest.mark.parametrize("name", ["libx264", "libx265", "libsvtav1"])
+def test_ten_bit_and_hdr10_are_carried_over(name: str, hdr: Clip, tmp_path: Path) -> None:
+    out = tmp_path / "hdr.mp4"
+    encode_file(hdr, fast(name), 30, out)
+    with av.open(out) as file:
+        frame = next(file.decode(video=0))
+        context = file.streams.video[0].codec_context
+        found = of_frame(frame)
+    assert frame.format.name == "yuv420p10le"
+    assert (context.colorspace, context.color_trc, context.color_primaries) == (9, 16, 9)
+    assert found.light == (1000, 400)
+    assert found.primaries is not None
+    assert hdr.hdr10.primaries is not None
+    for one, other in zip(found.primaries, hdr.hdr10.primaries, strict=True):
+        assert [float(value) for value in one] == pytest.approx([float(value) for value in other], abs=1e-4)
+    assert found.luminance is not None
+    assert float(found.luminance[1]) == 1000
+
+
+def test_a_format_that_the_encoder_does_not_take_is_refused_unless_it_may_convert(hdr: Clip) -> None:
+    with pytest.raises(EncoderError, match=r"libvpx-vp9 doesn't take yuv420p10le.*pixel_format='yuv420p'"):
+        measure(hdr, fast("libvpx-vp9"), 30)
+    point = measure(hdr, fast("libvpx-vp9", pixel_format="yuv420p"), 30)
+    assert any("no place for the HDR10 metadata" in note for note in point.notes)
+    with pytest.raises(EncoderError, match="libsvtav1 doesn't take the pixel format yuv444p: use one of"):
+        measure(hdr, fast("libsvtav1", pixel_format="yuv444p"), 30)
+
+
+@pytest.mark.parametrize("layout", ["422", "444"])
+def test_chroma_of_the_source_is_kept(layout: str, tmp_path: Path) -> None:
+    path, across = tmp_path / "chroma.y4m", 2 if layout == "422" else 1
+    with open(path, "wb") as file:
+        file.write(f"YUV4MPEG2 W96 H64 F24:1 Ip C{layout}\n".encode())
+        for index in range(3):
+            file.write(b"FRAME\n" + picture(index, 96, 64).tobytes() + bytes([120]) * (96 // across * 64) * 2)
+    clip = open_clip(path)
+    reader = EncodedReader(clip, fast("libx264"), 20)
+    assert reader.info.format.layout == layout
+    reader.close()
+
+
+def test_smaller_sizes_are_scored_at_the_source_s(clip: Clip) -> None:
+    half = measure(clip, fast("libx264", size=(80, 48)), 20)
+    full = measure(clip, fast("libx264"), 20)
+    assert len(half.scores["vmaf"]) == 24
+    assert half.pool() < full.pool()
+    shown = measure(clip, fast("libx264", size=(80, 48)), 20, Scoring(display="1080p"))
+    assert shown.pool() != half.pool()
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ((320, 192), "320x192 is larger than"),
+        ((81, 48), "the size 81x48 has an odd side, .* pass the size 80x48"),
+    ],
+)
+def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: str, clip: Clip) -> None:
+    with pytest.raises(TuneError, match=said):
+        measure(clip, fast("libx264", size=size), 30)
+
+
+def test_a_source_of_odd_size_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    clip = open_clip(write_y4m(tmp_path / "odd.y4m", 3, 97, 64))
+    with pytest.raises(TuneError, match=r"odd.y4m' \(97x64\) has an odd side.*pass the size 96x64"):
+        measure(clip, fast("libx264"), 30)
+
+
+def test_gray_is_encoded_as_video_without_colour(tmp_path: Path) -> None:
+    path = tmp_path / "gray.y4m"
+    pictures = b"".join(b"FRAME\n" + picture(index, 96, 64).tobytes() for index in range(6))
+    path.write_bytes(b"YUV4MPEG2 W96 H64 F24:1 Ip Cmono\n" + pictures)
+    for name in IN_PROCESS:
+        assert measure(open_clip(path), fast(name), 20).pool() > 60
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("libx264", (("x264-params", "nonsense=1"),), "nonsense"),
+        ("libx265", (("x265-params", "nonsense=1"),), "Unknown option: nonsense"),
+        ("libsvtav1", (("svtav1-params", "nonsense=1"),), "nonsense"),
+        ("libvpx-vp9", (("auto-alt-ref", "77"),), "out of range"),
+        ("libx264", (("nonsense", "1"),), "it has no option nonsense"),
+    ],
+)
+def test_an_option_that_the_encoder_refuses_is_named(
+    name: str, options: tuple[tuple[str, str], ...], said: str, clip: Clip
+) -> None:
+    with pytest.raises(EncoderError, match=f"{name} refuses its options .*{said}"):
+        measure(clip, fast(name, options=options), 30)
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_keyframes_at_fixed_places(name: str, clip: Clip) -> None:
+    keys: list[int] = []
+
+    def note(packet: av.Packet) -> None:
+        if packet.is_keyframe:
+            keys.append(packet.pts)
+
+    measure(clip, fast(name, keyframe_interval=8, fixed_keyframes=True), 35, sink=note)
+    assert keys == [0, 8, 16]
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_the_number_of_threads_changes_no_byte(name: str, clip: Clip) -> None:
+    if ENCODERS[name].threads is not None:
+        pytest.skip("it does, so the number is part of the settings")
+    one, other = (measure(clip, fast(name, threads=threads), 30) for threads in (1, 3))
+    assert np.array_equal(one.sizes, other.sizes)
+
+
+def left_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("acuity-")]
+
+
+def children() -> set[int]:
+    found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "encoder_process"], capture_output=True)
+    return {int(pid) for pid in found.stdout.split()}
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_a_stop_ends_encoder_and_threads_within_a_second(name: str, tmp_path: Path) -> None:
+    slow = open_clip(write_y4m(tmp_path / "slow.y4m", 12, 1280, 720))
+    before, stop, when = children(), threading.Event(), []
+
+    def now() -> None:
+        when.append(time.monotonic())
+        stop.set()
+
+    timer = threading.Timer(0.6, now)
+    timer.start()
+    with pytest.raises(Stopped):
+        measure(slow, Settings(ENCODERS[name], preset="placebo"), 10, stop=stop)
+    assert time.monotonic() - when[0] < 1.0
+    timer.join()
+    assert left_threads() == []
+    assert children() <= before
+
+
+def test_an_encoder_that_is_killed_is_reported(tmp_path: Path) -> None:
+    slow = open_clip(write_y4m(tmp_path / "slow.y4m", 12, 1280, 720))
+    measure(slow.of(Part(0, 1)), fast("libx264"), 30)  # so that a process waits
+    before = children()
+
+    def kill() -> None:
+        for child in before:
+            os.kill(child, signal.SIGKILL)
+
+    timer = threading.Timer(0.5, kill)
+    timer.start()
+    with pytest.raises(EncodeFailed, match="libx265 crf 10 ended early: its process was ended by signal 9"):
+        measure(slow, Settings(ENCODERS["libx265"], preset="placebo"), 10)
+    timer.join()
+    assert left_threads() == []
+
+
+@pytest.mark.parametrize("name", ["missing.mp4", "empty.y4m", "text.txt"])
+def test_what_is_no_video_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.y4m").write_bytes(b"YUV4MPEG2 W96 H64 F24:1 Ip C420\n")
+    (tmp_path / "text.txt").write_text("no video")
+    with pytest.raises(AcuityError, match=name):
+        open_clip(tmp_path / name)
+
+
+def test_raw_video_needs_a_rate(tmp_path: Path) -> None:
+    path, geometry = tmp_path / "raw.yuv", RawGeometry(96, 64, "420", 8)
+    path.write_bytes(b"".join(picture(index, 96, 64).tobytes() + bytes(96 * 32) for index in range(4)))
+    with pytest.raises(InputError, match="doesn't say its frame rate: pass fps="):
+        open_clip(path, geometry=geometry)
+    clip = open_clip(path, geometry=geometry, fps=Fraction(24))
+    assert (clip.rate, clip.frames) == (24, 4)
+    assert measure(clip, fast("libx264"), 20).frames == 4
+
+
+def test_a_clip_knows_its_parts_and_its_content(clip: Clip, tmp_path: Path) -> None:
+    part = clip.of(Part(3, 9), Part(20, 22))
+    assert (part.frames, part.seconds) == (8, 8 / 25)
+    with part.reader() as reader:
+        lumas = [picture.luma.copy() for picture in reader]
+    assert len(lumas) == 8
+    for found, index in zip(lumas, [*range(3, 9), 20, 21], strict=True):
+        assert np.array_equal(found, picture(index, 160, 96))
+    assert clip.digest() == clip.digest() != part.digest()
+    copy = tmp_path / "copy.y4m"
+    copy.write_bytes(Path(clip.path).read_bytes())
+    assert open_clip(copy).digest() == clip.digest()
+    with pytest.raises(NoFramesError):
+        clip.of(Part(20, 25))
+
+
+def test_the_target_keeps_the_shape_of_samples(clip: Clip) -> None:
+    assert Target.of(clip, fast("libx264", size=(80, 48))).aspect == 1
+    assert Target.of(clip, fast("libx264", size=(80, 96))).aspect == 2

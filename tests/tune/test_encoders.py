@@ -1,0 +1,114 @@
+"""The table of encoders, and settings made of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from acuity.errors import EncoderError
+from acuity.tune.encoders import ENCODERS, PRESETS, find_encoder, usable_encoders
+from acuity.tune.settings import Settings
+from acuity.tune.versions import encoder_version
+
+IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
+
+
+@pytest.fixture(autouse=True)
+def no_ffmpeg(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ACUITY_FFMPEG", raising=False)
+
+
+def test_ranges_and_defaults() -> None:
+    rows = {name: ENCODERS[name] for name in IN_PROCESS}
+    assert {name: (row.best, row.worst, row.default) for name, row in rows.items()} == {
+        "libx264": (0, 51, 23),
+        "libx265": (0, 51, 28),
+        "libsvtav1": (1, 63, 35),
+        "libvpx-vp9": (0, 63, 32),
+    }
+    assert {row.knob for row in rows.values()} == {"crf"}
+
+
+@pytest.mark.parametrize("encoder", ENCODERS.values(), ids=lambda encoder: encoder.name)
+def test_steps_go_from_the_best_quality_to_the_worst(encoder) -> None:
+    assert encoder.quality(0) == encoder.best
+    assert encoder.quality(encoder.last_step) == encoder.worst
+    for step in range(encoder.last_step + 1):
+        assert encoder.step(encoder.quality(step)) == step
+    assert 0 <= encoder.step(encoder.default) <= encoder.last_step
+    for preset in PRESETS:
+        assert encoder.preset(preset)
+
+
+def test_encoders_are_found_by_any_name() -> None:
+    assert [encoder.name for encoder in usable_encoders()] == list(IN_PROCESS)
+    for alias, name in (
+        ("x264", "libx264"),
+        ("HEVC", "libx265"),
+        ("av1", "libsvtav1"),
+        ("vp9", "libvpx-vp9"),
+    ):
+        assert find_encoder(alias).name == name
+
+
+def test_an_unknown_encoder_is_refused_with_those_that_exist() -> None:
+    said = "there is no encoder 'xvid': use libx264, libx265, libsvtav1 and libvpx-vp9; an ffmpeg that"
+    with pytest.raises(EncoderError, match=said):
+        find_encoder("xvid")
+
+
+@pytest.mark.parametrize(("name", "preset", "own"), [
+    ("libx264", "slow", "slow"),
+    ("libx264", None, "medium"),
+    ("libsvtav1", "medium", "7"),
+    ("libsvtav1", "4", "4"),
+    ("libvpx-vp9", "placebo", "0"),
+    ("libvpx-vp9", "7", "7"),
+])  # fmt: skip
+def test_presets_have_one_vocabulary(name: str, preset: str | None, own: str) -> None:
+    settings = Settings(ENCODERS[name], preset=preset)
+    assert settings.document()["preset"] == own
+    assert own in settings.encoder_options(30).values()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"preset": "quick"}, "libsvtav1 has no preset 'quick': use one of ultrafast, .* placebo, 0 to 13"),
+        ({"tune": "grain"}, "libsvtav1 has no tune 'grain': use one of vq, psnr, ssim"),
+        ({"options": (("crf", "20"),)}, "the option crf is the quality"),
+        ({"options": (("threads", "2"),)}, "has a place of its own: pass it as threads"),
+        ({"size": (0, 20)}, "0x20 is no size"),
+        ({"keyframe_interval": 0}, "a keyframe interval of 0"),
+        ({"fixed_keyframes": True}, "need an interval"),
+        ({"threads": 0}, "0 threads cannot be"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(EncoderError, match=said):
+        Settings(ENCODERS["libsvtav1"], **wrong)  # type: ignore[arg-type]
+
+
+def test_a_quality_outside_the_range_is_refused() -> None:
+    with pytest.raises(EncoderError, match="crf 0 is outside the range of libsvtav1: 1 is its best"):
+        Settings(ENCODERS["libsvtav1"]).encoder_options(0)
+
+
+def test_parameters_of_a_library_are_joined() -> None:
+    settings = Settings(ENCODERS["libx265"], options=(("x265-params", "aq-mode=3"),))
+    assert settings.encoder_options(28)["x265-params"].endswith(":aq-mode=3")
+
+
+def test_the_document_has_what_decides_the_bytes() -> None:
+    x264, x265 = ENCODERS["libx264"], ENCODERS["libx265"]
+    assert Settings(x264).document() == Settings(x264, preset="medium").document()
+    assert Settings(x264, threads=2).document() != Settings(x264).document()
+    assert Settings(x265, threads=2).document() == Settings(x265).document()
+    assert Settings(x265, tune="grain").document() != Settings(x265).document()
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_versions_are_those_of_the_libraries(name: str) -> None:
+    version = encoder_version(ENCODERS[name])
+    assert re.fullmatch(rf"{name} (core )?\d+\S* \(PyAV [\d.]+, libavcodec [\d.]+\)", version)
