@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import TuneError
-from acuity.tune.shots.allocation import Choice, Curve, best_score, hull, least_bits, most_for_each
+from acuity.tune.shots.allocation import best_score, least_bits, most_for_each
+from acuity.tune.shots.shot_curve import Choice, Curve, hull
 
 # Two shots of equal length: one is nearly perfect with few bits, the other needs many.
 EASY = Curve(10, (Choice(20, 400, 99), Choice(25, 200, 98), Choice(30, 100, 96), Choice(35, 50, 90)))

@@ -121,3 +121,27 @@ def test_what_cannot_be_one_stream_is_refused(clip: Clip, tmp_path: Path) -> Non
     with pytest.raises(OutputError):
         encode_shots(plan, tmp_path / "missing" / "out.mp4")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_uneven_times_are_kept_across_shots(tmp_path: Path) -> None:
+    source, out = tmp_path / "source.mkv", tmp_path / "out.mkv"
+    stamps = list(np.cumsum([0] + [33, 50, 33, 84] * 6))
+    with av.open(str(source), "w") as file:
+        video = file.add_stream("libx264", rate=20, options={"preset": "ultrafast", "qp": "10", "bf": "0"})
+        video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
+        video.codec_context.time_base = Fraction(1, 1000)
+        rng = np.random.default_rng(3)
+        for stamp in stamps:
+            frame = av.VideoFrame.from_ndarray(
+                rng.integers(16, 235, (72, 64)).astype(np.uint8), format="yuv420p"
+            )
+            frame.pts, frame.time_base = int(stamp), Fraction(1, 1000)
+            file.mux(video.encode(frame))
+        file.mux(video.encode(None))
+    clip = open_clip(source)
+    assert clip.info.variable_rate
+    plan = plan_of(replace(clip, info=replace(clip.info, frames=25)), settings_of("libx264"), (24, 34), (12,))
+    encode_shots(plan, out)
+    with av.open(str(out)) as file:
+        packets = [packet for packet in file.demux(file.streams.video[0]) if packet.size]
+        assert sorted(round(packet.pts * packet.time_base * 1000) for packet in packets) == stamps

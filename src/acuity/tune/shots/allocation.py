@@ -12,31 +12,13 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final
 
 from acuity.errors import TuneError
+from acuity.tune.shots.exact_division import MOST_SHOTS, Divisions
+from acuity.tune.shots.shot_curve import Choice, Curve, gain_a_bit, hull, mean_score
 
-
-class Choice(NamedTuple):
-    """One quality that a shot may be encoded with."""
-
-    quality: int
-    bits: float  # of the whole shot
-    score: float  # the mean of its frames; more is better
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """What a shot's qualities cost and give."""
-
-    frames: int
-    choices: tuple[Choice, ...]
-
-    def __post_init__(self) -> None:
-        if not self.choices or self.frames < 1:
-            raise TuneError("a shot needs a frame and a measured encode before bits can be given to it")
-        if not all(math.isfinite(value) for choice in self.choices for value in choice[1:]):
-            raise TuneError("a shot has a score or a size that is not a number, so bits can't be given to it")
+_GAIN: Final = 1e-9  # what counts as one, beyond rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +30,6 @@ class Allocation:
     score: float  # the mean over all frames
     slope: float | None  # points of the clip's mean that the last megabit gave; None: nothing was divided
     met: bool  # whether the target or the budget is met
-
-
-def hull(choices: Sequence[Choice]) -> list[Choice]:
-    """The choices on the upper convex hull, by rising bits: scores rise, and gains a bit fall."""
-    kept: list[Choice] = []
-    for choice in sorted(choices, key=lambda one: (one.bits, -one.score)):
-        if kept and choice.score <= kept[-1].score:
-            continue  # it costs no less than one that is as good
-        while len(kept) > 1 and _slope(kept[-2], kept[-1]) <= _slope(kept[-1], choice):
-            kept.pop()
-        kept.append(choice)
-    return kept
 
 
 def most_for_each(curves: Sequence[Curve], target: float) -> Allocation:
@@ -79,33 +49,36 @@ def least_bits(curves: Sequence[Curve], target: float) -> Allocation:
     walk = _Walk(curves)
     while walk.score < target and walk.step():
         pass
-    if walk.score < target:
-        return _allocation(curves, walk.chosen, walk.slope, False)
-
-    def cheaper(shot: int, choice: Choice) -> float | None:
-        now = walk.chosen[shot]
-        score = walk.score + (choice.score - now.score) * curves[shot].frames / walk.frames
-        return now.bits - choice.bits if score >= target else None
-
-    walk.polish(cheaper)
-    return _allocation(curves, walk.chosen, walk.slope, True)
+    met = walk.score >= target
+    if met:
+        if exact := _exactly(curves, lambda divisions: divisions.least_bits(target)):
+            walk.take(exact)
+        walk.polish(
+            lambda shot, now, then: (now.bits - then.bits, (now.score - then.score) * curves[shot].frames),
+            lambda: (walk.score - target) * walk.frames,
+        )
+    return _allocation(curves, walk.chosen, walk.slope, met)
 
 
 def best_score(curves: Sequence[Curve], bits: float) -> Allocation:
     """The highest mean score over all frames that the budget buys."""
     walk = _Walk(curves)
-    if walk.bits > bits:
-        return _allocation(curves, walk.chosen, walk.slope, False)
-    while walk.step(bits):
-        pass
+    met = walk.bits <= bits
+    if met:
+        while walk.step(bits):
+            pass
+        if exact := _exactly(curves, lambda divisions: divisions.best_score(bits)):
+            walk.take(exact)
+        walk.polish(
+            lambda shot, now, then: ((then.score - now.score) * curves[shot].frames, then.bits - now.bits),
+            lambda: bits - walk.bits,
+        )
+    return _allocation(curves, walk.chosen, walk.slope, met)
 
-    def better(shot: int, choice: Choice) -> float | None:
-        now = walk.chosen[shot]
-        gain = (choice.score - now.score) * curves[shot].frames
-        return gain if walk.bits + choice.bits - now.bits <= bits else None
 
-    walk.polish(better)
-    return _allocation(curves, walk.chosen, walk.slope, True)
+def _exactly(curves: Sequence[Curve], ask: Callable[[Divisions], list[Choice] | None]) -> list[Choice] | None:
+    """The best choices for a few shots."""
+    return ask(Divisions(curves)) if len(curves) <= MOST_SHOTS else None
 
 
 class _Walk:
@@ -121,10 +94,15 @@ class _Walk:
         self.frames = sum(curve.frames for curve in curves)
         self.chosen = [steps[0] for steps in self._hulls]
         self.bits = math.fsum(choice.bits for choice in self.chosen)
-        self.score = _mean(curves, self.chosen)
+        self.score = mean_score(curves, self.chosen)
         self.slope: float | None = None
         for shot in range(len(curves)):
             self._offer(shot)
+
+    def take(self, choices: Sequence[Choice]) -> None:
+        """Take these choices instead."""
+        for shot, choice in enumerate(choices):
+            self._choose(shot, choice)
 
     def _choose(self, shot: int, choice: Choice) -> None:
         # The totals are kept, because summing up a film's shots for every step takes long.
@@ -136,7 +114,7 @@ class _Walk:
     def _offer(self, shot: int) -> None:
         steps, place = self._hulls[shot], self._places[shot]
         if place + 1 < len(steps):
-            slope = _slope(steps[place], steps[place + 1]) * self._curves[shot].frames
+            slope = gain_a_bit(steps[place], steps[place + 1]) * self._curves[shot].frames
             heapq.heappush(self._steps, (-slope, shot))
 
     def step(self, budget: float = math.inf) -> bool:
@@ -153,38 +131,29 @@ class _Walk:
             return True
         return False
 
-    def polish(self, gain: Callable[[int, Choice], float | None]) -> None:
-        """Make the exchange of one shot's choice that gains most, for as long as one gains.
+    def polish(
+        self, worth: Callable[[int, Choice, Choice], tuple[float, float]], left: Callable[[], float]
+    ) -> None:
+        """Exchange the choice of one shot for as long as that gains.
 
-        The steps of a hull are coarse: the last one overshoots a target or doesn't fit a budget, and a choice
-        beside the hull may.
+        The steps of a hull are coarse: the last one overshoots a target or doesn't fit a budget. `worth` says
+        what an exchange gains and needs, `left` what there is to spend.
         """
         while True:
-            exchanges = [
-                (gained, shot, choice)
-                for shot, curve in enumerate(self._curves)
-                for choice in curve.choices
-                if (gained := gain(shot, choice)) is not None and gained > 1e-9
-            ]
-            if not exchanges:
+            best, found = _GAIN, None
+            for shot, curve in enumerate(self._curves):
+                for choice in curve.choices:
+                    gain, need = worth(shot, self.chosen[shot], choice)
+                    if gain > best and need <= left():
+                        best, found = gain, (shot, choice)
+            if found is None:
                 return
-            _, shot, choice = max(exchanges, key=lambda exchange: exchange[0])
-            self._choose(shot, choice)
-
-
-def _slope(low: Choice, high: Choice) -> float:
-    """The gain a bit between two choices."""
-    return (high.score - low.score) / (high.bits - low.bits) if high.bits > low.bits else math.inf
-
-
-def _mean(curves: Sequence[Curve], chosen: Sequence[Choice]) -> float:
-    weighted = (choice.score * curve.frames for curve, choice in zip(curves, chosen, strict=True))
-    return math.fsum(weighted) / sum(curve.frames for curve in curves)
+            self._choose(*found)
 
 
 def _allocation(
     curves: Sequence[Curve], chosen: Sequence[Choice], slope: float | None, met: bool
 ) -> Allocation:
     return Allocation(
-        tuple(chosen), math.fsum(choice.bits for choice in chosen), _mean(curves, chosen), slope, met
+        tuple(chosen), math.fsum(choice.bits for choice in chosen), mean_score(curves, chosen), slope, met
     )

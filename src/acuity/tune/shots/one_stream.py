@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from acuity.errors import EncodeFailed, TuneError
-from acuity.tune.encoders import Encoder, Options
+from acuity.tune.encoder import Encoder, Options
 from acuity.tune.encoding import Packet
 from acuity.tune.settings import Settings
 
@@ -25,7 +25,7 @@ _BEST: Final[Mapping[str, int]] = {"libx264": 1}
 
 # Frames by which decoding is ahead of showing, at most: the levels of the B-frames' pyramid. Codecs that are
 # not here hide frames in the packets of others, so that packets are in the order of showing.
-_REORDERED: Final[Mapping[str, int]] = {"h264": 2, "hevc": 2}
+_REORDERED: Final[Mapping[str, int]] = {"h264": 2, "hevc": 2, "vvc": 6}
 
 # NAL units that are no part of a configuration: supplemental information, as the encoder's settings in words.
 _REMARKS: Final[Mapping[str, tuple[int, int, frozenset[int]]]] = {
