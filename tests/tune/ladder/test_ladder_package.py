@@ -230,6 +230,16 @@ def test_sound_that_segments_cannot_hold_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "audio").exists()
 
 
+def test_sound_starts_with_the_video(tmp_path: Path) -> None:
+    film = open_clip(write_film(tmp_path / "film.mkv", start=2.0))
+    bench = Workbench(Scoring())
+    found = package_ladder(bench, small_ladder(bench, film), tmp_path / "out")
+    assert found.audio is not None
+    with av.open(f"{found.folder}/audio.m3u8") as container:
+        first = next(packet for packet in container.demux(audio=0) if packet.size)
+        assert 0 <= float(first.pts * first.time_base) < 0.05
+
+
 def test_folders_that_are_in_use_are_refused(clip: Clip, tmp_path: Path) -> None:
     bench = Workbench(Scoring())
     ladder = small_ladder(bench, clip)
@@ -269,6 +279,8 @@ def test_a_failure_to_write_leaves_nothing_behind(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(segments, "open", full, raising=False)
-    with pytest.raises(OutputError, match="could not be written: No space left on device"):
+    with pytest.raises(
+        OutputError, match=r"^the segments in .* could not be written: No space left on device$"
+    ):
         package_ladder(bench, ladder, tmp_path / "out")
     assert os.listdir(tmp_path) == []

@@ -116,6 +116,16 @@ def test_a_better_quality_than_the_grids_is_tried_for_a_high_target() -> None:
     assert best.vmaf >= 95
 
 
+def test_a_worse_quality_than_the_grids_is_tried_for_a_low_target() -> None:
+    sweep = Sweep([SIZES[0]], [20, 25, 30], [95, 80], last_step=51, budget=12)
+    run(sweep, Content(4000, 6))
+    reaching = [sample for sample in sweep.measured if sample.vmaf >= 80]
+    assert min(reaching, key=lambda sample: sample.vmaf).vmaf < 82
+    sweep = Sweep([SIZES[0]], [20, 25, 30], [95, 80], budget=12)
+    run(sweep, Content(4000, 6))
+    assert max(sample.step for sample in sweep.measured) == 30
+
+
 @pytest.mark.parametrize("spacing", ["log_bitrate", "vmaf"])
 def test_rungs_are_more_even_than_those_of_the_grid(spacing: str) -> None:
     content, targets = Content(6000, 6), [96.0, 60.0]

@@ -36,7 +36,6 @@ SCHEMA: Final = "vmaf-tune-ladder/v1"
 GRID: Final = (20, 25, 30, 35, 40)  # of a quality from 0 to 51
 _GRID_END: Final = 51
 SEGMENT_SECONDS: Final = 4.0
-_PART: Final = 0.6  # of the encodes of a sweep for each target: the most that are made
 _SAME_SHAPE: Final = 0.01
 
 
@@ -207,8 +206,6 @@ def build_ladder(
         encoder.check_quality(quality)
     settings, segment = _segmented(settings, clip, segment_seconds)
     sizes, samples, notes = _sizes(clip, settings, segment, resolutions)
-    each_target = len(sizes) * len(grid)
-    targets = len(set(target_vmafs))
     sweep = Sweep(
         list(sizes),
         [encoder.step(quality) for quality in grid],
@@ -216,11 +213,11 @@ def build_ladder(
         count=quality_tiers,
         spacing=spacing,
         min_step=min_step,
-        budget=int(_PART * each_target * targets) if targets > 1 else each_target,
+        last_step=encoder.last_step,
         whole=whole,
     )
     before = bench.encodes
-    samples += _measure(bench, clip, sizes, segment, sweep, pool, each_target)
+    samples += _measure(bench, clip, sizes, segment, sweep, pool, len(sizes) * len(grid))
     measured = [sample for sample in samples if sample.point is not None]
     if not measured:
         raise TuneError(next(sample.error for sample in samples if sample.error is not None))

@@ -224,6 +224,8 @@ def _beside(path: str) -> Iterator[str]:
         os.mkdir(temporary)
         yield temporary
         os.rename(temporary, path)  # over an empty folder, if there is one
+    except OutputError:
+        raise  # it is an OSError, too, and says what it is about
     except OSError as error:
         raise OutputError(f"the folder '{path}' could not be written: {error.strerror or error}") from error
     finally:

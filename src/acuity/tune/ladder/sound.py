@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from av.stream import Disposition
 
+from acuity.errors import AcuityError
+from acuity.text import one_line
 from acuity.tune.clip import Clip
 from acuity.tune.ladder.playlists import AudioTrack
 from acuity.tune.ladder.segments import SegmentMuxer
-from acuity.video.readers.av_open import AvFile, open_container
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, open_container, reason
 from acuity.video.source import open_source
 
 if TYPE_CHECKING:
@@ -59,10 +62,17 @@ def copy_sound(
         if len(streams) > 1:
             notes.append(f"of {len(streams)} streams of sound, only stream {stream.index} is copied")
         muxer = SegmentMuxer(os.path.join(folder, NAME), seconds, fragment=_FRAGMENT)
-        with muxer:
-            _copy(container, stream, muxer, start, check)
-        if not muxer.timeline.segments:
-            return None, ["the source's sound has no packets, and is left out"]
+        try:
+            with muxer:
+                _copy(container, stream, muxer, start, check)
+            problem = None if muxer.timeline.segments else "it has no packets"
+        except AcuityError:
+            raise
+        except AV_ERRORS as error:
+            problem = f"it can't be read ({one_line(reason(error))})"
+        if problem is not None:
+            shutil.rmtree(os.path.join(folder, NAME))
+            return None, [f"the source's sound is left out: {problem}"]
         context = stream.codec_context
         language = stream.language if stream.language not in (None, "und") else None
         return AudioTrack(NAME, name, context.sample_rate, context.channels, muxer.timeline, language), notes

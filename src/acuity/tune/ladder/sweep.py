@@ -33,7 +33,8 @@ _SATURATES: Final = (
 _OFF: Final = 0.25  # part of the distance of two rungs by which a sample may be beside the place of one
 _FALLING: Final = 1.5  # steps for each that a curve would need if it kept its slope, which falls
 _REACH: Final = 2  # times the distance of the last two samples, as far as it makes sense to go beyond them
-_ROUNDS: Final = 3  # of samples between those of the grid
+_PART: Final = 0.6  # of the encodes of a sweep for each target: the most that are made
+_ROUNDS: Final = 4  # of samples between those of the grid
 
 
 class Measured(NamedTuple):
@@ -64,17 +65,24 @@ class Sweep:
         count: int = 5,
         spacing: str = "log_bitrate",
         min_step: float = MIN_STEP,
+        last_step: int | None = None,
         budget: int | None = None,
         whole: bool = False,
     ) -> None:
-        """`budget` is the most samples in all; `whole` is the whole grid and nothing else."""
+        """`last_step` is the encoder's worst, unless it is the grid's; `whole` is the whole grid and no more.
+
+        `budget` is the most samples in all, if those of the grid leave some of it.
+        """
         self._sizes = sorted(set(sizes), key=lambda size: (size[0] * size[1], size))
         self._grid = sorted(set(grid))
+        self._last_step = self._grid[-1] if last_step is None else last_step
         self._targets = targets
         self._count = count
         self._spacing = spacing
         self._min_step = min_step
-        self._budget = budget
+        all_of_grid, different = len(self._sizes) * len(self._grid), len(set(targets))
+        usual = int(_PART * all_of_grid * different) if different > 1 else all_of_grid
+        self._budget = usual if budget is None else budget
         self._whole = whole
         self._rounds = 0
         self._known: dict[Size, dict[int, Measured]] = {size: {} for size in self._sizes}
@@ -95,8 +103,7 @@ class Sweep:
         if not wishes and not self._whole and self._rounds < _ROUNDS:
             self._rounds += 1
             wishes = self._between()
-            if self._budget is not None:
-                wishes = wishes[: max(self._budget - len(self._tried), 0)]
+            wishes = wishes[: max(self._budget - len(self._tried), 0)]
         self._tried.update(wishes)
         return wishes
 
@@ -185,7 +192,7 @@ class Sweep:
             return None
         worse = [sample for sample in self._known[reaching.size].values() if sample.step > reaching.step]
         if not worse:
-            return None
+            return self._below(reaching, target)
         short = min(worse, key=lambda sample: sample.step)
         if short.vmaf >= target:  # cheaper and good enough, but under the hull
             return None
@@ -204,6 +211,17 @@ class Sweep:
             return None
         step = max(0, best.step - max(1, math.ceil(_FALLING * needed)))
         return Wish(best.size, step) if step < best.step else None
+
+    def _below(self, reaching: Measured, target: float) -> Wish | None:
+        """A worse sample than any of the grid, for a target that all of them of a size reach."""
+        known = sorted(self._known[reaching.size].values(), key=lambda sample: -sample.step)
+        if len(known) < 2:
+            return None
+        span = known[0].step - known[1].step
+        slope = (known[1].vmaf - known[0].vmaf) / span
+        steps = _REACH * span if slope <= 0 else min((reaching.vmaf - target) / slope, _REACH * span)
+        step = min(self._last_step, reaching.step + max(1, math.floor(steps)))
+        return Wish(reaching.size, step) if step > reaching.step else None
 
     def _towards_places(self, hull: Sequence[Measured]) -> list[Wish | None]:
         """Samples at the even places between the ends that no sample of the hull is near to."""
