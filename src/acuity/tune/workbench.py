@@ -64,6 +64,7 @@ class Workbench:
         self._lock = threading.Lock()
         self._stops: set[threading.Event] = set()  # of the callers who wait for points
         self._making: dict[str, Future[Point]] = {}
+        self._made: dict[str, dict[str, tuple[Settings, Point]]] = {}  # digest of the clip, key of the point
 
     @property
     def encodes(self) -> int:
@@ -124,7 +125,17 @@ class Workbench:
         for quality, key in zip(asked, point_keys(clip, settings, asked, self.scoring), strict=True):
             if (point := self.cache.get(key)) is not None:
                 found[quality] = point
+                self._keep(clip, settings, key, point)
         return found
+
+    def made_of(self, clip: Clip) -> list[tuple[Settings, Point]]:
+        """The points of a clip that this workbench has made or found so far, by whatever settings."""
+        with self._lock:
+            return list(self._made.get(clip.digest(), {}).values())
+
+    def _keep(self, clip: Clip, settings: Settings, key: str, point: Point) -> None:
+        with self._lock:
+            self._made.setdefault(clip.digest(), {})[key] = (settings, point)
 
     @contextmanager
     def _stoppable(self) -> Iterator[threading.Event]:
@@ -169,6 +180,7 @@ class Workbench:
                 self.cache.put(key, point)
             else:
                 self.tally.add_cached(wanted.title)
+            self._keep(wanted.clip, wanted.settings, key, point)
         except BaseException as error:
             # An interrupt is meant for one thread; the others try for themselves.
             future.set_exception(error if isinstance(error, AcuityError) else Stopped())

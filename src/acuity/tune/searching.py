@@ -1,0 +1,268 @@
+"""Searches with real encodes: the largest quality value of an encoder that meets a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from acuity.errors import AcuityError, TuneError, UnreachableError
+from acuity.tune.priors import Related, prior_for
+from acuity.tune.progress import Stopped
+from acuity.tune.search import Search
+from acuity.tune.target import Target
+
+if TYPE_CHECKING:
+    from acuity.tune.clip import Clip
+    from acuity.tune.point import Point, Scoring
+    from acuity.tune.settings import Settings
+    from acuity.tune.shots.sampling import Sample, Uncertainty
+    from acuity.tune.workbench import Workbench
+
+MOST_ENCODES: Final = 8
+_ANY_VMAF: Final = Target(0.0)
+_TYPICAL: Final = 3  # encodes of a search, for the progress
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer of a search: the point, and the curve that was measured on the way."""
+
+    settings: Settings
+    target: Target
+    point: Point
+    points: list[Point]  # all that are known, from best to worst quality
+    encodes: int  # that were made for this search; points from the cache aren't counted
+    complete: bool = True  # False: the encodes ran out before a larger value could be ruled out
+    sampling: Uncertainty | None = None  # how far the whole source's figure may be, if it was sampled
+
+    @property
+    def quality(self) -> int:
+        return self.point.quality
+
+    @property
+    def figure(self) -> float:
+        """The figure that the target is about."""
+        return self.target.figure(self.point)
+
+    @property
+    def met(self) -> bool:
+        return self.target.met(self.figure)
+
+    def __str__(self) -> str:
+        return f"{self.settings.label(self.quality)}: {shown(self.target, self.point)}"
+
+
+def shown(target: Target, point: Point) -> str:
+    """A point as people read it: `VMAF 93.41 at 1,830 kbit/s`."""
+    about = target if target.kind == "quality" else _ANY_VMAF
+    bitrate = f"{point.bitrate_kbps:,.0f} kbit/s"
+    return f"{about.shown(about.figure(point))} at {bitrate}" if about.column in point.scores else bitrate
+
+
+def scoring_for(scoring: Scoring, targets: Sequence[Target]) -> Scoring:
+    """The scoring with the metrics that the targets need besides."""
+    needed = [*scoring.metrics, *(name for target in targets for name in target.metrics)]
+    return replace(scoring, metrics=tuple(dict.fromkeys(needed)))
+
+
+def search(
+    bench: Workbench,
+    clip: Clip,
+    settings: Settings,
+    target: Target,
+    *,
+    quality_range: tuple[int, int] | None = None,
+    tolerance: float | None = None,
+    max_encodes: int = MOST_ENCODES,
+    sample: Sample | None = None,
+) -> Found:
+    """Find the largest quality value that meets the target, or the smallest that keeps to a bitrate or size.
+
+    "Largest" is towards worse quality, whichever way the encoder's knob goes. A point that meets the target
+    by at most `tolerance` ends the search; 0 asks for the very largest value. Points that the cache knows are
+    used first: several targets share their curve, and a rerun makes no encode. After `max_encodes` the best
+    answer so far is given. Raises UnreachableError if nothing meets the target, with the best point.
+    """
+    _check(bench, settings, target, max_encodes)
+    encoder = settings.encoder
+    if quality_range is not None:
+        for quality in quality_range:
+            encoder.check_quality(quality)
+    ends = sorted(encoder.step(quality) for quality in quality_range or (encoder.best, encoder.worst))
+    part = clip if sample is None else sample.of(clip)
+    aim = target
+    if sample is not None and target.kind == "size":
+        aim = replace(target, value=target.value * sample.frames / sample.total_frames)
+    run = _Run(bench, part, settings, aim, ends, tolerance)
+    found = run.until_done(max_encodes)
+    if found is None:
+        raise run.unreachable(clip, target, quality_range, max_encodes)
+    return Found(
+        settings=settings,
+        target=target,
+        point=found,
+        points=run.curve,
+        encodes=run.encodes,
+        complete=run.search.done,
+        sampling=None if sample is None else _uncertainty(sample, target, found),
+    )
+
+
+def search_rows(
+    bench: Workbench,
+    clip: Clip,
+    rows: Sequence[tuple[Settings, Target]],
+    **options: Any,
+) -> Iterator[Found | AcuityError]:
+    """Search for each of several settings and targets, in order; a row that fails is its error.
+
+    The first row of the clip is searched alone: what it finds out about the content spares the others, which
+    run side by side, their first encodes. Rows of the same settings follow each other, to share their points.
+    """
+
+    def one(index: int) -> Found | AcuityError:
+        settings, target = rows[index]
+        try:
+            return search(bench, clip, settings, target, **options)
+        except Stopped:
+            raise
+        except AcuityError as error:
+            return error
+
+    groups: dict[str, list[int]] = {}
+    for index, (settings, _) in enumerate(rows):
+        groups.setdefault(str(settings.document()), []).append(index)
+    if not groups:
+        return
+    first, *others = groups.values()
+    done: dict[int, Found | AcuityError] = {}
+
+    def several(group: list[int]) -> None:
+        for index in group:
+            done[index] = one(index)
+
+    several(first)
+    if others:
+        with ThreadPoolExecutor(min(len(others), bench.cores), thread_name_prefix="search") as pool:
+            futures = [pool.submit(several, group) for group in others]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                bench.stop()
+                raise
+    yield from (done[index] for index in range(len(rows)))
+
+
+class _Run:
+    """A search under way: it asks the workbench for the points that Search names."""
+
+    def __init__(
+        self,
+        bench: Workbench,
+        clip: Clip,
+        settings: Settings,
+        target: Target,
+        ends: Sequence[int],
+        tolerance: float | None,
+    ) -> None:
+        self.encodes = 0
+        self._bench, self._clip, self._settings, self._target = bench, clip, settings, target
+        self._points: dict[int, Point] = {}
+        self.search = Search(target, self._prior(), tolerance=tolerance, first=ends[0], last=ends[-1])
+        encoder = settings.encoder
+        for point in bench.known(clip, settings, map(encoder.quality, range(encoder.last_step + 1))).values():
+            self._add(point)
+
+    @property
+    def curve(self) -> list[Point]:
+        return [self._points[step] for step in sorted(self._points)]
+
+    def until_done(self, most: int) -> Point | None:
+        """Encode until the search is done or has made `most` points; the answer, or None."""
+        tally = self._bench.tally
+        tally.plan(_TYPICAL)
+        asked = 0
+        try:
+            while asked < most:
+                self.search.learn(self._prior())
+                step = self.search.next()
+                if step is None:
+                    break
+                if asked == most - 1 and asked >= 2 and self.search.found is None:
+                    step = self.search.surest  # better a generous answer than none
+                asked += 1
+                point = self._bench.point(self._clip, self._settings, self._settings.encoder.quality(step))
+                self.encodes += not point.cached
+                self._add(point)
+                if (best := self.search.found) is not None:
+                    label = self._settings.label(self._settings.encoder.quality(best))
+                    tally.set_best(f"{label}: {shown(self._target, self._points[best])}")
+        finally:
+            tally.plan(asked - _TYPICAL)
+        return None if self.search.found is None else self._points[self.search.found]
+
+    def unreachable(
+        self, clip: Clip, target: Target, quality_range: tuple[int, int] | None, most: int
+    ) -> UnreachableError:
+        """The sentence that says what was the best instead."""
+        nearest = self.search.nearest
+        best = None if nearest is None else self._points[nearest]
+        encoder = self._settings.encoder
+        within = "" if quality_range is None else " with {} {} to {}".format(encoder.knob, *quality_range)
+        instead = (
+            ""
+            if best is None
+            else (f": the best is {encoder.knob} {best.quality} with {target.shown(target.figure(best))}")
+        )
+        if not self.search.done:
+            return UnreachableError(
+                f"{encoder.name} didn't reach {target} of '{clip.path}'{within} in {most} encodes{instead}; "
+                "raise max_encodes",
+                best=best,
+                points=self.curve,
+            )
+        return UnreachableError(
+            f"{encoder.name} can't reach {target} of '{clip.path}'{within}{instead}",
+            best=best,
+            points=self.curve,
+        )
+
+    def _add(self, point: Point) -> None:
+        step = self._settings.encoder.step(point.quality)
+        self._points[step] = point
+        self.search.add(step, self._target.figure(point))
+
+    def _prior(self) -> Any:
+        info, target = self._clip.info, self._target
+        width, height = self._settings.size or (info.width, info.height)
+        count = float(self._clip.rate) if target.kind == "bitrate" else self._clip.frames
+        related = [
+            Related(settings.encoder, settings.encoder.step(point.quality), target.figure(point))
+            for settings, point in self._bench.made_of(self._clip)
+            if settings.size == self._settings.size
+        ]
+        return prior_for(
+            self._settings.encoder,
+            target,
+            pixels=width * height * count if count else None,
+            related=related,
+        )
+
+
+def _check(bench: Workbench, settings: Settings, target: Target, max_encodes: int) -> None:
+    if max_encodes < 1:
+        raise TuneError(f"a search of {max_encodes} encodes finds nothing: raise max_encodes")
+    if missing := [name for name in target.metrics if name not in bench.scoring.metrics]:
+        raise TuneError(f"a target by {missing[0]} needs its figures: add it to the metrics that are scored")
+
+
+def _uncertainty(sample: Sample, target: Target, point: Point) -> Uncertainty:
+    if target.kind == "quality":
+        return sample.score(point, target.column, target.pool)
+    scale = float(8 * point.rate) / 1000 if target.kind == "bitrate" else float(sample.total_frames)
+    return sample.mean(point.sizes.astype(np.float64) * scale)

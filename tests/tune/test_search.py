@@ -1,0 +1,176 @@
+"""The search alone, on curves: what it finds, and in how many encodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acuity.tune.encoders import ENCODERS
+from acuity.tune.priors import Related, prior_for
+from acuity.tune.search import Search
+from acuity.tune.target import Target
+
+X264 = ENCODERS["libx264"]
+
+
+def played(search: Search, curve: np.ndarray, most: int = 70) -> list[int]:
+    """The steps that a search asks for, in order."""
+    asked: list[int] = []
+    while (step := search.next()) is not None:
+        assert step not in asked
+        asked.append(step)
+        assert len(asked) <= most
+        search.add(step, float(curve[step]))
+    return asked
+
+
+def logistic(middle: float, width: float, top: float, count: int) -> np.ndarray:
+    return top / (1 + np.exp((np.arange(count) - middle) / width))
+
+
+def largest(curve: np.ndarray, value: float) -> int | None:
+    meeting = np.flatnonzero(curve >= value)
+    return int(meeting[-1]) if len(meeting) else None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(sorted(ENCODERS)[:4]),
+    middle=st.floats(-10, 90),
+    width=st.floats(0.4, 20),
+    top=st.floats(60, 100),
+    value=st.floats(20, 99.5),
+)
+def test_finds_what_trying_all_would(
+    name: str, middle: float, width: float, top: float, value: float
+) -> None:
+    encoder = ENCODERS[name]
+    curve = logistic(middle, width, top, encoder.last_step + 1).round(3)  # no differences of rounding
+    search = Search(Target(value), prior_for(encoder, Target(value)), tolerance=0)
+    asked = played(search, curve)
+    assert search.found == largest(curve, value)
+    assert len(asked) <= 13  # bisection needs 6, whatever the curve; the belief may be wrong five times
+
+
+@settings(max_examples=40, deadline=None)
+@given(middle=st.floats(5, 60), width=st.floats(1, 12), seed=st.integers(0, 1000), value=st.floats(60, 98))
+def test_noise_leads_to_a_point_that_meets_the_target_all_the_same(
+    middle: float, width: float, seed: int, value: float
+) -> None:
+    curve = logistic(middle, width, 100, X264.last_step + 1)
+    noisy = curve + np.random.default_rng(seed).normal(0, 0.4, len(curve))
+    search = Search(Target(value), prior_for(X264, Target(value)), tolerance=0.5)
+    played(search, noisy, 13)
+    found = search.found
+    if found is None:
+        assert noisy[0] < value
+        return
+    assert noisy[found] >= value
+    near = noisy[found] <= value + 0.5
+    assert near or found == X264.last_step or noisy[found + 1] < value
+
+
+def test_ends_within_the_tolerance() -> None:
+    curve = np.linspace(99, 60, 52)  # 0.76 a step: some value lies within 1 of any target
+    for value in np.arange(70, 98, 0.37):
+        search = Search(Target(value), prior_for(X264, Target(value)), tolerance=1.0)
+        asked = played(search, curve)
+        assert search.found is not None
+        assert 0 <= curve[search.found] - value <= 1.0
+        assert len(asked) <= 8
+
+
+def test_a_target_that_nothing_meets_is_known_after_the_best_step() -> None:
+    curve = np.linspace(90, 20, 52)
+    search = Search(Target(95), prior_for(X264, Target(95)))
+    asked = played(search, curve)
+    assert search.found is None
+    assert search.done
+    assert search.nearest == 0
+    assert 0 in asked
+    assert len(asked) <= 4
+
+
+def test_a_flat_curve_above_the_target_ends_at_the_last_step() -> None:
+    search = Search(Target(93), prior_for(X264, Target(93)))
+    asked = played(search, np.full(52, 100.0))
+    assert search.found == 51
+    assert len(asked) <= 5
+
+
+def test_keeps_to_its_range_and_uses_what_is_known_outside() -> None:
+    curve = logistic(40, 6, 100, 52)
+    search = Search(Target(93), prior_for(X264, Target(93)), first=10, last=20)
+    search.add(30, float(curve[30]))
+    asked = played(search, curve)
+    assert all(10 <= step <= 20 for step in asked)
+    assert search.found == 20  # the whole range meets it
+
+
+def test_known_points_of_other_targets_spare_encodes() -> None:
+    curve = logistic(40, 6, 100, 52)
+    first = Search(Target(90), prior_for(X264, Target(90)), tolerance=0)
+    played(first, curve)
+    again = Search(Target(90), prior_for(X264, Target(90)), tolerance=0)
+    for step, figure in first.figures.items():
+        again.add(step, figure)
+    assert again.next() is None
+    assert again.found == first.found
+    near = Search(Target(91), prior_for(X264, Target(91)), tolerance=0)
+    for step, figure in first.figures.items():
+        near.add(step, figure)
+    assert len(played(near, curve)) <= 3
+
+
+def test_points_of_another_encoder_show_where_to_begin() -> None:
+    x265 = ENCODERS["libx265"]
+    hard = [Related(x265, step, figure) for step, figure in ((14, 93.2), (18, 88.0), (24, 75.0))]
+    easy = [Related(x265, step, figure) for step, figure in ((36, 97.0), (42, 93.2), (46, 85.0))]
+    target = Target(93)
+    begins = [Search(target, prior_for(X264, target, related=related)).next() for related in (hard, (), easy)]
+    assert begins[0] is not None
+    assert begins[1] is not None
+    assert begins[2] is not None
+    assert begins[0] < 20 < begins[2]
+    assert begins[0] < begins[1] < begins[2]
+
+
+@pytest.mark.parametrize(("kind", "value"), [("bitrate", 900.0), ("size", 112_500.0)])
+def test_a_limit_of_bits_gives_the_best_quality_that_keeps_to_it(kind: str, value: float) -> None:
+    kbps = 40_000 * np.exp(-np.arange(52) / 8.5)
+    figures = kbps if kind == "bitrate" else kbps * 125
+    target = Target(value, kind=kind)  # type: ignore[arg-type]
+    search = Search(target, prior_for(X264, target, pixels=640 * 360 * 25.0), tolerance=0)
+    asked = played(search, figures)
+    meeting = np.flatnonzero(figures <= value)
+    assert search.found == (int(meeting[0]) if len(meeting) else None)
+    assert len(asked) <= 7
+
+
+def test_lower_is_better_for_banding() -> None:
+    target = Target(2.0, column="cambi")
+    curve = np.linspace(0.2, 9, 52)
+    search = Search(target, prior_for(X264, target), tolerance=0)
+    asked = played(search, curve)
+    assert search.found == int(np.flatnonzero(curve <= 2.0)[-1])
+    assert len(asked) <= 8
+
+
+@pytest.mark.parametrize(
+    ("column", "curve"),
+    [
+        ("psnr", np.linspace(55, 24, 52)),
+        ("ssim", 1.001 - np.exp(np.linspace(-6.5, -1.2, 52))),
+        ("ssimulacra2", np.linspace(93, -10, 52)),
+        ("my_model", logistic(38, 7, 100, 52)),
+    ],
+)
+def test_other_figures_take_few_encodes_too(column: str, curve: np.ndarray) -> None:
+    for step in (12, 20, 29):
+        target = Target(float(curve[step] + curve[step + 1]) / 2, column=column)
+        search = Search(target, prior_for(X264, target), tolerance=0)
+        asked = played(search, curve)
+        assert search.found == step
+        assert len(asked) <= 6
