@@ -58,10 +58,18 @@ def test_a_cut_between_pans_is_found() -> None:
 
 
 @pytest.mark.parametrize("length", [8, 12, 24])
-def test_a_fade_or_dissolve_is_one_cut_at_most(length: int) -> None:
-    black = np.full_like(A, 16.0)
-    assert len(cuts(still(A, 20) + blend(A, black, length) + still(black, 4) + blend(black, B, length))) <= 1
+def test_a_dissolve_is_one_cut_at_most(length: int) -> None:
     assert len(cuts(still(A, 20) + blend(A, B, length) + still(B, 20))) <= 1
+
+
+@pytest.mark.parametrize("length", [8, 12, 24])
+@pytest.mark.parametrize("level", [16.0, 235.0])
+def test_a_fade_is_a_cut_where_the_next_picture_comes_up(length: int, level: float) -> None:
+    flat = np.full_like(A, level)
+    out = still(A, 20) + blend(A, flat, length) + still(flat, 4)
+    (cut,) = cuts(out + blend(flat, B, length) + still(B, 20))
+    assert len(out) <= cut <= len(out) + 2
+    assert cuts(out + blend(flat, A, length) + still(A, 20)) == [], "the same picture again is the same shot"
 
 
 def test_noise_and_stillness_are_no_cuts() -> None:

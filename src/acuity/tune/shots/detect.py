@@ -4,7 +4,8 @@ A frame begins a shot when the picture changes at once, by more than the thresho
 change is measured on the means of a grid of cells, each block of cells compared with where it may have come
 from, so that pans and moving things count little. It must also stand out from the changes before and after
 it: in a fade, a dissolve or a fast scene every frame changes about as much as the next. A flash is no cut,
-because the frames after it are like those before it.
+because the frames after it are like those before it. After a fade to black or white the shot begins where
+another picture comes up.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _FLASH: Final = 4  # frames that a flash may last, and one
 _STANDS_OUT: Final = 2.5  # times the changes around it
 _UNLIKE: Final = 1 / 3  # of the threshold, for pictures that have nothing in common
 _CORRELATED: Final = 0.5  # from which on pictures have something in common
+_FLAT: Final = 2.0  # the standard deviation of cells below which a picture is flat, in 8-bit steps
+_NOT_FLAT: Final = 8.0
 _AROUND: Final = 8  # frames on each side whose changes are compared
 _SHIFTS: Final = [(y, x) for y in range(-2, 3) for x in range(-2, 3)]  # in cells
 _BLOCK: Final = 6  # cells a side that are followed together
@@ -78,7 +81,7 @@ class Detection:
 
     def key(self) -> str:
         """What decides the shots besides the video; the number is the method's."""
-        return f"shots 2 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
+        return f"shots 3 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
 
 
 def find_shots(
@@ -112,12 +115,12 @@ def survey_shots(
     wanted = wanted or Detection()
     if isinstance(source, Clip):
         with source.reader(luma_only=True) as reader:
-            changes, candidates = _measure(reader, wanted, source.frames, progress, stop)
+            survey = _survey(reader, wanted, source.frames, progress, stop)
         rate, parts = float(source.rate), source.parts
     else:
-        changes, candidates = _measure(source, wanted, source.info.frames, progress, stop)
+        survey = _survey(source, wanted, source.info.frames, progress, stop)
         rate, parts = float(source.info.rate or 25), None
-    return _shots(changes, candidates, wanted, rate, parts)
+    return _shots(survey, wanted, rate, parts)
 
 
 def known_shots(
@@ -139,19 +142,47 @@ def known_shots(
     return shots
 
 
-def _measure(
+class _Fades:
+    """Finds where a picture comes back after a flat one, black or white, and is another than before."""
+
+    def __init__(self) -> None:
+        self.ends: list[int] = []  # the first frames that aren't flat any more
+        self._end: int | None = None
+        self._before: Signature | None = None
+
+    def add(self, frame: int, cells: Signature) -> None:
+        contrast = float(cells.std())
+        if contrast < _FLAT:
+            self._end = frame + 1
+        elif contrast > _NOT_FLAT:
+            if (
+                self._end is not None
+                and self._before is not None
+                and _correlation(self._before, cells) < _CORRELATED
+            ):
+                self.ends.append(self._end)
+            self._end, self._before = None, cells
+
+
+class _Survey(NamedTuple):
+    """What was seen of a video."""
+
+    changes: list[float]  # of each frame from the one before
+    candidates: dict[int, float]  # changes that last, by frame
+    fades: list[int]  # frames at which a picture comes back
+
+
+def _survey(
     frames: Iterable[Picture],
     wanted: Detection,
     total: int | None,
     progress: Callable[[int, int | None], None] | None,
     stop: threading.Event | None,
-) -> tuple[list[float], dict[int, float]]:
-    """Each frame's change from the one before, and those changes that last, by frame.
-
-    Memory is a few thumbnails, and one number for each frame.
-    """
+) -> _Survey:
+    """Look at every frame; memory is a few thumbnails, and one number for each frame."""
     changes: list[float] = []
     candidates: dict[int, float] = {}
+    fades = _Fades()
     recent: deque[Signature] = deque(maxlen=2 * _FLASH)  # the last frames
     for picture in frames:
         if stop is not None and stop.is_set():
@@ -159,6 +190,7 @@ def _measure(
         cells = grid(picture)
         changes.append(_change(recent[-1], cells) if recent else 0.0)
         recent.append(cells)
+        fades.add(len(changes) - 1, cells)
         due = len(changes) - _FLASH  # the frame whose following ones are all here
         if due > 0 and changes[due] >= wanted.threshold * _UNLIKE:
             _consider(candidates, due, list(recent), _FLASH, wanted.threshold)
@@ -170,7 +202,7 @@ def _measure(
     for due in range(max(1, count - _FLASH + 1), count):
         if changes[due] >= wanted.threshold * _UNLIKE:
             _consider(candidates, due, list(recent), count - due, wanted.threshold)
-    return changes, candidates
+    return _Survey(changes, candidates, fades.ends)
 
 
 def _change(before: Signature, after: Signature) -> float:
@@ -217,21 +249,16 @@ def _correlation(one: Signature, other: Signature) -> float:
     return float((a * b).mean() / math.sqrt(power)) if power > 1.0 else 1.0
 
 
-def _shots(
-    changes: Sequence[float],
-    candidates: dict[int, float],
-    wanted: Detection,
-    rate: float,
-    parts: Sequence[Part] | None,
-) -> list[Shot]:
+def _shots(survey: _Survey, wanted: Detection, rate: float, parts: Sequence[Part] | None) -> list[Shot]:
     """The shots in frames of the source; where the clip leaves frames out, a shot ends."""
+    changes = survey.changes
     parts = parts or [Part(0, len(changes))]
     least = wanted.min_frames or max(1, math.ceil(rate * MIN_SECONDS))
     most = None if wanted.max_seconds is None else max(1, int(rate * wanted.max_seconds))
     shots, first = [], 0
     for part in parts:
         end = min(first + part.end - part.start, len(changes))
-        own = _cuts(changes, candidates, least, first, end)
+        own = _cuts(survey, least, first, end)
         for low, high in _divided([first, *own, end], most):
             activity = float(np.mean(changes[low + 1 : high])) if high - low > 1 else 0.0
             shots.append(Shot(part.start + low - first, part.start + high - first, activity))
@@ -239,12 +266,11 @@ def _shots(
     return shots
 
 
-def _cuts(
-    changes: Sequence[float], candidates: dict[int, float], least: int, first: int, end: int
-) -> list[int]:
+def _cuts(survey: _Survey, least: int, first: int, end: int) -> list[int]:
     """The first frames of the shots after the first, the clearest cut first wherever two are too close."""
-    clear = []
-    for frame, change in candidates.items():
+    changes = survey.changes
+    clear = [(0.0, frame) for frame in survey.fades if first < frame < end]
+    for frame, change in survey.candidates.items():
         before = changes[max(first + 1, frame - _AROUND) : frame]
         after = changes[frame + 1 : min(end, frame + 1 + _AROUND)]
         level = max((float(np.median(side)) for side in (before, after) if side), default=0.0)

@@ -1,0 +1,311 @@
+"""Plans a quality for each shot: the target met in each, or bits divided among them at equal slopes.
+
+Each shot is probed as it is encoded in the end: alone, by an encoder of its own that begins with its first
+frame, with the same settings. So what is predicted is what comes out, up to two things: the stitched file
+has a container around it, and a score that looks at neighbouring frames (motion) sees the neighbours across
+a cut only in the whole file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from acuity.errors import AcuityError, TuneError, UnreachableError
+from acuity.tune.clip import Clip, Part
+from acuity.tune.encoder import Encoder
+from acuity.tune.point import FramesCallback, Point
+from acuity.tune.progress import Stopped
+from acuity.tune.searching import search
+from acuity.tune.settings import Settings
+from acuity.tune.shots.allocation import Allocation, best_score, least_bits
+from acuity.tune.shots.beliefs import Measured, believed_curve, measured_curve
+from acuity.tune.shots.detect import Detection, known_shots
+from acuity.tune.shots.one_stream import for_stitching, stitchable_range
+from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
+from acuity.tune.shots.shot_curve import Curve
+from acuity.tune.target import Target
+from acuity.tune.workbench import Workbench
+
+_NEAR: Final = 0.004  # of the bits: a plan of measured points this near to the best believed is taken
+_HOPES: Final = (0.0, 0.15)  # beliefs as they are, and then what they may have missed: see beliefs.py
+_NEAR_HOPED: Final = 0.02
+
+# Pools of the whole clip that are sums over frames, as the summand of a frame; better is more.
+_SUMMANDS: Final[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "mean": lambda values: values,
+    "harmonic_mean": lambda values: -1.0 / (values + 1.0),
+}
+
+
+def plan_per_shot(
+    bench: Workbench,
+    clip: Clip,
+    settings: Settings,
+    *,
+    target: Target | None = None,
+    bitrate_kbps: float | None = None,
+    division: Division | None = None,
+    detection: Detection | None = None,
+    cuts: Sequence[int] | None = None,
+    quality_range: tuple[int, int] | None = None,
+    tolerance: float | None = None,
+    max_encodes: int = 8,
+    surveyed: FramesCallback | None = None,
+) -> ShotPlan:
+    """The plan of a clip.
+
+    With division "each" every shot meets the target; with "mean" the clip does, with the fewest bits;
+    "bitrate" is the best that `bitrate_kbps` allows, and the default where that is given. `cuts` are first
+    frames of shots, found by `detection` unless given; `surveyed` gets the frames looked at for that.
+    `max_encodes` are those of one shot. A target that can't be reached gives the best there is, with `met`
+    False and a note.
+    """
+    division = division or ("each" if bitrate_kbps is None else "bitrate")
+    if (division == "bitrate") != (bitrate_kbps is not None):
+        raise TuneError("bits by bitrate need a bitrate, and a bitrate is for them alone: pass bitrate_kbps")
+    if target is None:
+        if division != "bitrate":
+            raise TuneError("a plan by shot needs a target or a bitrate: pass one of them")
+        target = Target(0.0)
+    if target.kind != "quality":
+        raise TuneError("the target of a plan by shot is a score; a bitrate is passed as bitrate_kbps")
+    if missing := [name for name in target.metrics if name not in bench.scoring.metrics]:
+        raise TuneError(f"a target by {missing[0]} needs its figures: add it to the metrics that are scored")
+    if bitrate_kbps is not None and not bitrate_kbps > 0:
+        raise TuneError(f"a bitrate of {bitrate_kbps:g} kbit/s can't be kept: it must be above 0")
+
+    def looked(done: int, total: int | None) -> None:
+        if bench.stopped:
+            raise Stopped
+        if surveyed is not None:
+            surveyed(done, total)
+
+    parts = _parts(bench, clip, detection or Detection(), cuts, looked)
+    quality_range = stitchable_range(settings.encoder, quality_range)
+    job = _Job(bench, clip, for_stitching(settings), target, parts, quality_range, tolerance, max_encodes)
+    before = bench.encodes
+    points, met, notes = job.each() if division == "each" else job.divided(bitrate_kbps)
+    shots = tuple(
+        PlannedShot(part, point, target.figure(point), target.met(target.figure(point)))
+        for part, point in zip(parts, points, strict=True)
+    )
+    plan = ShotPlan(
+        clip,
+        job.settings,
+        bench.scoring,
+        division,
+        target,
+        bitrate_kbps,
+        shots,
+        bench.encodes - before,
+        job.measured,
+        met,
+        tuple(notes),
+    )
+    bench.tally.set_best(
+        f"{len(parts)} shots: {target.shown(plan.predicted)} at {plan.bitrate_kbps:,.0f} kbit/s"
+    )
+    return plan
+
+
+def _parts(
+    bench: Workbench, clip: Clip, detection: Detection, cuts: Sequence[int] | None, looked: FramesCallback
+) -> list[Part]:
+    """The shots of the clip, found or given."""
+    exact = clip.frames if clip.info.frames_exact or clip.parts is not None else None
+    if cuts is None or exact is None or clip.parts is not None:
+        found = [shot.part for shot in known_shots(bench.cache, clip, detection, progress=looked)]
+        if cuts is None:
+            return found
+        if clip.parts is not None:
+            raise TuneError("cuts are frames of the whole source: pass a clip without parts, or no cuts")
+        exact = found[-1].end
+    bounds = [0, *cuts, exact]
+    for low, high in pairwise(bounds):
+        if not low < high:
+            raise TuneError(
+                f"the cuts of '{clip.path}' must rise, from 1 to at most {exact - 1}: {low} and {high} don't"
+            )
+    return [Part(low, high) for low, high in pairwise(bounds)]
+
+
+@dataclass(slots=True)
+class _Job:
+    """The planning of one clip."""
+
+    bench: Workbench
+    clip: Clip
+    settings: Settings
+    target: Target
+    parts: list[Part]
+    quality_range: tuple[int, int]
+    tolerance: float | None
+    max_encodes: int
+    known: list[dict[int, Point]] = field(default_factory=list)  # of each shot, by step
+
+    @property
+    def encoder(self) -> Encoder:
+        return self.settings.encoder
+
+    @property
+    def measured(self) -> int:
+        return sum(len(points) for points in self.known)
+
+    def each(self) -> tuple[list[Point], bool, list[str]]:
+        """The point of each shot that meets the target with the fewest bits."""
+        missed: list[int] = []
+
+        def one(number: int) -> tuple[Point, Sequence[Point]]:
+            try:
+                found = search(
+                    self.bench,
+                    self.clip.shot(self.parts[number]),
+                    self.settings,
+                    self.target,
+                    quality_range=self.quality_range,
+                    tolerance=self.tolerance,
+                    max_encodes=self.max_encodes,
+                )
+            except UnreachableError as error:
+                if error.best is None:
+                    raise
+                missed.append(number)
+                return error.best, error.points
+            return found.point, found.points
+
+        with ThreadPoolExecutor(self.bench.cores, thread_name_prefix="tune-shots") as pool:
+            futures = [pool.submit(one, number) for number in range(len(self.parts))]
+            try:
+                results = [future.result() for future in futures]
+            except BaseException as error:
+                for future in futures:
+                    future.cancel()
+                if not isinstance(error, AcuityError):
+                    self.bench.stop()  # an interrupt, which must not wait for the searches under way
+                raise
+        self.known = [{self.encoder.step(point.quality): point for point in points} for _, points in results]
+        notes = [
+            f"shot {number} (frames {self.parts[number].start} to {self.parts[number].end - 1}) can't reach "
+            f"{self.target}: the best is {self.target.shown(self.target.figure(results[number][0]))}"
+            for number in sorted(missed)
+        ]
+        return [point for point, _ in results], not missed, notes
+
+    def divided(self, bitrate_kbps: float | None) -> tuple[list[Point], bool, list[str]]:
+        """A point for each shot, at equal slopes.
+
+        The curve of a shot is what was measured of it, and what is believed between and a little beyond.
+        Bits are divided by the curves, the choices measured, and so on, until all choices are measured
+        ones.
+        """
+        if self.target.pool not in _SUMMANDS:
+            raise TuneError(
+                f"bits can't be divided among shots by the {self.target.pool} of all frames: "
+                f"use {' or '.join(_SUMMANDS)}, or the division 'each'"
+            )
+        frames = sum(part.end - part.start for part in self.parts)
+        budget = None if bitrate_kbps is None else bitrate_kbps * 1000 * frames / float(self.clip.rate)
+
+        def divide(curves: Sequence[Curve]) -> Allocation:
+            return least_bits(curves, self._goal()) if budget is None else best_score(curves, budget)
+
+        low, high = self._range()
+        first = sorted({min(max(self.encoder.step(value), low), high) for value in self._trials()})
+        self.known = [{} for _ in self.parts]
+        self._measure([(number, step) for number in range(len(self.parts)) for step in first])
+        while True:
+            known = [self._measured(number) for number in range(len(self.parts))]
+            lengths = [part.end - part.start for part in self.parts]
+            sure = divide(
+                [measured_curve(*one, self.encoder.quality) for one in zip(lengths, known, strict=True)]
+            )
+            for hope in _HOPES:
+                believed = divide(
+                    [
+                        believed_curve(*one, self.encoder.quality, (low, high), hope)
+                        for one in zip(lengths, known, strict=True)
+                    ]
+                )
+                missing = self._missing(believed)
+                if missing and not self._as_good(sure, believed, budget, hope):
+                    break
+            else:
+                break
+            self._measure(missing)
+        points = [
+            self.known[number][self.encoder.step(choice.quality)]
+            for number, choice in enumerate(sure.choices)
+        ]
+        return points, sure.met, [] if sure.met else [self._missed(budget, sure)]
+
+    def _missing(self, believed: Allocation) -> list[tuple[int, int]]:
+        """The choices that were not measured yet, of shots that may have another encode."""
+        steps = [self.encoder.step(choice.quality) for choice in believed.choices]
+        return [
+            (number, step)
+            for number, step in enumerate(steps)
+            if step not in self.known[number] and len(self.known[number]) < self.max_encodes
+        ]
+
+    def _as_good(self, sure: Allocation, believed: Allocation, budget: float | None, hope: float) -> bool:
+        """Whether the measured points alone come near enough to what more encodes may give."""
+        near = _NEAR + _NEAR_HOPED * (hope > 0)
+        if not sure.met or not believed.met:
+            return False
+        if budget is None:
+            return sure.bits <= believed.bits * (1 + near)
+        # By the slope, what the bits that are left would give.
+        left = (believed.score - sure.score) / believed.slope * 1e6 if believed.slope else math.inf
+        return left <= budget * near
+
+    def _missed(self, budget: float | None, sure: Allocation) -> str:
+        if budget is None:
+            return f"the clip can't reach {self.target} with {self.encoder.name} in this range of qualities"
+        kbps = sure.bits * float(self.clip.rate) / sum(part.end - part.start for part in self.parts) / 1000
+        return (
+            f"{self.encoder.name} can't keep this bitrate in this range of qualities: the least is "
+            f"{kbps:,.0f} kbit/s"
+        )
+
+    def _range(self) -> tuple[int, int]:
+        """The steps that may be used."""
+        low, high = sorted(self.encoder.step(value) for value in self.quality_range)
+        return low, high
+
+    def _trials(self) -> Sequence[int]:
+        trials = self.encoder.trials
+        return trials[1:3] if len(trials) > 2 else (self.encoder.default,)
+
+    def _measured(self, number: int) -> dict[int, Measured]:
+        """Bits and worth of a shot, by step."""
+        return {
+            step: Measured(point.bytes * 8.0, self._summand(point))
+            for step, point in self.known[number].items()
+        }
+
+    def _summand(self, point: Point) -> float:
+        values = point.scores[self.target.column]
+        worth = float(np.mean(_SUMMANDS[self.target.pool](values)))
+        return -worth if self.target.lower_is_better else worth
+
+    def _goal(self) -> float:
+        worth = float(_SUMMANDS[self.target.pool](np.array([self.target.value]))[0])
+        return -worth if self.target.lower_is_better else worth
+
+    def _measure(self, wanted: Sequence[tuple[int, int]]) -> None:
+        self.bench.tally.plan(len(wanted))
+        asked = [
+            (self.clip.shot(self.parts[number]), self.settings, self.encoder.quality(step))
+            for number, step in wanted
+        ]
+        for (number, step), point in zip(wanted, self.bench.points(asked), strict=True):
+            if isinstance(point, AcuityError):
+                raise point
+            self.known[number][step] = point
