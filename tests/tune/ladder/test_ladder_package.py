@@ -221,6 +221,21 @@ def test_the_boxes_are_read_right(package: Package) -> None:
     assert ticks_of(moof[: int.from_bytes(moof[:4], "big")]) == SEGMENT * 1001
 
 
+def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
+    settings = Settings(find_encoder("libx264"), preset="ultrafast", keyframe_interval=4)
+    bench = Workbench(Scoring())
+    ladder = build_ladder(
+        bench, clip, settings, [(160, 96)], [100.0], crf_sweep=[40], segment_seconds=SEGMENT / float(RATE)
+    )
+    found = package_ladder(bench, ladder, tmp_path / "out")
+    timeline = found.renditions[0].variant.timeline
+    assert timeline is not None
+    assert [segment.ticks // 1001 for segment in timeline.segments] == [8, 8, 8, 1]  # two groups each
+    with av.open(f"{found.folder}/{found.renditions[0].variant.name}.m3u8") as container:
+        keys = [packet.is_keyframe for packet in container.demux(video=0) if packet.size]
+    assert [number for number, key in enumerate(keys) if key] == [0, 4, 8, 12, 16, 20, 24]
+
+
 def test_sound_that_segments_cannot_hold_is_named(tmp_path: Path) -> None:
     film = open_clip(write_film(tmp_path / "film.mkv", "pcm_s16le"))
     bench = Workbench(Scoring())
