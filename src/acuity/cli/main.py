@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
@@ -19,10 +19,11 @@ from acuity.cli.getopt import UsageError, join_optional, unknown_option
 from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
-# its help, and SURPLUS, if it has one, what it says of one argument too many. Only the module of the
-# called command is imported.
+# its help. It may have USAGE, its arguments in short, and SURPLUS, what it says of one argument too many.
+# A module with a table COMMANDS has commands of its own. Only the module of the called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
+    "tune": ("acuity.cli.tune", "find the right encode: search, compare, ladder, tune-per-shot"),
     "models": ("acuity.cli.models", "list the models"),
     "features": ("acuity.cli.features", "list the feature extractors and their options"),
     "backends": ("acuity.cli.backends", "list the backends and instruction sets of this machine"),
@@ -64,42 +65,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         spare_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return guarded("acuity", lambda: _run(arguments))
+    # Errors of tuning name the options of its own commands.
+    program = "acuity tune" if arguments[:1] == ["tune"] else "acuity"
+    return guarded(program, lambda: _run(arguments))
 
 
 def _run(argv: list[str]) -> int:
-    if argv and argv[0] in COMMANDS:
-        return _run_command(argv[0], argv[1:])
+    return run_commands(
+        "acuity", __doc__, COMMANDS, argv, "The vmaf command takes libvmaf's own options: 'vmaf --help'."
+    )
+
+
+def run_commands(
+    program: str, about: str | None, commands: Mapping[str, tuple[str, str]], argv: list[str], more: str = ""
+) -> int:
+    """Run the command that is named first, or print what there is."""
+    if argv and argv[0] in commands:
+        return _run_command(f"{program} {argv[0]}", commands[argv[0]][0], argv[1:])
     parser = Parser(
-        prog="acuity",
-        usage="acuity COMMAND [options]",
-        description=__doc__,
+        prog=program,
+        usage=f"{program} COMMAND [options]",
+        description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    width = max(map(len, COMMANDS))
-    table = "\n".join(f"  {name:{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
-    parser.epilog = (
-        f"commands:\n{table}\n\n'acuity COMMAND --help' explains one of them.\n"
-        "The vmaf command takes libvmaf's own options: 'vmaf --help'."
-    )
+    width = max(map(len, commands))
+    table = "\n".join(f"  {name:{width}}  {summary}" for name, (_, summary) in commands.items())
+    parser.epilog = f"commands:\n{table}\n\n'{program} COMMAND --help' explains one of them.\n{more}"
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
     known = parser.parse(argv)
     if known.version:
         from acuity import __version__
 
-        print(f"acuity {__version__}")
+        print(f"{program} {__version__}")
         return 0
     if known.command is not None:
-        raise UsageError(f"'{known.command}' is no command: use one of {', '.join(COMMANDS)}")
+        raise UsageError(f"'{known.command}' is no command: use one of {', '.join(commands)}")
     parser.print_help()
     return 0
 
 
-def _run_command(name: str, argv: list[str]) -> int:
-    module = importlib.import_module(COMMANDS[name][0])
+def _run_command(program: str, name: str, argv: list[str]) -> int:
+    module = importlib.import_module(name)
+    if hasattr(module, "COMMANDS"):  # a command with commands of its own
+        return run_commands(program, module.__doc__, module.COMMANDS, argv)
+    usage = getattr(module, "USAGE", None)
     parser = Parser(
-        prog=f"acuity {name}",
+        prog=program,
+        usage=usage and f"{program} {usage}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

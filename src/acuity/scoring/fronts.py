@@ -14,7 +14,8 @@ from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS, Way
 from acuity.video.pairs.pair_options import WORDS
 
 _PLAIN: Final = re.compile(r"[\w:.,/+%=-]+")  # values that need no quotes
-_OPTIONS: Final = ("option", "getopt")
+_OPTIONS: Final = ("option", "getopt", "tune")
+_HYPHENS: Final = ("option", "tune")  # libvmaf writes underscores
 _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
 # What to do instead where a front lacks the setting that a remedy names.
 _INSTEAD: Final = dict.fromkeys(
@@ -31,6 +32,12 @@ class Front(NamedTuple):
     look: str  # the verb for those: "run" or "call"
     give: str | None = None  # said where raw video should be described and can't be
     omit: str = "leave out the geometry"
+    arguments_only: bool = False  # whether it is a tool, though its way in is a command's
+
+    @property
+    def command(self) -> bool:
+        """Whether settings are options, with dashes."""
+        return self.way in _OPTIONS and not self.arguments_only
 
     @property
     def settings(self) -> list[str]:
@@ -41,12 +48,12 @@ class Front(NamedTuple):
         """The setting's name in this front, without leading dashes."""
         names = SETTINGS[setting].names if setting in SETTINGS else {}
         name = names.get(self.way, setting)
-        return name.replace("_", "-") if self.way == "option" else name
+        return name.replace("_", "-") if self.way in _HYPHENS and self.command else name
 
     def help(self, setting: str) -> str:
         """What the setting means; schemas name the choices by themselves."""
         about = SETTINGS[setting]
-        words = f" ({', '.join(WORDS[setting])})" if setting in WORDS and self.way in _OPTIONS else ""
+        words = f" ({', '.join(WORDS[setting])})" if setting in WORDS and self.command else ""
         return about.help.format_map(self.lists) + words
 
     def spell(self, remedy: Remedy) -> str:
@@ -58,7 +65,9 @@ class Front(NamedTuple):
             case "set":
                 return self._spelled(remedy.names[0], remedy.value)
             case "give":
-                return self.give or f"{remedy.verb} {listed([self._spelled(name) for name in remedy.names])}"
+                if self.give is not None and set(remedy.names) & {*GEOMETRY}:
+                    return self.give
+                return f"{remedy.verb} {listed([self._spelled(name) for name in remedy.names])}"
             case "omit":
                 return self.omit
             case "list":
@@ -68,7 +77,7 @@ class Front(NamedTuple):
         name = self.name(setting)
         if isinstance(value, str) and not _PLAIN.fullmatch(value):
             value = repr(value)
-        if self.way in _OPTIONS:
+        if self.command:
             return f"--{name}" if value is None or value is True else f"--{name} {value}"
         return f"{name}={'true' if value is True else '' if value is None else value}"
 
@@ -125,16 +134,37 @@ EMBEDDED: Final = Front(
     give=f"give {listed([*GEOMETRY])}",
     omit=f"leave out {listed([*GEOMETRY])}",
 )
+TUNE: Final = Front(
+    "tune",
+    _COMMANDS,
+    "run",
+    give="pass --width, --height and --pix-fmt, as yuv420p10le, and --framerate",
+    omit="leave out --width, --height and --pix-fmt",
+)
+TUNE_TOOL: Final = Front(
+    "tune",
+    _TOOLS,
+    "call",
+    give="pass width=, height= and pix_fmt=, as yuv420p10le, and framerate=",
+    omit="leave out width=, height= and pix_fmt=",
+    arguments_only=True,
+)
 
 # By the names of commands and tools. Tools that are not listed describe no raw video either.
 FRONTS: Final[Mapping[str, Front]] = {
     "acuity": ACUITY,
     "vmaf": VMAF,
     "vmaf-mcp": ACUITY,
+    "vmaf-tune": TUNE,
+    "acuity tune": TUNE,
     "vmaf_score": RAW,
     "vmaf_score_encoded": ENCODED,
     "compute_vmaf": EMBEDDED,
     "vmaf.request_model_swap": EMBEDDED,
+    "run_search": TUNE_TOOL,
+    "run_compare": TUNE_TOOL,
+    "run_ladder": TUNE_TOOL,
+    "run_tune_per_shot": TUNE_TOOL,
 }
 
 

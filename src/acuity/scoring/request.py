@@ -30,8 +30,9 @@ MAX_TEXT: Final = 4096  # characters of a path, a model or a feature
 MAX_ENTRIES: Final = 64  # features, or metrics, in one request
 
 Kind = Literal["integer", "string", "boolean", "array"]
-# The ways in besides Python, by how they spell things: `acuity`, `vmaf`, the scoring tools, compute_vmaf.
-Way = Literal["option", "getopt", "tool", "embedded"]
+# The ways in besides Python, by how they spell things: `acuity`, `vmaf`, the scoring tools, compute_vmaf,
+# and tuning.
+Way = Literal["option", "getopt", "tool", "embedded", "tune"]
 
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
@@ -114,7 +115,8 @@ class Request:
     models: Sequence[str | AnyModel] = _set(
         _auto, "array", "version=NAME (see {models}) or path=FILE, then :name=LABEL and "
         ":EXTRACTOR.OPTION=VALUE; 'auto' goes by the reference's size",
-        MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model")
+        MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model",
+        tune="vmaf_model")
     viewing: str | None = _set(
         None, "string", "take VMAF v1's model and display for this way of watching, and for the frame rate",
         MEASURED, "option tool embedded", choices="acuity.models.choose:VIEWINGS")
@@ -133,16 +135,17 @@ class Request:
         None, "integer", "height of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
     pixel_format: str | None = _set(
         None, "string", "chroma layout of raw video: 420 is usual, 400 has luma only",
-        RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:LAYOUTS", tool="pixfmt")
+        RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:LAYOUTS", tool="pixfmt", tune="pix_fmt")
     bitdepth: int | None = _set(
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
         RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
     fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
-        None, "string", "frame rate of raw video and images, as in 25 or 30000/1001", RAW_VIDEO, "option")
+        None, "string", "frame rate of raw video and images, as in 25 or 30000/1001", RAW_VIDEO, "option",
+        tune="framerate")
     guess: bool = False  # complete a raw file's geometry from its name and length
     stream: int | None = _set(
         None, "integer", "the video stream of a file that has several, counted from 0 as FFmpeg's 0:v:N",
-        FILES, "option getopt", minimum=0)
+        FILES, "option getopt tune", minimum=0)
     stream_ref: int | None = _set(
         None, "integer", "the reference's video stream", FILES, "option getopt", minimum=0)
     stream_dis: int | None = _set(

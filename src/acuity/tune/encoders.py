@@ -31,9 +31,14 @@ def _names() -> dict[str, Encoder]:
     return names
 
 
+def encoder_of(name: str) -> Encoder | None:
+    """The entry of a name or alias, whether the encoder is on this machine or not."""
+    return _names().get(name.strip().lower())
+
+
 def find_encoder(name: str) -> Encoder:
     """The encoder of a name or alias; EncoderError says which are usable here."""
-    encoder = _names().get(str(name).strip().lower())
+    encoder = encoder_of(name)
     if encoder is not None and is_usable(encoder):
         return encoder
     here = listed([known.name for known in usable_encoders()])

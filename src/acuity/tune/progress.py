@@ -33,8 +33,8 @@ class Progress:
         """`2 of 5 encodes, libx265 crf 28: 120 of 480 frames, 84.2 fps, 0:04 left, best …`."""
         planned = "" if self.encodes_planned is None else f" of {self.encodes_planned}"
         parts = [f"{self.encodes_done}{planned} encodes"]
-        frames = f"{self.frames}" if self.total is None else f"{self.frames} of {self.total}"
-        parts.append(f"{self.task}: {frames} frames")
+        of = f" of {self.total}" if self.total else ""
+        parts.append(f"{self.task}: {self.frames}{of} frames" if self.frames or of else self.task)
         if self.fps is not None:
             parts.append(f"{self.fps:.1f} fps")
         if self.eta_seconds is not None:

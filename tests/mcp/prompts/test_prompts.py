@@ -18,6 +18,7 @@ from acuity.mcp.tools import frames as frame_tools
 from acuity.mcp.tools import jobs as job_tools
 from acuity.mcp.tools import models as model_tools
 from acuity.mcp.tools import scoring as scoring_tools
+from acuity.mcp.tools import tuning as tuning_tools
 from fake_jobs import FakeJobs, serve
 
 PAIR = {"reference": "/clips/source.mp4", "distorted": "/clips/encode.mp4"}
@@ -51,7 +52,7 @@ def refused(name: str, arguments: dict[str, str]) -> str:
 
 def real_tools() -> dict[str, Tool]:
     services: Any = SimpleNamespace(paths=None, jobs=None, settings=SimpleNamespace(binary=None))
-    scoring = scoring_tools.tools(services)
+    scoring = [*scoring_tools.tools(services), *tuning_tools.tools(services)]
     families = (model_tools, frame_tools)
     listed = [tool for family in families for tool in family.tools(services)]
     listed += [*scoring, *job_tools.tools(services, scoring)]
@@ -181,19 +182,24 @@ def test_comparing_scores_both_against_the_same_reference() -> None:
     assert (a["distorted_encoded"], b["distorted_encoded"]) == ("/clips/a.mp4", "/clips/b.mkv")
 
 
-def test_trials_of_every_codec() -> None:
+def test_encoders_are_compared_and_the_chosen_one_is_made() -> None:
     text = render(
         "choose_bitrate", {"reference": "/c/my source.mp4", "codecs": "h265, libvvenc", "target": "90"}
     )
     assert "reaches VMAF 90 " in text
-    assert "libx265 at CRF 20, 25, 30, 35" in text
-    assert "ffmpeg -i '/c/my source.mp4' -map 0:v:0 -c:v libx265" in text
-    assert " -crf 20 /c/trial_libx265_crf20.mp4`" in text
-    assert "- libvvenc: four encodes" in text
-    (call,) = calls(text)
-    assert call["arguments"]["distorted_encoded"] == "/c/trial_libx265_crf20.mp4"
-    raw = render("choose_bitrate", {"reference": "/c/a_1920x1080_420p10.yuv"})
-    assert "-f rawvideo -pix_fmt yuv420p10le -s 1920x1080 -r RATE -i /c/a_1920x1080_420p10.yuv" in raw
+    compared, made, scored = calls(text)
+    assert compared["tool"] == "run_compare"
+    assert compared["arguments"] == {
+        "src": "/c/my source.mp4",
+        "target_vmafs": "84,90,93",
+        "encoders": "libx265,libvvenc",
+    }
+    assert made["arguments"]["output"] == scored["arguments"]["distorted_encoded"] == "/c/tuned_libx265.mp4"
+    assert (made["arguments"]["encoder"], made["arguments"]["target_vmaf"]) == ("libx265", 90)
+    raw = calls(render("choose_bitrate", {"reference": "/c/a_1920x1080_420p10.yuv", "target": "99"}))[0]
+    assert raw["arguments"]["pix_fmt"] == "yuv420p10le"
+    assert (raw["arguments"]["width"], raw["arguments"]["height"]) == (1920, 1080)
+    assert raw["arguments"]["target_vmafs"] == "93,99"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +219,7 @@ def test_trials_of_every_codec() -> None:
             "choose_bitrate",
             {"reference": "a.mp4", "codec": "h264"},
             "prompt 'choose_bitrate' has no argument 'codec'; it takes: "
-            "reference, target, codecs, model, geometry, backend",
+            "reference, target, codecs, model, geometry",
         ),
         (
             "choose_bitrate",

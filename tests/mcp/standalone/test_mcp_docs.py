@@ -24,6 +24,7 @@ from acuity.models.fit import first_mismatch
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "mcp.md").read_text()
 SCORING = {"vmaf_score", "vmaf_score_encoded"}
+TUNING = {"run_search", "run_compare", "run_ladder", "run_tune_per_shot"}
 
 
 @dataclasses.dataclass
@@ -98,6 +99,8 @@ def test_every_argument_is_there(offered: Offered) -> None:
         arguments = named(text[: text.find("The answer is")] if name in SCORING else text)
         if name in SCORING:
             arguments += options
+        if name in TUNING:
+            arguments += named(section("Arguments of all tuning tools"))
         assert sorted(arguments) == sorted(schema["properties"]), name
         if not schema["properties"]:
             assert "No arguments." in text
@@ -106,6 +109,8 @@ def test_every_argument_is_there(offered: Offered) -> None:
 def test_required_arguments_and_defaults_are_true(offered: Offered) -> None:
     for name, schema in offered.tools.items():
         text = section(f"`{name}`")
+        if name in TUNING:
+            text += section("Arguments of all tuning tools")
         required = {row[0].strip("`") for row in rows(text) if "(required)" in row[-1]}
         assert required == set(schema.get("required", [])), name
     properties = offered.tools["vmaf_score"]["properties"]

@@ -16,6 +16,7 @@ TASKS: Final[Mapping[str, str]] = {
     "benchmark": "acuity.jobs.tasks.benchmark:run",
     "probe": "acuity.jobs.tasks.probe:run",
     "external": "acuity.jobs.tasks.external:run",
+    "tune": "acuity.jobs.tasks.tune:run",
 }
 
 # The modules for scoring. A worker imports them before its first job, so that no caller waits for that.

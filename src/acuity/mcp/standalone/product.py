@@ -14,7 +14,7 @@ from acuity.mcp.resources import resources
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.jobs import JobTasks
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring, videos
+from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring, tuning, videos
 from acuity.mcp.tools.model_list import ModelList
 
 INSTRUCTIONS: Final = """\
@@ -24,6 +24,8 @@ Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with 
 reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
 submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
 frames; get_frames reads others. list_models says which models there are.
+It encodes, too: run_search finds the setting that reaches a score, run_compare ranks encoders, run_ladder
+builds bitrate ladders, run_tune_per_shot tunes each shot. Start these with submit_job.
 Files are read from allowed folders only: list_videos shows those, and what is in them."""
 
 # Tools and prompts are fixed while a server runs; resources change with every report.
@@ -40,6 +42,7 @@ def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
         *backends.tools(services),
         *extractors.tools(services),
         *benchmark.tools(services),
+        *tuning.tools(services, known),
     ]
     tools += [*jobs.tools(services, tools), *frames.tools(services)]
     families = resources(services, known)

@@ -1,0 +1,44 @@
+"""Prints or writes the answer of a tuning command, and says what was noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from acuity.errors import OutputError
+from acuity.report import check_output
+from acuity.report.plain import plain
+from acuity.report.write import write_document
+from acuity.text import one_line
+
+
+def check_answer(output: str | None, source: str) -> None:
+    """Refuse, before long work, a file that can't be written or is the source."""
+    if output is None:
+        check_output("-")
+        return
+    if os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
+        raise OutputError(f"the answer would overwrite the source '{source}': name another file")
+    check_output(output)
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Print the answer, or write it to a file completely or not at all."""
+    if output is None or output == "-":
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+    else:
+        write_document(output, text if text.endswith("\n") else f"{text}\n")
+
+
+def as_json(document: dict[str, Any]) -> str:
+    return json.dumps(plain(document), indent=2, allow_nan=False)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr, one a line."""
+    for note in notes:
+        print(f"vmaf-tune: note: {one_line(note)}", file=sys.stderr)

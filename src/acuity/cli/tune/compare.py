@@ -1,0 +1,193 @@
+"""Rank encoders by the bits that they need for a score.
+
+Each encoder is searched for the quality setting that reaches the target, in about three encodes:
+
+    vmaf-tune compare film.mkv --target-vmaf 93
+    vmaf-tune compare film.mkv --target-vmafs 90,93,95 --encoders libx264,libsvtav1 --preset slow
+    vmaf-tune compare film.mkv --target-vmafs 90,93,95 --format html -o compare.html
+    vmaf-tune compare film.mkv --no-bisect --crf-sweep 22,27,32,37
+    vmaf-tune compare film.mkv --sample 60
+
+Rows are ranked by bitrate; one that fails says why, and the others go on. With enough encodes the BD-rate
+says how many bits an encoder saves against the first one on average. The HTML draws all curves."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any, Final
+
+from acuity.cli.exits import FAILED, OK
+from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
+from acuity.cli.tune.options import configure as add_options
+from acuity.cli.tune.options import request
+from acuity.cli.tune.progress import shown
+from acuity.report.curves_page import Curve, CurvePoint, curves_page
+from acuity.report.tables import Table, to_csv
+from acuity.tune.request import CompareRequest
+
+USAGE: Final = "SRC [options]"
+FORMATS: Final = ("text", "markdown", "json", "csv", "html", "both")
+_COLUMNS: Final = (
+    "codec",
+    "adapter",
+    "runtime_variant",
+    "ffmpeg_bin",
+    "encoder_version",
+    "target_vmaf",
+    "best_crf",
+    "bitrate_kbps",
+    "vmaf_score",
+    "encode_time_ms",
+    "ok",
+    "error",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, CompareRequest, formats=FORMATS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.tune.run import run_compare
+
+    wanted = request(CompareRequest, arguments)
+    check_answer(arguments.output, wanted.src)
+    with shown(sys.stderr, arguments.quiet) as listener:
+        document = run_compare(wanted, listener=listener)
+    if arguments.format not in ("json", "html", "both"):
+        say_notes(document["notes"])
+    deliver(RENDERERS[arguments.format](document), arguments.output)
+    return OK if any(row["ok"] for row in document["rows"]) else FAILED
+
+
+def table(document: dict[str, Any]) -> Table:
+    """The rows for people: what each encoder needs, and how much more than the best of its target."""
+    least: dict[Any, float] = {}
+    for row in document["rows"]:
+        if row["ok"]:
+            least.setdefault(row["target_vmaf"], row["bitrate_kbps"])
+    score = _score_name(document)
+    titles = ["encoder", "target", "crf", score, "kbit/s", "more", "encodes", "seconds", ""]
+    rows = [
+        [
+            row["codec"],
+            _number(row["target_vmaf"], "g"),
+            _number(row["best_crf"], "d"),
+            _number(row["vmaf_score"], ".2f"),
+            _number(row["bitrate_kbps"], ",.0f"),
+            _more(row, least.get(row["target_vmaf"])),
+            str(len(row["bisect_samples"])) if "bisect_samples" in row else "",
+            "" if row["encode_time_ms"] is None else f"{row['encode_time_ms'] / 1000:.1f}",
+            row["error"] or "",
+        ]
+        for row in document["rows"]
+    ]
+    numeric = [False, *[True] * 7, False]
+    if document.get("mode") == "crf_sweep":
+        drop = {"encodes", "more"} | ({"target"} if document["target_vmaf"] is None else set())
+        keep = [number for number, title in enumerate(titles) if title not in drop]
+        titles = [titles[number] for number in keep]
+        rows = [[row[number] for number in keep] for row in rows]
+        numeric = [numeric[number] for number in keep]
+    return Table(titles, rows, numeric)
+
+
+def savings(document: dict[str, Any]) -> list[str]:
+    """The BD-rates as sentences."""
+    said = []
+    for entry in document["bd_rate"]:
+        if entry["percent"] is None:
+            said.append(f"{entry['codec']} against {entry['against']}: no BD-rate, {entry['reason']}")
+            continue
+        word = "fewer" if entry["percent"] <= 0 else "more"
+        said.append(
+            f"{entry['codec']} needs {abs(entry['percent']):.1f} % {word} bits than {entry['against']} "
+            "for the same score (BD-rate)"
+        )
+    return said
+
+
+def _text(document: dict[str, Any]) -> str:
+    lines = [*table(document).text(), *(f"  {line}" for line in savings(document))]
+    return "\n".join([*lines, f"  {_summary(document)}"])
+
+
+def _markdown(document: dict[str, Any]) -> str:
+    lines = [f"# {_title(document)}", "", *table(document).markdown()]
+    if document["bd_rate"]:
+        lines += ["", *(f"- {line}" for line in savings(document))]
+    return "\n".join([*lines, "", _summary(document)])
+
+
+def _csv(document: dict[str, Any]) -> str:
+    return to_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in document["rows"]])
+
+
+def _html(document: dict[str, Any]) -> str:
+    chosen = {(row["codec"], row["best_crf"]) for row in document["rows"] if row["ok"]}
+    curves = [
+        Curve(
+            curve["codec"],
+            [
+                CurvePoint(
+                    point["bitrate_kbps"],
+                    point["vmaf_score"],
+                    f"crf {point['crf']}",
+                    (curve["codec"], point["crf"]) in chosen,
+                )
+                for point in curve["points"]
+            ],
+        )
+        for curve in document["curves"]
+    ]
+    targets = document.get("target_vmafs") or [document.get("target_vmaf")]
+    return curves_page(
+        _title(document),
+        _summary(document),
+        curves,
+        [("Encoders", table(document))],
+        score_name=_score_name(document),
+        targets=[target for target in targets if target is not None],
+        notes=[*savings(document), *document["notes"]],
+    )
+
+
+RENDERERS: Final = {
+    "text": _text,
+    "markdown": _markdown,
+    "json": as_json,
+    "csv": _csv,
+    "html": _html,
+    "both": lambda document: f"{_markdown(document)}\n\n```json\n{as_json(document)}\n```",
+}
+
+
+def _title(document: dict[str, Any]) -> str:
+    return f"Encoders compared on {os.path.basename(document['src'])}"
+
+
+def _summary(document: dict[str, Any]) -> str:
+    versions = {row["encoder_version"]: None for row in document["rows"] if row["encoder_version"]}
+    seconds = document["wall_time_ms"] / 1000
+    made = document["encodes"]
+    return (
+        f"{made} encode{'' if made == 1 else 's'} made in {seconds:.1f} s by {document['tool_version']}; "
+        f"{'; '.join(versions) or 'no encoder'}"
+    )
+
+
+def _score_name(document: dict[str, Any]) -> str:
+    name = document["metric"].upper()
+    return name if document["pool"] == "mean" else f"{document['pool']} {name}"
+
+
+def _number(value: Any, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _more(row: dict[str, Any], least: float | None) -> str:
+    if not row["ok"] or not least:
+        return ""
+    return f"{100 * (row['bitrate_kbps'] / least - 1):+.0f} %" if row["bitrate_kbps"] > least else "least"

@@ -1,0 +1,59 @@
+"""Build a bitrate ladder for a video: which sizes at which bitrates, as JSON, HLS or DASH.
+
+Every size is encoded over a few quality settings and scored at the source's size, as a player would show it.
+Rungs are taken from the convex hull of all samples, far enough apart to be told apart:
+
+    vmaf-tune ladder film.mkv --resolutions 1920x1080,1280x720,640x360 --target-vmafs 95,90,80
+    vmaf-tune ladder film.mkv --resolutions 1920x1080,960x540 --target-vmafs 95,75 --format hls
+    vmaf-tune ladder film.mkv --resolutions 1920x1080,960x540 --target-vmafs 95,75 --encode out/
+
+The highest target is that of the top rung, the lowest that of the bottom one. --encode makes renditions in
+segments with playlists for HLS and DASH that play, and measures them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Final
+
+from acuity.cli.exits import OK
+from acuity.cli.getopt import UsageError
+from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
+from acuity.cli.tune.options import configure as add_options
+from acuity.cli.tune.options import request
+from acuity.cli.tune.progress import shown
+from acuity.tune.request import LadderRequest
+
+USAGE: Final = "SRC [options]"
+FORMATS: Final = ("text", "json", "hls", "dash", "html")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, LadderRequest, formats=FORMATS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.tune.run import run_ladder
+
+    for name in ("resolutions", "target_vmafs"):
+        if not getattr(arguments, name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} is missing: pass it, as in the examples of 'vmaf-tune ladder --help'")
+    format = arguments.format
+    arguments.format = format if format in ("hls", "dash") else "json"
+    wanted = request(LadderRequest, arguments)
+    check_answer(arguments.output, wanted.src)
+    with shown(sys.stderr, arguments.quiet) as listener:
+        document = run_ladder(wanted, listener=listener)
+    if format not in ("json", "html"):
+        say_notes(document["notes"])
+    deliver(_answer(document, format), arguments.output)
+    return OK
+
+
+def _answer(document: dict[str, Any], format: str) -> str:
+    if format in ("hls", "dash"):
+        return str(document["playlist"])
+    if format == "json":
+        return as_json(document)
+    return _html(document) if format == "html" else "\n".join(_text(document))

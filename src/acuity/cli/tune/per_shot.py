@@ -1,0 +1,96 @@
+"""Choose the quality of each shot: easy shots need fewer bits for a score than hard ones.
+
+Shots are found by looking at the frames, whatever the container, and each is encoded on its own:
+
+    vmaf-tune tune-per-shot film.mkv --target-vmaf 93
+    vmaf-tune tune-per-shot film.mkv --target-vmaf 93 --output tuned.mkv
+    vmaf-tune tune-per-shot film.mkv --target-vmaf 93 --allocation mean --output tuned.mkv
+    vmaf-tune tune-per-shot film.mkv --target-bitrate 2500 --output tuned.mkv
+    vmaf-tune tune-per-shot film.mkv --format shell > encode.sh
+
+With --allocation mean, and with a bitrate, bits go to the shots where they gain most (equal slope). --output
+makes the stitched video, with a keyframe at each shot, and measures it. The shell script needs ffmpeg."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Final
+
+from acuity.cli.exits import FAILED, OK
+from acuity.cli.style import Style, clock
+from acuity.cli.tune.answers import as_json, deliver, say_notes
+from acuity.cli.tune.options import configure as add_options
+from acuity.cli.tune.options import request
+from acuity.cli.tune.progress import shown
+from acuity.report.tables import Table
+from acuity.tune.request import PerShotRequest
+
+USAGE: Final = "SRC [options]"
+FORMATS: Final = ("text", "json", "shell", "csv")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, PerShotRequest, formats=FORMATS)
+    parser.add_argument("--plan-out", metavar="FILE", help="write the plan to this file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.cli.tune.answers import check_answer
+    from acuity.tune.run import run_per_shot
+
+    format = arguments.format
+    arguments.format = format if format in ("shell", "csv") else "json"
+    wanted = request(PerShotRequest, arguments)
+    check_answer(arguments.plan_out, wanted.src)
+    with shown(sys.stderr, arguments.quiet) as listener:
+        document = run_per_shot(wanted, listener=listener)
+    if format != "json":
+        say_notes(document["notes"])
+    if format in ("shell", "csv"):
+        text = str(document["plan"])
+    else:
+        text = as_json(document) if format == "json" else "\n".join(_text(document))
+    deliver(text, arguments.plan_out)
+    return OK if document["met"] else FAILED
+
+
+def _text(document: dict[str, Any]) -> list[str]:
+    style = Style(sys.stdout)
+    rate = document["framerate"]
+    rows = [
+        [
+            str(number),
+            str(shot["start_frame"]),
+            str(shot["end_frame"]),
+            clock(shot["start_frame"] / rate, 2),
+            str(shot["crf"]),
+            f"{shot['predicted_vmaf']:.2f}",
+            f"{shot['bitrate_kbps']:,.0f}",
+            "" if shot["met"] or document["allocation"] != "each" else "below the target",
+        ]
+        for number, shot in enumerate(document["shots"], 1)
+    ]
+    titles = ["shot", "from", "to", "at", document["knob"], "VMAF", "kbit/s", ""]
+    predicted, measured = document["predicted"], document["measured"]
+    lines = [
+        *Table(titles, rows, [True] * 7 + [False]).text(),
+        style(
+            "bold",
+            f"{document['encoder']}: {predicted['column'].upper()} {predicted['score']:.2f} at "
+            f"{predicted['bitrate_kbps']:,.0f} kbit/s predicted",
+        ),
+    ]
+    if measured is not None:
+        lines.append(
+            f"  '{measured['path']}' has {measured['frames']} frames, {measured['bytes']:,} bytes, "
+            f"{predicted['column'].upper()} {measured['score']:.2f} at {measured['bitrate_kbps']:,.0f} kbit/s "
+            "measured"
+        )
+    made = document["encodes"]
+    lines += style.paragraph(
+        "dim",
+        f"{document['predicate']}; {document['model']}; {made} encode{'' if made == 1 else 's'} made; "
+        f"{document['encoder_version']}",
+    )
+    return lines

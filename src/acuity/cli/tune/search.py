@@ -1,0 +1,103 @@
+"""Find the quality setting of an encoder that reaches a score with the fewest bits.
+
+    vmaf-tune search film.mkv --target-vmaf 93
+    vmaf-tune search film.mkv --target-vmaf 93 --encoder libsvtav1 --preset slow --encode film.av1.mkv
+    vmaf-tune search film.mkv --target-vmaf 90 --pool p5
+    vmaf-tune search film.mkv --metric ssim --target 0.99
+    vmaf-tune search film.mkv --target-bitrate 2500
+    vmaf-tune search film.mkv --target-size 700M --encode film.mp4
+    vmaf-tune search film.mkv --sample 60
+
+Usually three encodes are enough. Each is scored while it is made, with the settings of the final file, and
+remembered, so that another target, or the same command after Ctrl-C, starts from what is known."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Final
+
+from acuity.cli.exits import FAILED, OK
+from acuity.cli.style import Style
+from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
+from acuity.cli.tune.options import configure as add_options
+from acuity.cli.tune.options import request
+from acuity.cli.tune.progress import shown
+from acuity.report.tables import Table, to_csv
+from acuity.tune.request import SearchRequest
+
+USAGE: Final = "SRC [options]"
+FORMATS: Final = ("text", "json", "csv")
+_COLUMNS: Final = (
+    "crf",
+    "bitrate_kbps",
+    "bytes",
+    "vmaf_score",
+    "harmonic_mean",
+    "p5",
+    "min",
+    "encode_time_ms",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, SearchRequest, formats=FORMATS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.tune.run import run_search
+
+    wanted = request(SearchRequest, arguments)
+    check_answer(arguments.output, wanted.src)
+    with shown(sys.stderr, arguments.quiet) as listener:
+        document = run_search(wanted, listener=listener)
+    if arguments.format != "json":
+        say_notes(document["notes"])
+    if arguments.format == "csv":
+        text = to_csv(_COLUMNS, [[point[name] for name in _COLUMNS] for point in document["points"]])
+    else:
+        text = as_json(document) if arguments.format == "json" else "\n".join(_text(document))
+    deliver(text, arguments.output)
+    return OK if document["ok"] else FAILED
+
+
+def _text(document: dict[str, Any]) -> list[str]:
+    style = Style(sys.stdout)
+    made = document["encodes"]
+    rows = [
+        [
+            "*" if point["crf"] == document["crf"] else "",
+            str(point["crf"]),
+            f"{point['vmaf_score']:.2f}",
+            f"{point['p5']:.2f}",
+            f"{point['min']:.2f}",
+            f"{point['bitrate_kbps']:,.0f}",
+            f"{point['bytes']:,}",
+            "remembered" if point["cached"] else f"{point['encode_time_ms'] / 1000:.1f} s",
+        ]
+        for point in document["points"]
+    ]
+    titles = ["", document["knob"], "VMAF", "p5", "min", "kbit/s", "bytes", "encoded in"]
+    table = Table(titles, rows, [False, *[True] * 6, False])
+    answer = (
+        f"{document['codec']} {document['knob']} {document['crf']}: VMAF {document['vmaf_score']:.2f} "
+        f"at {document['bitrate_kbps']:,.0f} kbit/s"
+    )
+    lines = [style("bold", answer), *table.text()]
+    if document["error"]:
+        lines += style.paragraph("yellow", document["error"])
+    if document["encode"] is not None:
+        lines += style.paragraph(None, _file(document["encode"]))
+    lines += style.paragraph(
+        "dim",
+        f"{document['model']}; {made} encode{'' if made == 1 else 's'} made in "
+        f"{document['wall_time_ms'] / 1000:.1f} s; {document['encoder_version']}",
+    )
+    return lines
+
+
+def _file(made: dict[str, Any]) -> str:
+    return (
+        f"'{made['path']}' has {made['bytes']:,} bytes, VMAF {made['vmaf_score']:.2f} measured "
+        f"({made['predicted_vmaf']:.2f} predicted) at {made['bitrate_kbps']:,.0f} kbit/s"
+    )

@@ -1,0 +1,47 @@
+"""Writes a table as text for a terminal, as Markdown or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Table(NamedTuple):
+    """Titles of columns, and rows of cells; columns of numbers are aligned to the right."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[bool]
+
+    def text(self, indent: str = "  ") -> list[str]:
+        """Aligned lines; the last cell may have any length."""
+        everything = [self.titles, *self.rows]
+        widths = [max(len(row[column]) for row in everything) for column in range(len(self.titles))]
+        return [
+            indent
+            + "  ".join(
+                f"{cell:>{width}}" if right else f"{cell:{width}}"
+                for cell, width, right in zip(row, widths, self.numeric, strict=True)
+            ).rstrip()
+            for row in everything
+        ]
+
+    def markdown(self) -> list[str]:
+        """A table of Markdown."""
+        rule = f"|{'|'.join('---:' if right else '---' for right in self.numeric)}|"
+        first, *others = [
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+            for row in (self.titles, *self.rows)
+        ]
+        return [first, rule, *others]
+
+
+def to_csv(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """CSV with a line of titles; what is None is an empty cell."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(titles)
+    writer.writerows([["" if cell is None else cell for cell in row] for row in rows])
+    return buffer.getvalue()

@@ -1,0 +1,309 @@
+"""Compares encoders: the bits that each needs for a target, or its curve over given quality settings.
+
+A row that fails has its error, and the others go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from acuity import __version__
+from acuity.errors import AcuityError, EncoderError, TuneError, UnreachableError, to_give, to_set
+from acuity.tune.bd_rate import compare_curves
+from acuity.tune.encoders import find_encoder
+from acuity.tune.material import Material, material
+from acuity.tune.progress import Stopped
+from acuity.tune.request import DEFAULT_TARGET, CompareRequest, numbers, scores
+from acuity.tune.searching import search
+from acuity.tune.versions import encoder_version
+
+if TYPE_CHECKING:
+    from acuity.tune.clip import Clip
+    from acuity.tune.encoders import Encoder
+    from acuity.tune.point import Point
+    from acuity.tune.settings import Settings
+    from acuity.tune.workbench import Workbench
+
+
+@dataclass
+class _Contender:
+    """One encoder of a comparison: its rows, and every point that was measured for them."""
+
+    name: str
+    encoder: Encoder | None = None
+    version: str | None = None
+    error: str | None = None  # why it can't be used at all
+    points: dict[int, Point] = field(default_factory=dict)  # by quality
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
+    """The document of a comparison: schema 1, 2 or 3 of vmaf-tune, with `bd_rate`, `curves` and `notes`."""
+    began = time.monotonic()
+    source = material(request, bench)
+    clip = source.clip
+    contenders = [_contender(name) for name in _names(request.encoders)]
+    if request.no_bisect:
+        about = _swept(request, bench, clip, contenders)
+    else:
+        about = _searched(request, bench, clip, contenders)
+    rows = [row for contender in contenders for row in contender.rows]
+    return {
+        **about,
+        "tool_version": f"acuity {__version__}",
+        "wall_time_ms": round((time.monotonic() - began) * 1000, 1),
+        "rows": _ranked(rows, about),
+        "bd_rate": _savings(request, contenders),
+        "curves": [
+            {"codec": contender.name, "points": [_sample(request, point) for point in _curve(contender)]}
+            for contender in contenders
+        ],
+        "encodes": bench.encodes,
+        "metric": request.metric,
+        "pool": request.pool,
+        "sampling": None if source.sample is None else source.sample.document(),
+        "notes": _notes(request, source, contenders),
+    }
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise TuneError("no encoder is named: ", to_give("encoders"), ", as libx264,libsvtav1")
+    return list(dict.fromkeys(names))
+
+
+def _contender(name: str) -> _Contender:
+    try:
+        encoder = find_encoder(name)
+        return _Contender(encoder.name, encoder, encoder_version(encoder))
+    except EncoderError as error:
+        return _Contender(name, error=str(error))
+
+
+def _searched(
+    request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
+) -> dict[str, Any]:
+    if request.crf_sweep is not None:
+        raise TuneError(
+            to_give("crf_sweep", verb="the values of"),
+            " are for a sweep: pass ",
+            to_set("no_bisect", True),
+            " too",
+        )
+    if request.target_vmafs is not None and request.target_vmaf is not None:
+        raise TuneError(
+            to_give("target_vmaf", "target_vmafs", verb="targets are given by"), ": leave one of them out"
+        )
+    several = request.target_vmafs is not None
+    targets = scores(request.target_vmafs or "") if several else [request.target_vmaf or DEFAULT_TARGET]
+
+    def work(contender: _Contender) -> None:
+        for value in sorted(targets, reverse=True):
+            contender.rows.append(_searched_row(request, bench, clip, contender, value))
+
+    _each(work, contenders, 1 if request.no_parallel else len(contenders), bench)
+    if several:
+        return {"schema_version": 2, "src": request.src, "target_vmafs": targets}
+    return {"src": request.src, "target_vmaf": targets[0]}
+
+
+def _searched_row(
+    request: CompareRequest, bench: Workbench, clip: Clip, contender: _Contender, value: float
+) -> dict[str, Any]:
+    row = _row(contender, value)
+    if contender.encoder is None:
+        return row
+    try:
+        found = search(
+            bench,
+            clip,
+            request.settings(contender.encoder),
+            request.target_at(value),
+            quality_range=request.quality_range(contender.encoder),
+            tolerance=request.tolerance,
+            max_encodes=request.max_iterations,
+        )
+    except Stopped:
+        raise
+    except UnreachableError as error:
+        contender.points |= {point.quality: point for point in error.points}
+        best = {} if error.best is None else _figures(request, error.best)
+        return {**row, **best, **_samples(request, error.points), "error": str(error)}
+    except AcuityError as error:
+        return {**row, "error": str(error)}
+    contender.points |= {point.quality: point for point in found.points}
+    return {
+        **row,
+        **_figures(request, found.point),
+        **_samples(request, found.points),
+        "ok": True,
+    }
+
+
+def _swept(
+    request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
+) -> dict[str, Any]:
+    if not request.crf_sweep:
+        raise TuneError(
+            to_set("no_bisect", True),
+            " needs the values to encode with: ",
+            to_give("crf_sweep"),
+            ", as 20,25,30,35",
+        )
+    values = numbers(request.crf_sweep, "crf_sweep", int)
+    wanted: list[tuple[_Contender, int, Settings]] = []
+    for contender in contenders:
+        for value in values:
+            row = {**_row(contender, request.target_vmaf), "best_crf": value}
+            contender.rows.append(row)
+            if contender.encoder is None:
+                continue
+            try:
+                contender.encoder.check_quality(value)
+                wanted.append((contender, len(contender.rows) - 1, request.settings(contender.encoder)))
+            except TuneError as error:
+                row["error"] = str(error)
+    made = bench.points(
+        (clip, settings, contender.rows[at]["best_crf"]) for contender, at, settings in wanted
+    )
+    for (contender, at, _), point in zip(wanted, made, strict=True):
+        if isinstance(point, AcuityError):
+            contender.rows[at]["error"] = str(point)
+            continue
+        contender.points[point.quality] = point
+        met = request.target_vmaf is None or request.target_at(request.target_vmaf).met(
+            _score(request, point)
+        )
+        contender.rows[at] |= {**_figures(request, point), "ok": met}
+        if not met:
+            contender.rows[at]["error"] = f"the target of {request.target_vmaf:g} isn't reached"
+    return {
+        "schema_version": 3,
+        "mode": "crf_sweep",
+        "src": request.src,
+        "crf_sweep": values,
+        "target_vmaf": request.target_vmaf,
+    }
+
+
+def _each(
+    work: Callable[[_Contender], None], contenders: Sequence[_Contender], at_once: int, bench: Workbench
+) -> None:
+    """Run the searches, several at once; the workbench decides how many encodes run side by side."""
+    if at_once == 1:
+        for contender in contenders:
+            work(contender)
+        return
+    with ThreadPoolExecutor(at_once, thread_name_prefix="compare") as pool:
+        running = [pool.submit(work, contender) for contender in contenders]
+        try:
+            for future in running:
+                future.result()
+        except BaseException:
+            bench.stop()
+            for future in running:
+                future.cancel()
+            raise
+
+
+def _row(contender: _Contender, target: float | None) -> dict[str, Any]:
+    return {
+        "codec": contender.name,
+        "adapter": contender.name,
+        "runtime_variant": "",
+        "ffmpeg_bin": _program(contender),
+        "encoder_version": contender.version,
+        "best_crf": None,
+        "bitrate_kbps": None,
+        "encode_time_ms": None,
+        "vmaf_score": None,
+        "target_vmaf": target,
+        "ok": False,
+        "error": contender.error,
+    }
+
+
+def _program(contender: _Contender) -> str:
+    """The program that encodes; empty for encoders that run in this process."""
+    if contender.encoder is None or contender.encoder.in_process:
+        return ""
+    import os
+
+    return os.environ.get("ACUITY_FFMPEG", "")
+
+
+def _score(request: CompareRequest, point: Point) -> float:
+    """The figure of the metric that targets are of; VMAF unless another was asked for."""
+    return request.target_at(0).figure(point)
+
+
+def _figures(request: CompareRequest, point: Point) -> dict[str, Any]:
+    return {
+        "best_crf": point.quality,
+        "bitrate_kbps": round(point.bitrate_kbps, 3),
+        "encode_time_ms": round(point.encode_seconds * 1000, 1),
+        "vmaf_score": round(_score(request, point), 6),
+    }
+
+
+def _sample(request: CompareRequest, point: Point) -> dict[str, Any]:
+    figures = _figures(request, point)
+    return {"crf": figures.pop("best_crf"), **figures}
+
+
+def _samples(request: CompareRequest, points: Sequence[Point]) -> dict[str, Any]:
+    ordered = sorted(points, key=lambda point: point.quality)
+    return {"bisect_samples": [_sample(request, point) for point in ordered]}
+
+
+def _curve(contender: _Contender) -> list[Point]:
+    return [contender.points[quality] for quality in sorted(contender.points)]
+
+
+def _ranked(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows that succeeded by target, then by bitrate; failures last. Those of a sweep keep their order."""
+    good = [row for row in rows if row["ok"]]
+    if "mode" not in about:
+        order = {target: number for number, target in enumerate(about.get("target_vmafs", ()))}
+        good.sort(key=lambda row: (order.get(row["target_vmaf"], 0), row["bitrate_kbps"]))
+    return [*good, *(row for row in rows if not row["ok"])]
+
+
+def _savings(request: CompareRequest, contenders: Sequence[_Contender]) -> list[dict[str, Any]]:
+    """The BD-rate of each encoder against the first, or why there is none."""
+    usable = [contender for contender in contenders if contender.encoder is not None]
+    found = []
+    for contender in usable[1:]:
+        first, other = (
+            [(point.bitrate_kbps, _score(request, point)) for point in _curve(each)]
+            for each in (usable[0], contender)
+        )
+        result = compare_curves(first, other)
+        found.append(
+            {
+                "codec": contender.name,
+                "against": usable[0].name,
+                "percent": None if result.percent is None else round(result.percent, 3),
+                "reason": result.reason,
+            }
+        )
+    return found
+
+
+def _notes(request: CompareRequest, source: Material, contenders: Sequence[_Contender]) -> list[str]:
+    """What was sampled, and what was noticed while encoding and scoring."""
+    said: list[str] = []
+    for contender in contenders:
+        for point in _curve(contender):
+            said += point.notes
+        if contender.points and source.sample is not None:
+            row = next((row for row in contender.rows if row["ok"]), None)
+            if row is not None:
+                sampled = source.notes(contender.points[row["best_crf"]], request.target_at(0))
+                said += [f"{contender.name}: {note}" for note in sampled]
+    return list(dict.fromkeys(said))

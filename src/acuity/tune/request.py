@@ -1,0 +1,394 @@
+"""Requests for tuning: what to search, compare or build, as records that can be written as JSON.
+
+Each record is also the table that the options of its command and the arguments of its tool are made from:
+what a field may be, its default and bounds, and what it means.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
+
+from acuity.errors import TuneError, to_give, to_set
+from acuity.models.choose import VIEWINGS
+from acuity.scoring.metrics import METRICS
+from acuity.video.display import DISPLAYS
+
+if TYPE_CHECKING:
+    from acuity.tune.clip import Clip
+    from acuity.tune.encoders import Encoder
+    from acuity.tune.point import Scoring
+    from acuity.tune.settings import Settings
+    from acuity.tune.target import Target
+
+Kind = Literal["integer", "number", "string", "boolean", "array"]
+
+# Groups of settings, under which the help of a command lists them.
+WANTED: Final = "what is wanted"
+SOURCE: Final = "the source"
+ENCODING: Final = "encoding"
+MEASURED: Final = "what is measured"
+WORK: Final = "work"
+OUTPUT: Final = "output"
+
+DEFAULT_TARGET: Final = 92.0
+ALL_ENCODERS: Final = "libx264,libx265,libsvtav1,libvpx-vp9"
+_SIZE: Final = re.compile(r"(\d+)x(\d+)", re.ASCII)
+_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?", re.ASCII | re.IGNORECASE)
+
+
+class Setting(NamedTuple):
+    """The description of a request's field."""
+
+    kind: Kind  # as JSON Schema has it; the entries of an array are strings
+    help: str  # without a capital or a full stop
+    group: str
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    metavar: str | None = None
+
+
+def _set(
+    default: Any,
+    kind: Kind,
+    help: str,
+    group: str,
+    *,
+    choices: tuple[str, ...] = (),
+    minimum: float | None = None,
+    maximum: float | None = None,
+    metavar: str | None = None,
+) -> Any:
+    """A field of a request with its setting."""
+    about = Setting(kind, help, group, choices, minimum, maximum, metavar)
+    return field(default=default, metadata={"setting": about})
+
+
+def _target(default: float | None) -> Any:
+    return _set(default, "number", "score that should be reached", WANTED, minimum=0, maximum=100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneRequest:
+    """What all tuning has in common: the source, how it is encoded, what is measured."""
+
+    src: str
+    # fmt: off
+    width: int | None = _set(None, "integer", "width of raw video in pixels", SOURCE, minimum=1)
+    height: int | None = _set(None, "integer", "height of raw video in pixels", SOURCE, minimum=1)
+    pix_fmt: str | None = _set(
+        None, "string", "pixel format of raw video, as yuv420p or yuv420p10le", SOURCE, metavar="FORMAT")
+    framerate: str | None = _set(
+        None, "string", "frame rate of raw video and images, as 25 or 30000/1001", SOURCE, metavar="RATE")
+    stream: int | None = _set(
+        None, "integer", "video stream of a source that has several, counted from 0", SOURCE, minimum=0)
+    duration: float | None = _set(
+        None, "number", "take only the first SECONDS", SOURCE, minimum=0, metavar="SECONDS")
+    sample: float | None = _set(
+        None, "number", "try encodes on shots of about SECONDS in all; the error of that is stated", SOURCE,
+        minimum=0, metavar="SECONDS")
+    preset: str | None = _set(
+        None, "string", "speed of the encoder: ultrafast to placebo, or a word of its own", ENCODING)
+    tune: str | None = _set(None, "string", "what the encoder is tuned for, as film or grain", ENCODING)
+    encoder_options: tuple[str, ...] = _set(
+        (), "array", "further option of the encoder, as bf=3 or x265-params=aq-mode=3; may be repeated",
+        ENCODING, metavar="NAME=VALUE")
+    out_pix_fmt: str | None = _set(
+        None, "string", "pixel format of the encode, as yuv420p10le (default: the source's)", ENCODING,
+        metavar="FORMAT")
+    keyint: int | None = _set(
+        None, "integer", "most frames from one keyframe to the next", ENCODING, minimum=1)
+    crf_min: int | None = _set(
+        None, "integer", "least value of the quality setting that is tried", ENCODING, minimum=0)
+    crf_max: int | None = _set(
+        None, "integer", "greatest value of the quality setting that is tried", ENCODING, minimum=0)
+    vmaf_model: str = _set(
+        "auto", "string", "model, as for 'acuity score'; auto goes by the source's size", MEASURED,
+        metavar="MODEL")
+    neg: bool = _set(False, "boolean", "VMAF NEG: no credit for sharpening or contrast", MEASURED)
+    viewing: str | None = _set(
+        None, "string", "take VMAF v1's model and display for this way of watching", MEASURED,
+        choices=tuple(VIEWINGS))
+    display: str | None = _set(
+        None, "string", "scale both to fill this display before they are compared", MEASURED,
+        choices=tuple(DISPLAYS))
+    metric: str = _set("vmaf", "string", "what the target is a figure of", MEASURED, choices=tuple(METRICS))
+    pool: str = _set(
+        "mean", "string", "how frames become one figure: mean, harmonic_mean, min or a percentile as p5",
+        MEASURED)
+    subsample: int = _set(1, "integer", "score every Nth frame", MEASURED, minimum=1)
+    no_cache: bool = _set(False, "boolean", "neither read nor keep measured encodes", WORK)
+    no_parallel: bool = _set(False, "boolean", "make one encode at a time", WORK)
+    # fmt: on
+
+    @classmethod
+    def settings_table(cls) -> dict[str, Setting]:
+        """The settings by the names of their fields."""
+        return {entry.name: entry.metadata["setting"] for entry in fields(cls) if entry.metadata}
+
+    def to_document(self) -> dict[str, Any]:
+        """The fields that aren't at their default, as JSON can hold them."""
+        found: dict[str, Any] = {"src": self.src}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if value != entry.default:
+                found[entry.name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The request from its document; raises TypeError for an unknown field."""
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in document.items()})
+
+    def clip(self) -> Clip:
+        """The source; raises InputError or TuneError."""
+        from acuity.scoring.request import frame_rate
+        from acuity.tune.clip import Part, open_clip
+        from acuity.video.picture import PixelFormat, split_format
+        from acuity.video.readers.open import RawGeometry, says_its_size
+
+        geometry = RawGeometry()
+        if self.width or self.height or not says_its_size(self.src):
+            layout, depth = (None, None) if self.pix_fmt is None else split_format(self.pix_fmt)
+            if self.pix_fmt is not None and layout is not None:
+                depth = PixelFormat.parse(self.pix_fmt, depth or 8).depth
+            geometry = RawGeometry(self.width, self.height, layout, depth)
+        rate = None if self.framerate is None else frame_rate(self.framerate)
+        clip = open_clip(self.src, geometry=geometry, fps=rate, stream=self.stream)
+        if self.duration is None:
+            return clip
+        end = round(self.duration * clip.rate)
+        if end < 1:
+            raise TuneError(f"a duration of {self.duration:g} s is less than one frame: give more")
+        return clip if clip.frames is not None and end >= clip.frames else clip.of(Part(0, end))
+
+    def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> Settings:
+        """How that encoder is used."""
+        from acuity.tune.settings import Settings
+
+        return Settings(
+            encoder,
+            preset=self.preset,
+            tune=self.tune,
+            options=tuple(_pair(text) for text in self.encoder_options),
+            pixel_format=self.out_pix_fmt,
+            size=size,
+            keyframe_interval=self.keyint,
+        )
+
+    def scoring(self) -> Scoring:
+        """What is measured."""
+        from acuity.tune.point import Scoring
+
+        if self.neg and self.vmaf_model != "auto":
+            raise TuneError(
+                to_set("neg", True),
+                " is a model of its own, and ",
+                to_give("vmaf_model", verb="another is named with"),
+                ": leave one of them out",
+            )
+        return Scoring(
+            model="version=vmaf_v0.6.1neg" if self.neg else self.vmaf_model,
+            metrics=() if self.metric == "vmaf" else (self.metric,),
+            viewing=self.viewing,
+            display=self.display,
+            subsample=self.subsample,
+        )
+
+    def target_at(self, value: float) -> Target:
+        """The target of this value, for the metric and the way of pooling asked for."""
+        from acuity.tune.target import Target
+
+        return Target(value, column=METRICS[self.metric].key or "vmaf", pool=self.pool)
+
+    def quality_range(self, encoder: Encoder) -> tuple[int, int] | None:
+        """The values of the quality setting that may be tried; None: all."""
+        if self.crf_min is None and self.crf_max is None:
+            return None
+        least, most = sorted((encoder.best, encoder.worst))
+        low = least if self.crf_min is None else self.crf_min
+        high = most if self.crf_max is None else self.crf_max
+        if not least <= low <= high <= most:
+            raise TuneError(
+                f"the quality of {encoder.name} can't be {low} to {high}: "
+                f"its {encoder.knob} goes from {least} to {most}"
+            )
+        return low, high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest(TuneRequest):
+    """Find the cheapest encode of one encoder that reaches a target."""
+
+    # fmt: off
+    encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
+    target_vmaf: float | None = _target(None)
+    target: float | None = _set(None, "number", "target of another metric: see --metric", WANTED)
+    target_bitrate: float | None = _set(
+        None, "number", "instead of a score: best quality of at most so many kbit/s", WANTED, minimum=0,
+        metavar="KBPS")
+    target_size: str | None = _set(
+        None, "string", "instead of a score: best quality of at most so many bytes, as 40M", WANTED,
+        metavar="SIZE")
+    tolerance: float | None = _set(
+        None, "number", "stop when the target is met by at most so much (default: 0.5 of VMAF); 0: the exact "
+        "value", WANTED, minimum=0)
+    resolution: str | None = _set(
+        None, "string", "encode at this size; it is scored at the source's", ENCODING, metavar="WxH")
+    max_iterations: int = _set(8, "integer", "most encodes", WORK, minimum=1, maximum=64)
+    encode: str | None = _set(
+        None, "string", "make the final file, with the source's audio and subtitles", OUTPUT, metavar="OUT")
+    # fmt: on
+
+    def the_target(self) -> Target:
+        """The one target; raises TuneError if there are two."""
+        from acuity.tune.target import Target
+
+        given = [
+            name
+            for name in ("target_vmaf", "target", "target_bitrate", "target_size")
+            if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")
+        if self.target_bitrate is not None:
+            return Target(self.target_bitrate, kind="bitrate")
+        if self.target_size is not None:
+            return Target(float(byte_count(self.target_size)), kind="size")
+        if self.metric != "vmaf" and self.target is None:
+            raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
+        value = self.target if self.target is not None else self.target_vmaf
+        return self.target_at(DEFAULT_TARGET if value is None else value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest(TuneRequest):
+    """Compare encoders at one or more targets, or over values of their quality setting."""
+
+    # fmt: off
+    encoders: str = _set(ALL_ENCODERS, "string", "encoders, separated by commas", WANTED, metavar="NAMES")
+    target_vmaf: float | None = _target(None)
+    target_vmafs: str | None = _set(
+        None, "string", "several scores, separated by commas", WANTED, metavar="SCORES")
+    no_bisect: bool = _set(
+        False, "boolean", "search nothing: encode with each value of --crf-sweep", WANTED)
+    crf_sweep: str | None = _set(
+        None, "string", "values of the quality setting for --no-bisect, separated by commas", WANTED,
+        metavar="VALUES")
+    tolerance: float | None = _set(
+        None, "number", "stop when the target is met by at most so much (default: 0.5 of VMAF); 0: the exact "
+        "value", WANTED, minimum=0)
+    max_iterations: int = _set(8, "integer", "most encodes of a row", WORK, minimum=1, maximum=64)
+    # fmt: on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderRequest(TuneRequest):
+    """Build a bitrate ladder."""
+
+    # fmt: off
+    resolutions: str = _set(
+        "", "string", "sizes, separated by commas, as 1920x1080,1280x720,640x360", WANTED, metavar="SIZES")
+    target_vmafs: str = _set(
+        "", "string", "scores from the top of the ladder to its bottom, separated by commas", WANTED,
+        metavar="SCORES")
+    encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
+    quality_tiers: int = _set(5, "integer", "most rungs", WANTED, minimum=1, maximum=64)
+    spacing: str = _set(
+        "log_bitrate", "string", "rungs evenly spaced by this; uniform is another word for vmaf", WANTED,
+        choices=("log_bitrate", "vmaf", "uniform"))
+    min_step: float = _set(
+        2.0, "number", "least difference of two rungs' scores: less can't be told apart", WANTED, minimum=0)
+    crf_sweep: str | None = _set(
+        None, "string", "values of the quality setting, separated by commas", WANTED, metavar="VALUES")
+    format: str = _set(
+        "json", "string", "of the answer: a document, or the playlist", OUTPUT,
+        choices=("json", "hls", "dash"))
+    segment: float = _set(
+        4.0, "number", "length of segments, and of the time between keyframes", OUTPUT, minimum=0.5,
+        maximum=60, metavar="SECONDS")
+    encode: str | None = _set(
+        None, "string", "write renditions, segments and playlists into this new folder", OUTPUT,
+        metavar="DIR")
+    # fmt: on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerShotRequest(TuneRequest):
+    """Choose the quality of each shot."""
+
+    # fmt: off
+    encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
+    target_vmaf: float | None = _target(None)
+    allocation: str = _set(
+        "each", "string", "each: each shot reaches the target; mean: the mean of the clip does, with the "
+        "fewest bits", WANTED, choices=("each", "mean"))
+    target_bitrate: float | None = _set(
+        None, "number", "instead of a score: best quality of at most so many kbit/s", WANTED, minimum=0,
+        metavar="KBPS")
+    scene_threshold: float | None = _set(
+        None, "number", "how different two frames are where a shot begins, 0 to 1 of the luma range", WANTED,
+        minimum=0, maximum=1)
+    min_shot_duration: float = _set(
+        0.5, "number", "shortest shot", WANTED, minimum=0, metavar="SECONDS")
+    max_iterations: int = _set(8, "integer", "most encodes of a shot", WORK, minimum=1, maximum=64)
+    format: str = _set(
+        "json", "string", "of the plan", OUTPUT, choices=("json", "shell", "csv"))
+    output: str | None = _set(
+        None, "string", "make the stitched video", OUTPUT, metavar="OUT")
+    # fmt: on
+
+
+def numbers(text: str, what: str, kind: type[float] | type[int] = float) -> list[Any]:
+    """The numbers of a list with commas; raises TuneError."""
+    found: list[Any] = []
+    for part in text.split(","):
+        try:
+            found.append(kind(part.strip()))
+        except ValueError:
+            raise TuneError(
+                f"'{part.strip()}' is no number: ", to_give(what, verb="give numbers with"), ", as 95,90,85"
+            ) from None
+    return list(dict.fromkeys(found))
+
+
+def scores(text: str) -> list[float]:
+    """The target scores of a list with commas; raises TuneError."""
+    found = numbers(text, "target_vmafs")
+    for value in found:
+        if not 0 < value <= 100:
+            raise TuneError(
+                f"{value:g} is no VMAF score: ", to_give("target_vmafs", verb="give numbers up to 100 with")
+            )
+    return found
+
+
+def sizes(text: str) -> list[tuple[int, int]]:
+    """The sizes of a list with commas; raises TuneError."""
+    return list(dict.fromkeys(size(part.strip()) for part in text.split(",")))
+
+
+def size(text: str) -> tuple[int, int]:
+    """A size as 1280x720; raises TuneError."""
+    match = _SIZE.fullmatch(text.lower())
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise TuneError(f"'{text}' is no size: write it as 1280x720")
+    return int(match[1]), int(match[2])
+
+
+def byte_count(text: str) -> int:
+    """The number of bytes that a text such as 40M or 1.5GiB says; raises TuneError."""
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
+        raise TuneError(f"'{text}' is no size in bytes: write it as 40M, 1.5G or 40000000")
+    base = 1024 if match[3] else 1000
+    return round(float(match[1]) * base ** " kmg".index(match[2].lower() or " "))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise TuneError(f"'{text}' is no option of an encoder: write it as name=value")
+    return name, value

@@ -1,0 +1,117 @@
+"""Carries out a search request: the document of what was found, and the final file if one was asked for."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity import __version__
+from acuity.errors import UnreachableError
+from acuity.tune.encoders import find_encoder
+from acuity.tune.material import material
+from acuity.tune.request import size
+from acuity.tune.searching import search
+
+if TYPE_CHECKING:
+    from acuity.tune.clip import Clip
+    from acuity.tune.point import Point
+    from acuity.tune.request import SearchRequest
+    from acuity.tune.settings import Settings
+    from acuity.tune.target import Target
+    from acuity.tune.workbench import Workbench
+
+SCHEMA: Final = "acuity.tune.search/1"
+
+
+def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
+    """Search, make the final file if asked to, and say what was found."""
+    began = time.monotonic()
+    asked = request.the_target()
+    source = material(request, bench)
+    target = source.target(asked)
+    encoder = find_encoder(request.encoder)
+    resolution = None if request.resolution is None else size(request.resolution)
+    settings = request.settings(encoder, resolution)
+    points: list[Point]
+    try:
+        found = search(
+            bench,
+            source.clip,
+            settings,
+            target,
+            quality_range=request.quality_range(encoder),
+            tolerance=request.tolerance,
+            max_encodes=request.max_iterations,
+        )
+        best, points, error = found.point, found.points, None
+    except UnreachableError as failure:
+        if failure.best is None:
+            raise
+        best, points, error = failure.best, failure.points, str(failure)
+    made = None
+    if request.encode is not None and error is None:
+        made = _final(bench, source.whole, settings, best, request.encode)
+    return {
+        "schema": SCHEMA,
+        "src": request.src,
+        "ok": error is None,
+        "error": error,
+        "codec": encoder.name,
+        "encoder_version": best.encoder_version,
+        "knob": encoder.knob,
+        "crf": best.quality,
+        "bitrate_kbps": round(best.bitrate_kbps, 3),
+        "bytes": best.bytes,
+        "vmaf_score": round(best.pool(), 6),
+        "figure": round(target.figure(best), 6),
+        "target": _target(request, asked),
+        "model": best.model,
+        "encodes": bench.encodes,
+        "points": [point_document(point, target) for point in sorted(points, key=lambda one: one.quality)],
+        "encode": made,
+        "sampling": source.document(best, target),
+        "notes": list(
+            dict.fromkeys([*source.notes(best, target), *(note for point in points for note in point.notes)])
+        ),
+        "tool_version": f"acuity {__version__}",
+        "wall_time_ms": round((time.monotonic() - began) * 1000, 1),
+    }
+
+
+def _final(bench: Workbench, clip: Clip, settings: Settings, best: Point, path: str) -> dict[str, Any]:
+    """Make the final file, and say what it measured and what was predicted."""
+    point, notes = bench.file(clip, settings, best.quality, path)
+    return {
+        "path": path,
+        "bytes": os.path.getsize(path),
+        "bitrate_kbps": round(point.bitrate_kbps, 3),
+        "predicted_kbps": round(best.bitrate_kbps, 3),
+        "vmaf_score": round(point.pool(), 6),
+        "predicted_vmaf": round(best.pool(), 6),
+        "notes": notes,
+    }
+
+
+def _target(request: SearchRequest, target: Target) -> dict[str, Any]:
+    if target.kind != "quality":
+        return {"kind": target.kind, "value": target.value}
+    return {"kind": target.kind, "value": target.value, "metric": request.metric, "pool": target.pool}
+
+
+def point_document(point: Point, target: Target | None = None) -> dict[str, Any]:
+    """One measured encode as plain values."""
+    found: dict[str, Any] = {
+        "crf": point.quality,
+        "bitrate_kbps": round(point.bitrate_kbps, 3),
+        "bytes": point.bytes,
+        "vmaf_score": round(point.pool(), 6),
+        "harmonic_mean": round(point.pool(method="harmonic_mean"), 6),
+        "p5": round(point.pool(method="p5"), 6),
+        "min": round(point.pool(method="min"), 6),
+        "encode_time_ms": round(point.encode_seconds * 1000, 1),
+        "cached": point.cached,
+    }
+    if target is not None and target.kind == "quality" and (target.column, target.pool) != ("vmaf", "mean"):
+        found["figure"] = round(target.figure(point), 6)
+    return found

@@ -1,0 +1,121 @@
+"""Tuning requests: lists, sizes and targets from text, and documents that come back the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.errors import TuneError
+from acuity.tune.encoders import ENCODERS
+from acuity.tune.request import (
+    CompareRequest,
+    LadderRequest,
+    PerShotRequest,
+    SearchRequest,
+    TuneRequest,
+    byte_count,
+    numbers,
+    scores,
+    size,
+    sizes,
+)
+
+KINDS: tuple[type[TuneRequest], ...] = (SearchRequest, CompareRequest, LadderRequest, PerShotRequest)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_document_makes_the_same_request(kind: type[TuneRequest]) -> None:
+    given: dict[str, Any] = {
+        "src": "a.mkv",
+        "preset": "fast",
+        "encoder_options": ("bf=3", "x=y=z"),
+        "neg": True,
+    }
+    request = kind(**given)
+    document = json.loads(json.dumps(request.to_document()))
+    assert kind.from_document(document) == request
+    assert kind(src="b").to_document() == {"src": "b"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_but_the_source_is_described(kind: type[TuneRequest]) -> None:
+    table = kind.settings_table()
+    assert set(table) == set(kind.__dataclass_fields__) - {"src"}
+    for about in table.values():
+        assert about.help
+        assert about.help[0].islower() or about.help.split()[0].isupper()
+        assert not about.help.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("40M", 40_000_000), ("1.5GiB", 3 << 29), ("700k", 700_000), ("123", 123), ("2 MB", 2_000_000)],
+)
+def test_bytes(text: str, count: int) -> None:
+    assert byte_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "M", "-3M", "40T", "1e6", "4 0M"])
+def test_what_is_no_number_of_bytes(text: str) -> None:
+    with pytest.raises(TuneError, match="write it as 40M"):
+        byte_count(text)
+
+
+def test_lists() -> None:
+    assert sizes("1920x1080, 1280X720,1920x1080") == [(1920, 1080), (1280, 720)]
+    assert numbers("20, 25,20", "crf_sweep", int) == [20, 25]
+    assert scores("95,90.5") == [95, 90.5]
+    for wrong in ("1920", "0x5", "1920x1080x3", ""):
+        with pytest.raises(TuneError, match="is no size"):
+            size(wrong)
+    for text in ("95,,90", "95;90", "nine"):
+        with pytest.raises(TuneError, match="is no number"):
+            scores(text)
+    for text in ("101", "-3", "nan"):
+        with pytest.raises(TuneError, match="is no VMAF score"):
+            scores(text)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9999), st.integers(1, 9999)), min_size=1, unique=True))
+def test_sizes_come_back(wanted: list[tuple[int, int]]) -> None:
+    assert sizes(",".join(f"{width}x{height}" for width, height in wanted)) == wanted
+
+
+def test_one_target() -> None:
+    assert SearchRequest(src="a").the_target().value == 92
+    assert SearchRequest(src="a", target_bitrate=900).the_target().kind == "bitrate"
+    assert SearchRequest(src="a", target_size="3M").the_target().value == 3_000_000
+    assert SearchRequest(src="a", metric="psnr", target=40).the_target().column == "psnr_y"
+    with pytest.raises(TuneError, match="two targets"):
+        SearchRequest(src="a", target_vmaf=90, target_bitrate=900).the_target()
+    with pytest.raises(TuneError, match="target of psnr is missing"):
+        SearchRequest(src="a", metric="psnr").the_target()
+
+
+def test_the_range_of_the_quality() -> None:
+    x264 = ENCODERS["libx264"]
+    assert SearchRequest(src="a").quality_range(x264) is None
+    assert SearchRequest(src="a", crf_min=20).quality_range(x264) == (20, 51)
+    with pytest.raises(TuneError, match="its crf goes from 0 to 51"):
+        SearchRequest(src="a", crf_max=63).quality_range(x264)
+    with pytest.raises(TuneError, match="40 to 30"):
+        SearchRequest(src="a", crf_min=40, crf_max=30).quality_range(x264)
+
+
+def test_options_of_the_encoder() -> None:
+    settings = SearchRequest(src="a", encoder_options=("x264-params=a=b:c=d", "bf=0")).settings(
+        ENCODERS["libx264"]
+    )
+    assert settings.options == (("x264-params", "a=b:c=d"), ("bf", "0"))
+    with pytest.raises(TuneError, match="write it as name=value"):
+        SearchRequest(src="a", encoder_options=("bf",)).settings(ENCODERS["libx264"])
+
+
+def test_one_model() -> None:
+    assert SearchRequest(src="a", neg=True).scoring().model == "version=vmaf_v0.6.1neg"
+    with pytest.raises(TuneError, match="leave one of them out"):
+        SearchRequest(src="a", neg=True, vmaf_model="vmaf_v0.6.1").scoring()
