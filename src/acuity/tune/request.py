@@ -333,6 +333,8 @@ class PerShotRequest(TuneRequest):
         minimum=0, maximum=1)
     min_shot_duration: float = _set(
         0.5, "number", "shortest shot", WANTED, minimum=0, metavar="SECONDS")
+    max_shot_duration: float | None = _set(
+        None, "number", "longer shots are divided", WANTED, minimum=0.1, metavar="SECONDS")
     max_iterations: int = _set(8, "integer", "most encodes of a shot", WORK, minimum=1, maximum=64)
     format: str = _set(
         "json", "string", "of the plan", OUTPUT, choices=("json", "shell", "csv"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.tune.progress import Listener
 from acuity.tune.request import (
@@ -14,8 +14,15 @@ from acuity.tune.request import (
     PerShotRequest,
     SearchRequest,
     TuneRequest,
+    numbers,
+    scores,
+    sizes,
 )
 from acuity.tune.workbench import Workbench
+
+if TYPE_CHECKING:
+    from acuity.tune.clip import Clip
+    from acuity.tune.shots.detect import Detection
 
 Document = dict[str, Any]
 
@@ -52,11 +59,20 @@ def run_compare(request: CompareRequest, *, listener: Listener | None = None) ->
         return compare(request, bench)
 
 
+def _detection(request: PerShotRequest, clip: Clip) -> Detection:
+    """How shots are found."""
+    from acuity.tune.shots.detect import THRESHOLD, Detection
+
+    threshold = THRESHOLD if request.scene_threshold is None else request.scene_threshold
+    return Detection(
+        threshold, max(1, round(request.min_shot_duration * clip.rate)), request.max_shot_duration
+    )
+
+
 def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -> Document:
     """Choose the quality of each shot, and make the stitched video if asked to."""
     from acuity.tune.encoders import find_encoder
     from acuity.tune.shots.commands import shell_script
-    from acuity.tune.shots.detect import Detection
     from acuity.tune.shots.per_shot import plan_per_shot
     from acuity.tune.shots.stitch import encode_shots
 
@@ -71,7 +87,7 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
             target=None if budget else request.target_at(request.target_vmaf or DEFAULT_TARGET),
             bitrate_kbps=budget,
             division=None if budget else request.allocation,
-            detection=Detection(),
+            detection=_detection(request, clip),
             quality_range=request.quality_range(encoder),
             max_encodes=request.max_iterations,
         )
@@ -85,3 +101,52 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
             **found,
         }
     return found
+
+
+def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> Document:
+    """Build a ladder, and write its renditions if asked to; `playlist` is its text as HLS or DASH."""
+    from acuity.tune.encoders import find_encoder
+    from acuity.tune.ladder.ladder import build_ladder
+
+    targets, wanted = scores(request.target_vmafs), sizes(request.resolutions)
+    sweep = None if request.crf_sweep is None else numbers(request.crf_sweep, "crf_sweep", int)
+    with workbench(request, listener) as bench:
+        ladder = build_ladder(
+            bench,
+            request.clip(),
+            request.settings(find_encoder(request.encoder)),
+            wanted,
+            targets,
+            quality_tiers=request.quality_tiers,
+            spacing=request.spacing,
+            min_step=request.min_step,
+            crf_sweep=sweep,
+            segment_seconds=request.segment,
+            pool=request.pool,
+        )
+        found = ladder.document()
+        if request.format != "json":
+            found["playlist"] = ladder.hls() if request.format == "hls" else ladder.dash()
+        return found
+
+
+def _as_manifest(request: LadderRequest, *, listener: Listener | None = None) -> Document:
+    """The ladder as the tool answers it."""
+    found = run_ladder(request, listener=listener)
+    return {"manifest": found.get("playlist", found), "format": request.format}
+
+
+class Command(NamedTuple):
+    """A command by its request: what the command line answers, and what the tool answers."""
+
+    request: type[TuneRequest]
+    run: Callable[..., Document]
+    tool: Callable[..., Document]
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "search": Command(SearchRequest, run_search, run_search),
+    "compare": Command(CompareRequest, run_compare, run_compare),
+    "ladder": Command(LadderRequest, run_ladder, _as_manifest),
+    "tune-per-shot": Command(PerShotRequest, run_per_shot, run_per_shot),
+}

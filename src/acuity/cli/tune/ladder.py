@@ -13,15 +13,19 @@ segments with playlists for HLS and DASH that play, and measures them."""
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any, Final
 
 from acuity.cli.exits import OK
 from acuity.cli.getopt import UsageError
+from acuity.cli.style import Style
 from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
 from acuity.cli.tune.options import configure as add_options
 from acuity.cli.tune.options import request
 from acuity.cli.tune.progress import shown
+from acuity.report.curves_page import Curve, CurvePoint, curves_page
+from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
 
 USAGE: Final = "SRC [options]"
@@ -57,3 +61,52 @@ def _answer(document: dict[str, Any], format: str) -> str:
     if format == "json":
         return as_json(document)
     return _html(document) if format == "html" else "\n".join(_text(document))
+
+
+def _table(document: dict[str, Any]) -> Table:
+    rows = [
+        [
+            f"{rung['width']}x{rung['height']}",
+            str(rung["crf"]),
+            f"{rung['vmaf']:.2f}",
+            f"{rung['bitrate_kbps']:,.0f}",
+            f"{rung['bandwidth_bps'] / 1000:,.0f}",
+            rung["codecs"],
+        ]
+        for rung in document["rungs"]
+    ]
+    return Table(["size", "crf", "VMAF", "kbit/s", "peak", "codecs"], rows, [False, *[True] * 4, False])
+
+
+def _text(document: dict[str, Any]) -> list[str]:
+    style = Style(sys.stdout)
+    made = document["encodes"]
+    return [
+        *_table(document).text(),
+        *style.paragraph(
+            "dim",
+            f"{len(document['samples'])} samples, {made} encode{'' if made == 1 else 's'} made; "
+            f"{document['model']}; {document['encoder_version']}",
+        ),
+    ]
+
+
+def _html(document: dict[str, Any]) -> str:
+    rungs = {(rung["width"], rung["height"], rung["crf"]) for rung in document["rungs"]}
+    curves: dict[str, list[CurvePoint]] = {}
+    for sample in document["samples"]:
+        if sample.get("error"):
+            continue
+        size = sample["width"], sample["height"]
+        point = CurvePoint(
+            sample["bitrate_kbps"], sample["vmaf"], f"crf {sample['crf']}", (*size, sample["crf"]) in rungs
+        )
+        curves.setdefault("{}x{}".format(*size), []).append(point)
+    return curves_page(
+        f"Ladder of {os.path.basename(document['src'])}",
+        f"{document['encoder_version']}; {document['model']}",
+        [Curve(name, points) for name, points in curves.items()],
+        [("Rungs", _table(document))],
+        targets=document["target_vmafs"],
+        notes=document["notes"],
+    )

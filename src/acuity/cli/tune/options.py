@@ -26,7 +26,11 @@ def configure(
     table = kind.settings_table()
     defaults = {entry.name: entry.default for entry in fields(kind)}
     for group in _GROUPS:
-        mine = [name for name, about in table.items() if about.group == group]
+        mine = [
+            name
+            for name, about in table.items()
+            if about.group == group and not (formats and name == "format")
+        ]
         section = parser.add_argument_group(group)
         for name in mine:
             _add(section, name, table[name], defaults[name])

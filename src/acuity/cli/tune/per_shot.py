@@ -73,19 +73,19 @@ def _text(document: dict[str, Any]) -> list[str]:
     ]
     titles = ["shot", "from", "to", "at", document["knob"], "VMAF", "kbit/s", ""]
     predicted, measured = document["predicted"], document["measured"]
+    column = predicted["column"].upper()
     lines = [
         *Table(titles, rows, [True] * 7 + [False]).text(),
         style(
             "bold",
-            f"{document['encoder']}: {predicted['column'].upper()} {predicted['score']:.2f} at "
+            f"{document['encoder']}: {column} {predicted['score']:.2f} at "
             f"{predicted['bitrate_kbps']:,.0f} kbit/s predicted",
         ),
     ]
     if measured is not None:
         lines.append(
             f"  '{measured['path']}' has {measured['frames']} frames, {measured['bytes']:,} bytes, "
-            f"{predicted['column'].upper()} {measured['score']:.2f} at {measured['bitrate_kbps']:,.0f} kbit/s "
-            "measured"
+            f"{column} {measured['score']:.2f} at {measured['bitrate_kbps']:,.0f} kbit/s measured"
         )
     made = document["encodes"]
     lines += style.paragraph(
