@@ -10,6 +10,7 @@ from acuity import __version__
 from acuity.errors import UnreachableError
 from acuity.tune.encoders import find_encoder
 from acuity.tune.material import material
+from acuity.tune.output import VideoFile, check_video_file
 from acuity.tune.request import size
 from acuity.tune.searching import search
 
@@ -33,6 +34,8 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     encoder = find_encoder(request.encoder)
     resolution = None if request.resolution is None else size(request.resolution)
     settings = request.settings(encoder, resolution)
+    if request.encode is not None:
+        check_video_file(request.encode, encoder)
     points: list[Point]
     try:
         found = search(
@@ -81,7 +84,8 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
 
 def _final(bench: Workbench, clip: Clip, settings: Settings, best: Point, path: str) -> dict[str, Any]:
     """Make the final file, and say what it measured and what was predicted."""
-    point, notes = bench.file(clip, settings, best.quality, path)
+    with VideoFile(path, clip, settings.encoder) as file:
+        point = bench.encode(clip, settings, best.quality, file)
     return {
         "path": path,
         "bytes": os.path.getsize(path),
@@ -89,7 +93,7 @@ def _final(bench: Workbench, clip: Clip, settings: Settings, best: Point, path: 
         "predicted_kbps": round(best.bitrate_kbps, 3),
         "vmaf_score": round(point.pool(), 6),
         "predicted_vmaf": round(best.pool(), 6),
-        "notes": notes,
+        "notes": list(file.notes),
     }
 
 
