@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 from mcp import Client
 from mcp.server.lowlevel import Server
@@ -39,10 +40,11 @@ class ThreadJobs:
         self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
     ) -> JobOutcome:
         self.specs.append(spec)
+        here = anyio.lowlevel.current_token()
 
         def report(told: Progress) -> None:
             if progress is not None:
-                anyio.from_thread.run(progress, told)
+                anyio.from_thread.run(progress, told, token=here)  # tasks may have threads of their own
 
         task = partial(load_task(spec.task, TASKS), json.loads(json.dumps(spec.payload)), report)
         return JobOutcome(f"job-{len(self.specs)}", await anyio.to_thread.run_sync(task))

@@ -14,6 +14,7 @@ import pytest
 
 from acuity.errors import OutputError
 from acuity.report import check_output, write, write_report
+from acuity.report.write import written_beside
 
 needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 
@@ -152,3 +153,29 @@ def test_the_version_is_ours_unless_given(figures: Any, tmp_path: Path) -> None:
     assert (tmp_path / "r.xml").read_text().startswith('<VMAF version="a&quot;&lt;b">')
     write_report(figures, tmp_path / "r.xml", "xml")
     assert '<VMAF version="">' not in (tmp_path / "r.xml").read_text()
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_a_file_appears_complete_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    """Where the file system has files without names, even a killed process leaves none."""
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE")
+    target = tmp_path / "new.bin"
+    with written_beside(target) as temporary:
+        Path(temporary).write_bytes(b"half")
+        names = [path.name for path in tmp_path.iterdir()]
+        assert len(names) == (0 if nameless else 1)
+        Path(temporary).write_bytes(b"all of it")
+    assert target.read_bytes() == b"all of it"
+    target.chmod(0o600)
+    with written_beside(target) as temporary:
+        Path(temporary).write_bytes(b"newer")
+    assert target.read_bytes() == b"newer"
+    assert target.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(RuntimeError), written_beside(target) as temporary:
+        Path(temporary).write_bytes(b"lost")
+        raise RuntimeError
+    assert target.read_bytes() == b"newer"
+    assert [path.name for path in tmp_path.iterdir()] == ["new.bin"]

@@ -22,6 +22,7 @@ Writer = Callable[[ReportSource, Precision, str, Mapping[str, object]], Iterator
 WRITERS: dict[str, Writer] = {"json": write_json, "xml": write_xml, "csv": write_csv, "sub": write_sub}
 
 _STDOUT = ("-", "/dev/stdout")
+_DESCRIPTORS = "/proc/self/fd/"
 
 
 def render_report(
@@ -131,25 +132,61 @@ def _write_beside(target: str, pieces: Iterable[str]) -> None:
 
 
 def _replace(temporary: str, target: str) -> None:
+    """Put the temporary file in the target's place, with the target's permissions if it exists."""
     if os.path.exists(target):
         os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-    os.replace(temporary, target)
+    if not temporary.startswith(_DESCRIPTORS):
+        os.replace(temporary, target)
+        return
+    named = _temporary_name(target)
+    folder = os.open("/", os.O_RDONLY)  # without a folder, Python calls link(), which doesn't follow links
+    try:
+        os.link(temporary, named, src_dir_fd=folder, follow_symlinks=True)
+        os.replace(named, target)
+    finally:
+        os.close(folder)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(named)
+
+
+def _temporary_name(target: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name[:100]}.{os.urandom(4).hex()}.tmp")
 
 
 @contextlib.contextmanager
 def _temporary_beside(target: str) -> Iterator[str]:
-    """A temporary file in the target's folder, because os.replace needs the same file system."""
+    """The path of a temporary file in the target's folder, because os.replace needs the same file system.
+
+    Where the file system can, it is a file without a name, so that a process that is killed leaves nothing.
+    Not tempfile, whose files are private to the user: a report should follow the umask.
+    """
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError("it is write-protected")
-    folder, name = os.path.split(target)
-    # Not tempfile, whose files are private to the user: a report should follow the umask.
-    temporary = os.path.join(folder, f".{name[:100]}.{os.urandom(4).hex()}.tmp")
+    nameless = _nameless(os.path.dirname(target))
+    if nameless is not None:
+        try:
+            yield f"{_DESCRIPTORS}{nameless}"
+        finally:
+            os.close(nameless)
+        return
+    temporary = _temporary_name(target)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         yield temporary
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def _nameless(folder: str) -> int | None:
+    """A file without a name in the folder; None where there is no such thing."""
+    if not os.path.isdir(_DESCRIPTORS):
+        return None
+    try:
+        return os.open(folder or ".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
+    except (OSError, AttributeError):  # making a named file will fail for the same reason, or succeed
+        return None
 
 
 def _write_pieces(stream: TextIO, pieces: Iterable[str]) -> None:
