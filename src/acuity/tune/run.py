@@ -107,13 +107,18 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
     """Build a ladder, and write its renditions if asked to; `playlist` is its text as HLS or DASH."""
     from acuity.tune.encoders import find_encoder
     from acuity.tune.ladder.ladder import build_ladder
+    from acuity.tune.ladder.package import check_folder, package_ladder
+    from acuity.tune.material import material
 
     targets, wanted = scores(request.target_vmafs), sizes(request.resolutions)
     sweep = None if request.crf_sweep is None else numbers(request.crf_sweep, "crf_sweep", int)
+    if request.encode is not None:
+        check_folder(request.encode)
     with workbench(request, listener) as bench:
+        source = material(request, bench)
         ladder = build_ladder(
             bench,
-            request.clip(),
+            source.clip,
             request.settings(find_encoder(request.encoder)),
             wanted,
             targets,
@@ -125,6 +130,12 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
             pool=request.pool,
         )
         found = ladder.document()
+        top = ladder.renditions[-1].point
+        assert top is not None  # a rendition was measured
+        found["notes"] = [*source.notes(top, request.target_at(0)), *found["notes"]]
+        if request.encode is not None:
+            made = package_ladder(bench, ladder, request.encode, clip=source.whole, pool=request.pool)
+            found["package"] = made.document()
         if request.format != "json":
             found["playlist"] = ladder.hls() if request.format == "hls" else ladder.dash()
         return found

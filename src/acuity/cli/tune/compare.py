@@ -154,13 +154,17 @@ def _html(document: dict[str, Any]) -> str:
     )
 
 
+def _both(document: dict[str, Any]) -> str:
+    return f"{_markdown(document)}\n\n```json\n{as_json(document)}\n```"
+
+
 RENDERERS: Final = {
     "text": _text,
     "markdown": _markdown,
     "json": as_json,
     "csv": _csv,
     "html": _html,
-    "both": lambda document: f"{_markdown(document)}\n\n```json\n{as_json(document)}\n```",
+    "both": _both,
 }
 
 

@@ -83,12 +83,31 @@ def _text(document: dict[str, Any]) -> list[str]:
     made = document["encodes"]
     return [
         *_table(document).text(),
+        *_written(document.get("package")),
         *style.paragraph(
             "dim",
             f"{len(document['samples'])} samples, {made} encode{'' if made == 1 else 's'} made; "
             f"{document['model']}; {document['encoder_version']}",
         ),
     ]
+
+
+def _written(package: dict[str, Any] | None) -> list[str]:
+    """What --encode has made, measured beside predicted."""
+    if package is None:
+        return []
+    rows = [
+        [
+            made["name"],
+            f"{made['vmaf']:.2f} ({made['predicted_vmaf']:.2f})",
+            f"{made['bitrate_kbps']:,.0f} ({made['predicted_bitrate_kbps']:,.0f})",
+            str(made["segments"]),
+        ]
+        for made in package["renditions"]
+    ]
+    titles = ["rendition", "VMAF (predicted)", "kbit/s (predicted)", "segments"]
+    where = f"  written to '{package['folder']}': {package['hls']}, {package['dash']}"
+    return [where, *Table(titles, rows, [False, True, True, True]).text("    ")]
 
 
 def _html(document: dict[str, Any]) -> str:

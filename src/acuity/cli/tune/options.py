@@ -102,7 +102,7 @@ def request(kind: type[_Request], arguments: argparse.Namespace) -> _Request:
         raise UsageError("the source is missing: name it, as in 'vmaf-tune search film.mkv'")
     if len(named) > 1:
         raise UsageError("the source is given twice: name it once")
-    given = {
+    given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name in kind.settings_table()
         if (value := getattr(arguments, name)) is not None
