@@ -95,18 +95,18 @@ def table(document: dict[str, Any]) -> Table:
 
 
 def savings(document: dict[str, Any]) -> list[str]:
-    """The BD-rates as sentences."""
+    """The BD-rates as sentences, and once each why there is none."""
     said = []
     for entry in document["bd_rate"]:
         if entry["percent"] is None:
-            said.append(f"{entry['codec']} against {entry['against']}: no BD-rate, {entry['reason']}")
+            said.append(f"no BD-rate: {entry['reason']}")
             continue
         word = "fewer" if entry["percent"] <= 0 else "more"
         said.append(
             f"{entry['codec']} needs {abs(entry['percent']):.1f} % {word} bits than {entry['against']} "
             "for the same score (BD-rate)"
         )
-    return said
+    return list(dict.fromkeys(said))
 
 
 def _text(document: dict[str, Any]) -> str:
