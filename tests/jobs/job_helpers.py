@@ -64,6 +64,11 @@ class Heard:
     def messages(self) -> list[str]:
         return [progress.message for progress in self.all]
 
+    async def more(self) -> None:
+        """Until the next one."""
+        async with self._more:
+            await asyncio.wait_for(self._more.wait(), PATIENCE)
+
     async def until(self, message: str) -> Progress:
         async with self._more:
             await asyncio.wait_for(self._more.wait_for(lambda: message in self.messages), PATIENCE)
