@@ -1,4 +1,4 @@
-"""Comparisons of encoders on a small clip: the three documents, failures in rows, BD-rates, notes of samples."""
+"""Comparisons of encoders on a small clip: the three documents, rows that fail, BD-rates."""
 
 from __future__ import annotations
 
@@ -81,7 +81,11 @@ def test_a_sweep(clip: Path) -> None:
     found = compared(
         clip, no_bisect=True, crf_sweep="20,26,32,38,60", encoders="libx264,libx265", target_vmaf=70.0
     )
-    assert (found["schema_version"], found["mode"], found["crf_sweep"]) == (3, "crf_sweep", [20, 26, 32, 38, 60])
+    assert (found["schema_version"], found["mode"], found["crf_sweep"]) == (
+        3,
+        "crf_sweep",
+        [20, 26, 32, 38, 60],
+    )
     for codec in ("libx264", "libx265"):
         rows = {row["best_crf"]: row for row in found["rows"] if row["codec"] == codec}
         scores = [rows[crf]["vmaf_score"] for crf in (20, 26, 32, 38)]

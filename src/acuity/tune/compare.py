@@ -6,8 +6,7 @@ A row that fails has its error, and the others go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,8 @@ from acuity.errors import AcuityError, EncoderError, TuneError, UnreachableError
 from acuity.tune.bd_rate import compare_curves
 from acuity.tune.encoders import find_encoder
 from acuity.tune.material import Material, material
-from acuity.tune.progress import Stopped
 from acuity.tune.request import DEFAULT_TARGET, CompareRequest, numbers, scores
-from acuity.tune.searching import search
+from acuity.tune.searching import Found, search_rows
 from acuity.tune.versions import encoder_version
 
 if TYPE_CHECKING:
@@ -101,48 +99,42 @@ def _searched(
         )
     several = request.target_vmafs is not None
     targets = scores(request.target_vmafs or "") if several else [request.target_vmaf or DEFAULT_TARGET]
-
-    def work(contender: _Contender) -> None:
+    asked = []
+    for contender in contenders:
         for value in sorted(targets, reverse=True):
-            contender.rows.append(_searched_row(request, bench, clip, contender, value))
-
-    _each(work, contenders, 1 if request.no_parallel else len(contenders), bench)
+            row = _row(contender, value)
+            contender.rows.append(row)
+            if contender.encoder is None:
+                continue
+            try:
+                asked.append((contender, row, request.settings(contender.encoder), request.target_at(value)))
+            except AcuityError as error:
+                row["error"] = str(error)
+    answers = search_rows(
+        bench,
+        clip,
+        [(settings, target) for _, _, settings, target in asked],
+        ranges=request.quality_range,
+        tolerance=request.tolerance,
+        max_encodes=request.max_iterations,
+    )
+    for (contender, row, _, _), found in zip(asked, answers, strict=True):
+        row |= _answered(request, contender, found)
     if several:
         return {"schema_version": 2, "src": request.src, "target_vmafs": targets}
     return {"src": request.src, "target_vmaf": targets[0]}
 
 
-def _searched_row(
-    request: CompareRequest, bench: Workbench, clip: Clip, contender: _Contender, value: float
-) -> dict[str, Any]:
-    row = _row(contender, value)
-    if contender.encoder is None:
-        return row
-    try:
-        found = search(
-            bench,
-            clip,
-            request.settings(contender.encoder),
-            request.target_at(value),
-            quality_range=request.quality_range(contender.encoder),
-            tolerance=request.tolerance,
-            max_encodes=request.max_iterations,
-        )
-    except Stopped:
-        raise
-    except UnreachableError as error:
-        contender.points |= {point.quality: point for point in error.points}
-        best = {} if error.best is None else _figures(request, error.best)
-        return {**row, **best, **_samples(request, error.points), "error": str(error)}
-    except AcuityError as error:
-        return {**row, "error": str(error)}
+def _answered(request: CompareRequest, contender: _Contender, found: Found | AcuityError) -> dict[str, Any]:
+    """What a search adds to its row."""
+    if isinstance(found, UnreachableError):
+        contender.points |= {point.quality: point for point in found.points}
+        best = {} if found.best is None else _figures(request, found.best)
+        return {**best, **_samples(request, found.points), "error": str(found)}
+    if isinstance(found, AcuityError):
+        return {"error": str(found)}
     contender.points |= {point.quality: point for point in found.points}
-    return {
-        **row,
-        **_figures(request, found.point),
-        **_samples(request, found.points),
-        "ok": True,
-    }
+    return {**_figures(request, found.point), **_samples(request, found.points), "ok": True}
 
 
 def _swept(
@@ -189,26 +181,6 @@ def _swept(
         "crf_sweep": values,
         "target_vmaf": request.target_vmaf,
     }
-
-
-def _each(
-    work: Callable[[_Contender], None], contenders: Sequence[_Contender], at_once: int, bench: Workbench
-) -> None:
-    """Run the searches, several at once; the workbench decides how many encodes run side by side."""
-    if at_once == 1:
-        for contender in contenders:
-            work(contender)
-        return
-    with ThreadPoolExecutor(at_once, thread_name_prefix="compare") as pool:
-        running = [pool.submit(work, contender) for contender in contenders]
-        try:
-            for future in running:
-                future.result()
-        except BaseException:
-            bench.stop()
-            for future in running:
-                future.cancel()
-            raise
 
 
 def _row(contender: _Contender, target: float | None) -> dict[str, Any]:

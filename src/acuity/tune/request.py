@@ -140,7 +140,10 @@ class TuneRequest:
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """The request from its document; raises TypeError for an unknown field."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in document.items()})
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
+        }
+        return cls(**fields)
 
     def clip(self) -> Clip:
         """The source; raises InputError or TuneError."""
@@ -386,7 +389,7 @@ def byte_count(text: str) -> int:
     if match is None:
         raise TuneError(f"'{text}' is no size in bytes: write it as 40M, 1.5G or 40000000")
     base = 1024 if match[3] else 1000
-    return round(float(match[1]) * base ** " kmg".index(match[2].lower() or " "))
+    return int(float(match[1]) * base ** " kmg".index(match[2].lower() or " "))
 
 
 def _pair(text: str) -> tuple[str, str]:

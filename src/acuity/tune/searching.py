@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from acuity.tune.target import Target
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
+    from acuity.tune.encoders import Encoder
     from acuity.tune.point import Point, Scoring
     from acuity.tune.settings import Settings
     from acuity.tune.shots.sampling import Sample, Uncertainty
@@ -116,18 +117,22 @@ def search_rows(
     bench: Workbench,
     clip: Clip,
     rows: Sequence[tuple[Settings, Target]],
+    *,
+    ranges: Callable[[Encoder], tuple[int, int] | None] | None = None,
     **options: Any,
 ) -> Iterator[Found | AcuityError]:
     """Search for each of several settings and targets, in order; a row that fails is its error.
 
     The first row of the clip is searched alone: what it finds out about the content spares the others, which
     run side by side, their first encodes. Rows of the same settings follow each other, to share their points.
+    `ranges` gives the quality values of an encoder that may be tried, or None for all.
     """
 
     def one(index: int) -> Found | AcuityError:
         settings, target = rows[index]
         try:
-            return search(bench, clip, settings, target, **options)
+            within = None if ranges is None else ranges(settings.encoder)
+            return search(bench, clip, settings, target, quality_range=within, **options)
         except Stopped:
             raise
         except AcuityError as error:

@@ -63,7 +63,11 @@ def test_encoders(capsys: pytest.CaptureFixture[str]) -> None:
     listed = {entry["name"]: entry for entry in json.loads(out)["encoders"]}
     assert code == 0
     assert {"libx264", "libx265", "libsvtav1", "libvpx-vp9"} <= set(listed)
-    assert (listed["libx264"]["knob"], listed["libx264"]["best"], listed["libx264"]["worst"]) == ("crf", 0, 51)
+    assert (listed["libx264"]["knob"], listed["libx264"]["best"], listed["libx264"]["worst"]) == (
+        "crf",
+        0,
+        51,
+    )
     assert "libx265" in run(capsys, "encoders")[1]
 
 

@@ -1,6 +1,6 @@
 """The tools run_search, run_compare, run_ladder and run_tune_per_shot: tuning of encodes.
 
-Their arguments are fields of the requests in acuity.tune.request, which the commands' options are made of too.
+Their arguments are fields of the requests in acuity.tune.request; so are the options of the commands.
 """
 
 from __future__ import annotations
