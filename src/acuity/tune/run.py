@@ -23,8 +23,10 @@ from acuity.tune.workbench import Workbench
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.shots.detect import Detection
+    from acuity.tune.shots.plan import Division
 
 Document = dict[str, Any]
+_DIVISIONS: Final[Mapping[str, Division]] = {"each": "each", "mean": "mean"}
 
 
 @contextmanager
@@ -86,7 +88,7 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
             request.settings(encoder),
             target=None if budget else request.target_at(request.target_vmaf or DEFAULT_TARGET),
             bitrate_kbps=budget,
-            division=None if budget else request.allocation,
+            division=None if budget else _DIVISIONS[request.allocation],
             detection=_detection(request, clip),
             quality_range=request.quality_range(encoder),
             max_encodes=request.max_iterations,

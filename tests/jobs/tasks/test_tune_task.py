@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -25,6 +27,14 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def job(command: str, request: TuneRequest) -> JobSpec:
     return JobSpec("tune", tune_payload(command, request), f"run_{command}", "a test")
+
+
+def encoder_processes() -> Iterator[int]:
+    """The processes under this one that encode."""
+    for child in psutil.Process(os.getpid()).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended already
+            if "acuity.tune" in " ".join(child.cmdline()):
+                yield child.pid
 
 
 @on_loop
@@ -56,8 +66,7 @@ async def test_a_cancelled_job_leaves_no_file_and_no_encoder(tmp_path: Path) -> 
         call = asyncio.ensure_future(jobs.run(job("search", request), client="me", progress=heard))
         while not any(told.details.get("frames") for told in heard.all):
             await heard.more()
-        children = psutil.Process(os.getpid()).children(recursive=True)
-        encoders = [Watched(child.pid) for child in children if "acuity.tune" in " ".join(child.cmdline())]
+        encoders = [Watched(pid) for pid in encoder_processes()]
         assert encoders
         ((running, *_), _more) = await jobs.list([], 1)
         await jobs.cancel(running.id)

@@ -156,7 +156,7 @@ def test_every_variable_is_there() -> None:
     told = set(named(section("Environment variables")))
     source = "\n".join(
         path.read_text()
-        for folder in ("mcp", "jobs", "models", "cli")
+        for folder in ("mcp", "jobs", "models", "cli", "tune")
         for path in (ROOT / "src" / "acuity" / folder).rglob("*.py")
     )
     used = set(re.findall(r'"((?:VMAF|ACUITY)_[A-Z][A-Z_]+)"', source))
