@@ -16,7 +16,9 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.ladder.package import Package, package_ladder
+from acuity.tune.ladder.playlists import hls_media
 from acuity.tune.ladder.segments import ticks_of, timescale_of
+from acuity.tune.ladder.sound import copy_sound
 from acuity.tune.point import Scoring
 from acuity.tune.progress import Progress, Stopped
 from acuity.tune.settings import Settings
@@ -234,6 +236,21 @@ def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
     with av.open(f"{found.folder}/{found.renditions[0].variant.name}.m3u8") as container:
         keys = [packet.is_keyframe for packet in container.demux(video=0) if packet.size]
     assert [number for number, key in enumerate(keys) if key] == [0, 4, 8, 12, 16, 20, 24]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "codecs"),
+    [("ac3", "ac-3"), ("eac3", "ec-3"), ("libopus", "Opus"), ("flac", "fLaC"), ("libmp3lame", "mp4a.40.34")],
+)
+def test_sound_of_other_codecs(tmp_path: Path, encoder: str, codecs: str) -> None:
+    film = open_clip(write_film(tmp_path / "film.mkv", encoder))
+    track, notes = copy_sound(film, str(tmp_path), Fraction(1, 2), Fraction(0))
+    assert notes == []
+    assert track is not None
+    assert track.codecs == codecs
+    (tmp_path / "audio.m3u8").write_text(hls_media(track.name, track.timeline))
+    with av.open(str(tmp_path / "audio.m3u8")) as container:
+        assert sum(frame.samples for frame in container.decode(audio=0)) >= 39000
 
 
 def test_sound_that_segments_cannot_hold_is_named(tmp_path: Path) -> None:

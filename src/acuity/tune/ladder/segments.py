@@ -132,6 +132,8 @@ class SegmentMuxer:
         # shown late.
         options = {"movflags": "+".join(_FLAGS), "avoid_negative_ts": "disabled"}
         if fragment is not None:
+            # Headers of AC-3 and the like are known with the first packet only.
+            options["movflags"] += "+delay_moov"
             options["frag_duration"] = str(round(fragment * 1_000_000))
         self._container: OutputContainer = av.open(self._files, "w", format="mp4", container_options=options)
         self._stream: Stream | None = None

@@ -54,6 +54,10 @@ def copy_sound(
         name = None if naming is None else naming(stream.codec_context.extradata or b"")
         if clip.parts is not None:
             return None, ["only parts of the source are encoded, so its sound is left out"]
+        if name is None and naming is not None:
+            return None, [
+                f"the source's sound is left out: its {codec} has no header, so remux the source to MP4"
+            ]
         if name is None:
             return None, [
                 f"the source's sound is left out: segments can't hold {codec} here, so convert it to AAC"
