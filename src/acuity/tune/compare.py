@@ -134,7 +134,12 @@ def _answered(request: CompareRequest, contender: _Contender, found: Found | Acu
     if isinstance(found, AcuityError):
         return {"error": str(found)}
     contender.points |= {point.quality: point for point in found.points}
-    return {**_figures(request, found.point), **_samples(request, found.points), "ok": True}
+    return {
+        **_figures(request, found.point),
+        "encodes": found.encodes,
+        **_samples(request, found.points),
+        "ok": True,
+    }
 
 
 def _swept(

@@ -78,7 +78,7 @@ def table(document: dict[str, Any]) -> Table:
             _number(row["vmaf_score"], ".2f"),
             _number(row["bitrate_kbps"], ",.0f"),
             _more(row, least.get(row["target_vmaf"])),
-            str(len(row["bisect_samples"])) if "bisect_samples" in row else "",
+            _number(row.get("encodes"), "d"),
             "" if row["encode_time_ms"] is None else f"{row['encode_time_ms'] / 1000:.1f}",
             row["error"] or "",
         ]
