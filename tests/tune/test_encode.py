@@ -19,7 +19,7 @@ from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encode import Target
 from acuity.tune.encoded_reader import EncodedReader
 from acuity.tune.encoders import ENCODERS
-from acuity.tune.hdr10 import of_frame
+from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.output import encode_file
 from acuity.tune.point import Scoring, measure
 from acuity.tune.progress import Stopped
@@ -179,7 +179,9 @@ def left_threads() -> list[str]:
 
 
 def children() -> set[int]:
-    found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "encoder_process"], capture_output=True)
+    found = subprocess.run(
+        ["pgrep", "-P", str(os.getpid()), "-f", "tune.encoders.process"], capture_output=True
+    )
     return {int(pid) for pid in found.stdout.split()}
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
-from acuity.tune.hdr10 import Hdr10, read_hdr10
+from acuity.tune.encoders.hdr10 import Hdr10, read_hdr10
 from acuity.video.local_file import local_opener
 from acuity.video.pairs.convert import Turn
 from acuity.video.picture import Picture

@@ -149,10 +149,10 @@ class EncodedReader(BaseReader):
         """The next decoded frame; None after the last one."""
         assert self._encoding is not None
         while not self._decoded and not self._flushed:
-            while not self._encoding.ready(_LOOK):
-                if self._stop is not None and self._stop.is_set():
-                    raise Stopped
             try:
+                while not self._encoding.ready(_LOOK):
+                    if self._stop is not None and self._stop.is_set():
+                        raise Stopped
                 packet = self._encoding.receive()
             except EncodeFailed:
                 if self._closed:

@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
@@ -27,13 +28,14 @@ from av.video.stream import VideoStream
 
 from acuity.errors import EncodeFailed, EncoderError
 from acuity.text import one_line
-from acuity.tune import encoder_process as wire
+from acuity.tune.encoders import process as wire
 from acuity.video.picture import Picture
 
 Packet: TypeAlias = "av.Packet[VideoStream]"
 
-_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.tune.encoder_process")
+_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.tune.encoders.process")
 _MOST_IDLE: Final = 8
+_FRESH: Final = wire.IDLE / 2  # seconds after which one that waits may be about to end itself
 _PIPE_BYTES: Final = 1 << 20
 
 # Decoders where they aren't called as the codec; "av1" itself decodes in hardware only.
@@ -44,7 +46,11 @@ class Encoding(Protocol):
     """An encode under way. One thread sends pictures, another receives packets; any may kill it."""
 
     seconds: float  # spent in the encoder, as far as it is known
-    extradata: bytes  # headers of the stream that go with the packets; empty if they carry their own
+
+    @property
+    def extradata(self) -> bytes:
+        """Headers of the stream that go with the packets; empty if they carry their own."""
+        ...
 
     def send(self, picture: Picture) -> None: ...
 
@@ -78,7 +84,7 @@ class Encoding(Protocol):
 
 
 class EncoderProcess:
-    """A process of encoder_process.py."""
+    """A process of encoders/process.py."""
 
     def __init__(self) -> None:
         self.child = subprocess.Popen(
@@ -133,7 +139,7 @@ class _Idle:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: list[EncoderProcess] = []
+        self._processes: list[tuple[EncoderProcess, float]] = []  # and since when
         self._owner = os.getpid()
 
     def take(self) -> EncoderProcess:
@@ -141,16 +147,17 @@ class _Idle:
             if self._owner != os.getpid():  # after a fork they are the parent's
                 self._processes, self._owner = [], os.getpid()
             while self._processes:
-                process = self._processes.pop()
-                if process.child.poll() is None:
+                process, since = self._processes.pop()
+                if process.child.poll() is None and time.monotonic() - since < _FRESH:
                     return process
+                process.kill()
                 process.close()
         return EncoderProcess()
 
     def put(self, process: EncoderProcess) -> None:
         with self._lock:
             if len(self._processes) < _MOST_IDLE:
-                self._processes.append(process)
+                self._processes.append((process, time.monotonic()))
                 return
         process.kill()
         process.close()
@@ -159,7 +166,7 @@ class _Idle:
         """Kill all that wait."""
         with self._lock:
             processes, self._processes = self._processes, []
-        for process in processes if self._owner == os.getpid() else ():
+        for process, _ in processes if self._owner == os.getpid() else ():
             process.kill()
             process.close()
 
@@ -209,25 +216,29 @@ class PyavEncoding:
         self._complete = False
         self._killed: EncoderProcess | None = None
         self._lock = threading.Lock()
+        self._job = job
+        self._headers: bytes | None = None  # known once the encoder is open
+        self._said: tuple[bytes, bytes] | None = None  # a message that receive() has still to take
         document = json.dumps(job.document()).encode()
-        while True:
-            self._process: EncoderProcess | None = _IDLE.take()
-            try:
-                self._process.write(wire.LENGTH.pack(len(document)) + document)
-                kind, content = self._process.message()
-                break
-            except (OSError, EOFError):  # one that waited ended itself just now
-                code = self._process.child.wait()
-                self._process.close()
-                if code:
-                    raise EncodeFailed(f"{label} could not be started: {_ending(code)}") from None
-        self.extradata = content
-        if kind == wire.REFUSED:
-            self.finish()
-            _IDLE.put(self._process)
-            self._process = None
-            said = ", ".join(f"{name}={value}" for name, value in job.options.items())
-            raise EncoderError(f"{job.encoder} refuses its options ({said}): {one_line(content.decode())}")
+        self._process: EncoderProcess | None = _IDLE.take()
+        try:
+            self._process.write(wire.LENGTH.pack(len(document)) + document)
+        except OSError as error:
+            self.close()
+            raise EncodeFailed(f"{label} could not be started: {one_line(str(error))}") from error
+
+    @property
+    def extradata(self) -> bytes:
+        """The stream's headers; waits until the encoder is open, and raises EncoderError if it refuses."""
+        if self._headers is None:
+            kind, content = self._message()
+            if kind == wire.REFUSED:
+                said = ", ".join(f"{name}={value}" for name, value in self._job.options.items())
+                raise EncoderError(
+                    f"{self._job.encoder} refuses its options ({said}): {one_line(content.decode())}"
+                )
+            self._headers = content
+        return self._headers
 
     def send(self, picture: Picture) -> None:
         process = self._process
@@ -242,26 +253,46 @@ class PyavEncoding:
             self._process.write(wire.END)
 
     def ready(self, seconds: float) -> bool:
-        process = self._process
-        return process is None or process.ready(seconds)
+        end = time.monotonic() + seconds
+        while self._process is not None and not self._complete and self._said is None:
+            if not self._process.ready(max(end - time.monotonic(), 0.0)):
+                return False
+            self._hear()
+        return True
 
     def receive(self) -> Packet | None:
-        process = self._process
-        while process is not None and not self._complete:
-            try:
-                kind, content = process.message()
-            except (EOFError, OSError, ValueError):
-                raise EncodeFailed(f"{self._label} ended early: {_ending(process.child.wait())}") from None
-            if kind == wire.HEADER:
-                self._header = content
-            elif kind == wire.PACKETS:
+        while self._process is not None and not self._complete:
+            if self._said is None:
+                self._hear()
+                continue
+            (kind, content), self._said = self._said, None
+            if kind == wire.PACKETS:
                 return self._packet(content)
-            elif kind == wire.DONE:
-                self._complete = True
-                self.seconds = struct.unpack("<d", content)[0]
-            elif kind == wire.FAILED:
+            if kind == wire.FAILED:
                 raise EncodeFailed(f"{self._label} failed: {one_line(content.decode())}")
+            self._complete = True
+            self.seconds = struct.unpack("<d", content)[0]
         return None
+
+    def _hear(self) -> None:
+        """Take the next message: what belongs to the stream is kept, anything else is for receive()."""
+        if self._headers is None:
+            self.extradata  # noqa: B018  # which takes the first
+            return
+        message = self._message()
+        if message[0] == wire.HEADER:
+            self._header = message[1]
+        else:
+            self._said = message
+
+    def _message(self) -> tuple[bytes, bytes]:
+        process = self._process or self._killed
+        if process is None:
+            return wire.DONE, struct.pack("<d", self.seconds)
+        try:
+            return process.message()
+        except (EOFError, OSError, ValueError):
+            raise EncodeFailed(f"{self._label} ended early: {_ending(process.child.wait())}") from None
 
     def decoder(self) -> VideoCodecContext:
         decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
@@ -292,11 +323,22 @@ class PyavEncoding:
 
     def _packet(self, content: bytes) -> Packet:
         pts, dts, duration, key, self.seconds = wire.PACKET.unpack_from(content)
-        packet = cast("Packet", av.Packet(content[wire.PACKET.size :]))
+        packet = packet_of(memoryview(content)[wire.PACKET.size :])
         packet.pts, packet.dts, packet.duration = pts, dts, duration
         packet.time_base = self._time_base
         packet.is_keyframe = key
         return packet
+
+
+def packet_of(data: bytes | memoryview | Packet) -> Packet:
+    """A packet with a copy of the data, in memory of FFmpeg's own.
+
+    A packet made of Python's bytes takes Python's lock when it is freed. Decoding threads free packets, and
+    closing a decoder waits for them with the lock held.
+    """
+    packet = cast("Packet", av.Packet(len(memoryview(cast("bytes", data)))))
+    packet.update(cast("bytes", data))
+    return packet
 
 
 def _ending(code: int) -> str:

@@ -20,7 +20,7 @@ from acuity.report.write import check_output, written_beside
 from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoding import Encoding, Packet
+from acuity.tune.encoding import Encoding, Packet, packet_of
 from acuity.tune.point import FramesCallback, Point, Scoring, measure
 from acuity.tune.settings import Settings
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
@@ -132,7 +132,7 @@ class VideoFile:
         assert self._times is not None
         assert packet.pts is not None
         pts, dts = packet.pts, packet.pts if packet.dts is None else packet.dts
-        written = av.Packet(memoryview(packet))  # type: ignore[arg-type]
+        written = packet_of(packet)
         base = 1 / self._clip.rate if self._times.even else _TICKS
         shown, decoded, after = (self._time(frame) for frame in (pts, dts, pts + 1))
         written.time_base = base

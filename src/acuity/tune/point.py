@@ -20,10 +20,10 @@ from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoded_reader import EncodedReader, Sink
+from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.lead_in import LedReader, before
 from acuity.tune.progress import Stopped
 from acuity.tune.settings import Settings
-from acuity.tune.versions import encoder_version
 from acuity.video.readers.reader import BaseReader
 
 # Called with the frames scored, and the number of all if known.
@@ -104,7 +104,6 @@ def measure(
     """
     scoring = scoring or Scoring()
     begin = time.perf_counter()
-    version = encoder_version(settings.encoder)
     encoded = EncodedReader(clip, settings, quality, sink=sink, stop=stop)
     part = before(clip) if scoring.subsample == 1 else None
     if part is None:
@@ -121,7 +120,7 @@ def measure(
         rate=clip.rate,
         scores={name: values[part is not None :] for name, values in scores_of(report).items()},
         model=report.model or "",
-        encoder_version=version,
+        encoder_version=encoder_version(settings.encoder),
         encode_seconds=encoded.encode_seconds,
         score_seconds=max(seconds - encoded.encode_seconds, 0.0),
         notes=tuple(note.text for note in report.warnings if note.code not in _EXPECTED),

@@ -13,7 +13,7 @@ from acuity.models.choose import AUTO, model_for_size, models_for_viewing
 from acuity.models.sources import find_model
 from acuity.models.spec import parse_spec
 from acuity.scoring.metrics import find_metrics
-from acuity.tune.versions import encoder_version
+from acuity.tune.encoders.versions import encoder_version
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip

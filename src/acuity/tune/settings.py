@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from acuity.errors import EncoderError
 from acuity.text import quoted
-from acuity.tune.encoder import Encoder
+from acuity.tune.encoders.encoder import Encoder
 
 # Options that settings have a place of their own for, and that place.
 _OWN_PLACE: Final = {

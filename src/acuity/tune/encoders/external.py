@@ -24,8 +24,8 @@ from av.video.stream import VideoStream
 
 from acuity.errors import EncodeFailed
 from acuity.text import one_line, shortened
-from acuity.tune.encoder import Encoder
-from acuity.tune.encoding import DECODERS, Job, Packet
+from acuity.tune.encoders.encoder import Encoder
+from acuity.tune.encoding import DECODERS, Job, Packet, packet_of
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS
 from acuity.video.readers.avframes import DIRECT
@@ -283,7 +283,7 @@ class ExternalEncoding:
     def _counted(self, packet: Packet, first: int, dts: int) -> Packet:
         """The packet with frames as the unit of its times; it is decoded in turn, so that time is counted."""
         assert packet.pts is not None
-        counted = cast("Packet", av.Packet(bytes(packet)))
+        counted = packet_of(packet)
         counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._rate), dts
         counted.duration, counted.time_base = 1, 1 / self._rate
         counted.is_keyframe = packet.is_keyframe

@@ -1,4 +1,4 @@
-"""Finds encoders by name: those of PyAV, and those of the program that ACUITY_FFMPEG names (external.py)."""
+"""Encoders by name: those of PyAV, and those of the program that ACUITY_FFMPEG names (external.py)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from functools import cache
 
 from acuity.errors import EncoderError, listed
 from acuity.text import quoted
-from acuity.tune.encoder import DEFAULT_PRESET, PRESETS, Encoder
-from acuity.tune.encoder_table import ENCODERS
-from acuity.tune.external import why_unusable
+from acuity.tune.encoders.encoder import DEFAULT_PRESET, PRESETS, Encoder, Options
+from acuity.tune.encoders.table import ENCODERS
 
 __all__ = [
     "DEFAULT_PRESET",
     "ENCODERS",
     "PRESETS",
     "Encoder",
+    "Options",
     "find_encoder",
     "is_usable",
     "usable_encoders",
@@ -46,7 +46,7 @@ def find_encoder(name: str) -> Encoder:
         raise EncoderError(
             f"there is no encoder {quoted(name)}: use {here}; an ffmpeg that ACUITY_FFMPEG names brings more"
         )
-    why = "is not in this build of PyAV" if encoder.in_process else why_unusable(encoder)
+    why = "is not in this build of PyAV" if encoder.in_process else _why_unusable(encoder)
     raise EncoderError(f"{encoder.name} {why}: use {here}")
 
 
@@ -64,4 +64,10 @@ def _in_pyav(name: str) -> bool:
 
 def is_usable(encoder: Encoder) -> bool:
     """Whether an encoder is on this machine, and works."""
-    return _in_pyav(encoder.name) if encoder.in_process else why_unusable(encoder) is None
+    return _in_pyav(encoder.name) if encoder.in_process else _why_unusable(encoder) is None
+
+
+def _why_unusable(encoder: Encoder) -> str | None:
+    from acuity.tune.encoders.external import why_unusable  # which loads PyAV, and encoding.py on top of this
+
+    return why_unusable(encoder)

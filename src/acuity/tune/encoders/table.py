@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from acuity.tune.encoder import PRESETS, Encoder, Options
+from acuity.tune.encoders.encoder import PRESETS, Encoder, Options
 
 
 def _numbers(*values: int) -> dict[str, str]:

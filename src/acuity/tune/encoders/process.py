@@ -1,6 +1,6 @@
 """The process that an encoder of PyAV runs in: raw frames come in, packets go out.
 
-    python -m acuity.tune.encoder_process
+    python -m acuity.tune.encoders.process
 
 An encoder can't be interrupted: a frame of x265 or SVT-AV1 may take many seconds at slow presets, and closing
 one before its end longer still. A process can be killed at once, and one that crashes takes nothing with it.
@@ -47,7 +47,7 @@ DONE: Final = b"D"
 REFUSED: Final = b"R"  # options: a sentence
 FAILED: Final = b"X"  # on the way: a sentence
 
-_IDLE: Final = 20.0  # seconds without a job after which the process ends
+IDLE: Final = 20.0  # seconds without a job after which the process ends
 _WATCH: Final = 0.5
 # How FFmpeg's warnings about wrong parameters of a library begin.
 _COMPLAINTS: Final = ("Error parsing option", "Unknown option", "Invalid value")
@@ -63,7 +63,7 @@ def main() -> None:
     os.environ["SVT_LOG"] = "1"
     frames, messages = os.fdopen(0, "rb", 0), _own_output()
     _die_with_parent(os.getppid())
-    while select.select([frames], [], [], _IDLE)[0]:
+    while select.select([frames], [], [], IDLE)[0]:
         try:
             length = LENGTH.unpack(_exactly(frames, LENGTH.size))[0]
             job = json.loads(_exactly(frames, length))
