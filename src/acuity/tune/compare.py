@@ -14,10 +14,10 @@ from acuity import __version__
 from acuity.errors import AcuityError, EncoderError, TuneError, UnreachableError, to_give, to_set
 from acuity.tune.bd_rate import compare_curves
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.material import Material, material
 from acuity.tune.request import DEFAULT_TARGET, CompareRequest, numbers, scores
 from acuity.tune.searching import Found, search_rows
-from acuity.tune.versions import encoder_version
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip

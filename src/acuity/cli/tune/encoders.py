@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from acuity.tune.encoders import usable_encoders
-    from acuity.tune.versions import encoder_version
+    from acuity.tune.encoders.versions import encoder_version
 
     found: list[dict[str, Any]] = []
     for encoder in usable_encoders():

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from acuity.errors import EncodeFailed, TuneError
-from acuity.tune.encoder import Encoder, Options
+from acuity.tune.encoders import Encoder, Options
 from acuity.tune.encoding import Packet
 from acuity.tune.settings import Settings
 

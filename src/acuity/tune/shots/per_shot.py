@@ -19,7 +19,7 @@ import numpy as np
 
 from acuity.errors import AcuityError, TuneError, UnreachableError
 from acuity.tune.clip import Clip, Part
-from acuity.tune.encoder import Encoder
+from acuity.tune.encoders import Encoder
 from acuity.tune.point import FramesCallback, Point
 from acuity.tune.progress import Stopped
 from acuity.tune.searching import search
