@@ -57,10 +57,16 @@ async def test_progress_rises_to_the_answer(tmp_path: Path) -> None:
 async def test_a_cancelled_job_leaves_no_file_and_no_encoder(tmp_path: Path) -> None:
     folder = tmp_path / "videos"
     folder.mkdir()
-    source = str(write_y4m(folder / "long.y4m", 300, 320, 192))
+    source = str(write_y4m(folder / "long.y4m", 150, 256, 144))
     heard = Heard()
     request = SearchRequest(
-        src=source, target_vmaf=1.0, crf_min=23, crf_max=23, preset="placebo", encode=str(folder / "out.mkv")
+        src=source,
+        target_vmaf=1.0,
+        crf_min=23,
+        crf_max=23,
+        preset="placebo",
+        encoder_options=("x264-params=rc-lookahead=0:bframes=0",),  # frames come out soon
+        encode=str(folder / "out.mkv"),
     )
     async with Jobs(config()) as jobs:
         call = asyncio.ensure_future(jobs.run(job("search", request), client="me", progress=heard))

@@ -23,8 +23,8 @@ class TuneProgress:
         self._stream = stream
         self._style = Style(stream)
         self._now = now
-        self._drawn = now()
         self._every = _REDRAWN if self._style.terminal else _LOGGED
+        self._drawn = now() - self._every  # the first is shown at once
         self._lock = threading.Lock()
         self._open = False  # whether a line is unfinished
         self._encodes = 0
