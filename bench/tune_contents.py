@@ -234,7 +234,7 @@ def _y4m(name: str, size: tuple[int, int]) -> Callable[[], Iterator[Planes]]:
     return frames
 
 
-# The priors of src/acuity/tune/priors.py were fitted to these.
+# The priors of src/acuity/tune/search/priors.py were fitted to these.
 TRAINING: Final = (
     Content("grain", 24, lambda: _grain(320, 180, 20, 1, 9.0)),
     Content("light-grain", 24, lambda: _grain(256, 144, 20, 2, 3.0)),

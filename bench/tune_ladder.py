@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.hull import score_at
 from acuity.tune.ladder.ladder import Ladder, Sample, build_ladder, default_grid
 from acuity.tune.ladder.rungs import choose_rungs, ends
-from acuity.tune.point import Scoring
-from acuity.tune.settings import Settings
-from acuity.tune.workbench import Workbench
+from acuity.tune.points.point import Scoring
+from acuity.tune.points.workbench import Workbench
 from tune_contents import TESTING, TRAINING, write
 
 CONTENTS = "park-joy,photo-1012576,photo-100007,blue-sky,balls-fast,slow-waves,snow"

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 import acuity
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.point import Point, Scoring
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.workbench import Workbench
+from acuity.tune.search.target import Target
 from acuity.tune.shots.per_shot import plan_per_shot
 from acuity.tune.shots.plan import Division, ShotPlan
 from acuity.tune.shots.stitch import encode_shots
-from acuity.tune.target import Target
-from acuity.tune.workbench import Workbench
 
 WIDTH, HEIGHT, RATE = 320, 180, 24
 FRAMES = 36  # of a shot

@@ -11,10 +11,10 @@ from acuity.tune.shots.sampling import Sample, sample
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
-    from acuity.tune.point import Point
+    from acuity.tune.points.point import Point
+    from acuity.tune.points.workbench import Workbench
     from acuity.tune.request import TuneRequest
-    from acuity.tune.target import Target
-    from acuity.tune.workbench import Workbench
+    from acuity.tune.search.target import Target
 
 
 @dataclass(frozen=True, slots=True)

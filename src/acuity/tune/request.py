@@ -18,9 +18,9 @@ from acuity.video.display import DISPLAYS
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.point import Scoring
-    from acuity.tune.settings import Settings
-    from acuity.tune.target import Target
+    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.points.point import Scoring
+    from acuity.tune.search.target import Target
 
 Kind = Literal["integer", "number", "string", "boolean", "array"]
 
@@ -169,7 +169,7 @@ class TuneRequest:
 
     def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> Settings:
         """How that encoder is used."""
-        from acuity.tune.settings import Settings
+        from acuity.tune.encoders.settings import Settings
 
         return Settings(
             encoder,
@@ -183,7 +183,7 @@ class TuneRequest:
 
     def scoring(self) -> Scoring:
         """What is measured."""
-        from acuity.tune.point import Scoring
+        from acuity.tune.points.point import Scoring
 
         if self.neg and self.vmaf_model != "auto":
             raise TuneError(
@@ -202,7 +202,7 @@ class TuneRequest:
 
     def target_at(self, value: float) -> Target:
         """The target of this value, for the metric and the way of pooling asked for."""
-        from acuity.tune.target import Target
+        from acuity.tune.search.target import Target
 
         return Target(value, column=METRICS[self.metric].key or "vmaf", pool=self.pool)
 
@@ -247,7 +247,7 @@ class SearchRequest(TuneRequest):
 
     def the_target(self) -> Target:
         """The one target; raises TuneError if there are two."""
-        from acuity.tune.target import Target
+        from acuity.tune.search.target import Target
 
         given = [
             name

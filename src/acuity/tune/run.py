@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Listener
 from acuity.tune.request import (
     DEFAULT_TARGET,
@@ -18,7 +19,6 @@ from acuity.tune.request import (
     scores,
     sizes,
 )
-from acuity.tune.workbench import Workbench
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -32,7 +32,7 @@ _DIVISIONS: Final[Mapping[str, Division]] = {"each": "each", "mean": "mean"}
 @contextmanager
 def workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workbench]:
     """The workbench for a request; the encodes that run are stopped at the end, come what may."""
-    from acuity.tune.cache import Cache, default_path
+    from acuity.tune.points.cache import Cache, default_path
 
     cache = Cache(None if request.no_cache else default_path())
     bench = Workbench(
@@ -47,7 +47,7 @@ def workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workb
 
 def run_search(request: SearchRequest, *, listener: Listener | None = None) -> Document:
     """Find the cheapest encode that reaches the target, and make the final file if asked to."""
-    from acuity.tune.search_run import search_document
+    from acuity.tune.search.search_run import search_document
 
     with workbench(request, listener) as bench:
         return search_document(request, bench)
@@ -55,7 +55,7 @@ def run_search(request: SearchRequest, *, listener: Listener | None = None) -> D
 
 def run_compare(request: CompareRequest, *, listener: Listener | None = None) -> Document:
     """Compare encoders."""
-    from acuity.tune.compare import compare
+    from acuity.tune.search.compare import compare
 
     with workbench(request, listener) as bench:
         return compare(request, bench)

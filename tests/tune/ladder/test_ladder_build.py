@@ -9,10 +9,10 @@ import pytest
 from acuity.errors import EncoderError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.ladder import Ladder, build_ladder, default_grid
-from acuity.tune.point import Scoring, measure
-from acuity.tune.settings import Settings
-from acuity.tune.workbench import Workbench
+from acuity.tune.points.point import Scoring, measure
+from acuity.tune.points.workbench import Workbench
 from tune_clips import write_y4m
 
 SIZES = [(192, 112), (128, 72), (96, 56)]

@@ -14,15 +14,15 @@ import pytest
 from acuity.errors import OutputError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.ladder.package import Package, package_ladder
 from acuity.tune.ladder.playlists import hls_media
 from acuity.tune.ladder.segments import ticks_of, timescale_of
 from acuity.tune.ladder.sound import copy_sound
-from acuity.tune.point import Scoring
+from acuity.tune.points.point import Scoring
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
-from acuity.tune.settings import Settings
-from acuity.tune.workbench import Workbench
 from tune_clips import picture
 
 FRAMES, SEGMENT, RATE = 25, 10, Fraction(30000, 1001)

@@ -11,11 +11,11 @@ from shot_pictures import noisy, pan, still, texture
 
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.point import Scoring, measure
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Scoring, measure
+from acuity.tune.search.target import Target
 from acuity.tune.shots.one_stream import for_stitching
 from acuity.tune.shots.plan import PlannedShot, ShotPlan
-from acuity.tune.target import Target
 
 FAST = {"libx264": "superfast", "libx265": "ultrafast", "libsvtav1": "12", "libvpx-vp9": "ultrafast"}
 

@@ -8,9 +8,9 @@ from shot_plans import settings_of, write_shots
 
 from acuity.errors import EncodeFailed, EncoderError, TuneError
 from acuity.tune.clip import Clip
-from acuity.tune.encode import Target, open_encoding
 from acuity.tune.encoders import find_encoder
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.shots.one_stream import (
     check_one_configuration,
     delay,

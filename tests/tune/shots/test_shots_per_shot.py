@@ -13,15 +13,15 @@ import pytest
 from shot_plans import settings_of, write_shots
 
 from acuity.errors import EncodeFailed, TuneError
-from acuity.tune.cache import Cache
 from acuity.tune.clip import Clip, Part
-from acuity.tune.point import Point, Scoring
+from acuity.tune.points.cache import Cache
+from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.tally import Tally
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
+from acuity.tune.search.target import Target
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.per_shot import plan_per_shot
-from acuity.tune.tally import Tally
-from acuity.tune.target import Target
-from acuity.tune.workbench import Workbench
 
 # Of each shot, by its first frame: bits at crf 23, and VMAF there and its loss a step.
 SHOTS = {0: (2e4, 97.0, 0.4), 14: (4e5, 88.0, 1.6), 28: (1e5, 93.0, 1.0)}

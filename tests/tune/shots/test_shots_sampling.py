@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import TuneError
 from acuity.tune.clip import Part
-from acuity.tune.point import Point
+from acuity.tune.points.point import Point
 from acuity.tune.shots.detect import Shot
 from acuity.tune.shots.sampling import Sample, sample
 

@@ -25,7 +25,7 @@ from av.video.stream import VideoStream
 from acuity.errors import EncodeFailed
 from acuity.text import one_line, shortened
 from acuity.tune.encoders.encoder import Encoder
-from acuity.tune.encoding import DECODERS, Job, Packet, packet_of
+from acuity.tune.encoders.encoding import DECODERS, Job, Packet, packet_of
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS
 from acuity.video.readers.avframes import DIRECT

@@ -14,8 +14,8 @@ import numpy as np
 
 from acuity.errors import TuneError
 from acuity.tune.encoders.encoder import Encoder
+from acuity.tune.encoders.encoding import Job, PyavEncoding
 from acuity.tune.encoders.external import program_version
-from acuity.tune.encoding import Job, PyavEncoding
 from acuity.video.picture import Picture, PixelFormat
 
 # What encoders write about themselves into the bitstream.

@@ -18,19 +18,19 @@ import numpy as np
 from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
-from acuity.tune.encode import Target
+from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.codec_string import codec_string
 from acuity.tune.ladder.hull import convex_hull
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
 from acuity.tune.ladder.rungs import MIN_STEP, check_spacing, check_targets, choose_rungs
 from acuity.tune.ladder.stream_head import colour_numbers, stream_head
 from acuity.tune.ladder.sweep import Size, Sweep
-from acuity.tune.point import Point
-from acuity.tune.settings import Settings
+from acuity.tune.points.point import Point
 
 if TYPE_CHECKING:
     from acuity.tune.encoders import Encoder
-    from acuity.tune.workbench import Workbench
+    from acuity.tune.points.workbench import Workbench
 
 SCHEMA: Final = "vmaf-tune-ladder/v1"
 GRID: Final = (20, 25, 30, 35, 40)  # of a quality from 0 to 51

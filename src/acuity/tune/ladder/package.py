@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import OutputError
 from acuity.tune.clip import Clip, Times
-from acuity.tune.encode import Target
+from acuity.tune.encoders.encode import Target
 from acuity.tune.ladder.codec_string import Stream, codec_string
 from acuity.tune.ladder.ladder import Ladder, Sample
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
@@ -31,9 +31,9 @@ from acuity.tune.ladder.stream_head import colour_numbers
 from acuity.tune.progress import Stopped
 
 if TYPE_CHECKING:
-    from acuity.tune.encoding import Encoding, Packet
-    from acuity.tune.point import Point
-    from acuity.tune.workbench import Workbench
+    from acuity.tune.encoders.encoding import Encoding, Packet
+    from acuity.tune.points.point import Point
+    from acuity.tune.points.workbench import Workbench
 
 HLS: Final = "master.m3u8"
 DASH: Final = "manifest.mpd"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.errors import EncodeFailed
 from acuity.tune.clip import Clip
-from acuity.tune.encode import Target, open_encoding
+from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.codec_string import Stream
-from acuity.tune.settings import Settings
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from acuity.errors import NoFramesError, TuneError
-from acuity.tune.cache import Cache
 from acuity.tune.clip import Clip, Part
+from acuity.tune.points.cache import Cache
 from acuity.tune.progress import Stopped
 from acuity.video.alignment.signature import grid
 from acuity.video.picture import Picture, Signature

@@ -13,8 +13,8 @@ from typing import Final
 
 from acuity.errors import EncodeFailed, TuneError
 from acuity.tune.encoders import Encoder, Options
-from acuity.tune.encoding import Packet
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.encoding import Packet
+from acuity.tune.encoders.settings import Settings
 
 # Options with which an encoder writes the same configuration at every quality. By itself x264 adapts its
 # picture parameters to the quality.

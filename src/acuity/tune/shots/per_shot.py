@@ -20,18 +20,18 @@ import numpy as np
 from acuity.errors import AcuityError, TuneError, UnreachableError
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders import Encoder
-from acuity.tune.point import FramesCallback, Point
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import FramesCallback, Point
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
-from acuity.tune.searching import search
-from acuity.tune.settings import Settings
+from acuity.tune.search.searching import search
+from acuity.tune.search.target import Target
 from acuity.tune.shots.allocation import Allocation, best_score, least_bits
 from acuity.tune.shots.beliefs import Measured, believed_curve, measured_curve
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.one_stream import for_stitching, stitchable_range
 from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
 from acuity.tune.shots.shot_curve import Curve
-from acuity.tune.target import Target
-from acuity.tune.workbench import Workbench
 
 _NEAR: Final = 0.004  # of the bits: a plan of measured points this near to the best believed is taken
 _HOPES: Final = (0.0, 0.15)  # beliefs as they are, and then what they may have missed: see beliefs.py

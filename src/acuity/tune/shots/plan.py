@@ -11,9 +11,9 @@ import numpy as np
 
 from acuity.measure.pooling import pool
 from acuity.tune.clip import Clip, Part
-from acuity.tune.point import Point, Scoring
-from acuity.tune.settings import Settings
-from acuity.tune.target import Target
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Point, Scoring
+from acuity.tune.search.target import Target
 
 Division = Literal["each", "mean", "bitrate"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip, Part
-from acuity.tune.point import Point
+from acuity.tune.points.point import Point
 from acuity.tune.shots.detect import Shot
 
 _PIECE_SECONDS: Final = 2.0  # long enough that its first frame, a keyframe, is a small share

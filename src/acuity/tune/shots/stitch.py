@@ -17,10 +17,10 @@ from fractions import Fraction
 from acuity.errors import EncodeFailed
 from acuity.measure.pooling import pool
 from acuity.tune.clip import Times
-from acuity.tune.encoded_reader import EncodedReader, StreamSink
-from acuity.tune.encoding import Encoding, Packet
-from acuity.tune.output import VideoFile
-from acuity.tune.point import FramesCallback, score_encode, scores_of
+from acuity.tune.encoders.encoded_reader import EncodedReader, StreamSink
+from acuity.tune.encoders.encoding import Encoding, Packet
+from acuity.tune.encoders.output import VideoFile
+from acuity.tune.points.point import FramesCallback, score_encode, scores_of
 from acuity.tune.shots.one_stream import check_one_configuration, retime
 from acuity.tune.shots.plan import ShotPlan, Stitched
 from acuity.video.picture import Picture

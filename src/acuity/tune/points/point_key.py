@@ -17,8 +17,8 @@ from acuity.tune.encoders.versions import encoder_version
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
-    from acuity.tune.point import Scoring
-    from acuity.tune.settings import Settings
+    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.points.point import Scoring
 
 _SIZES: Final = ((1920, 1080), (3840, 2160))  # of the displays that 'auto' has a model for
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from acuity.tune.priors import Prior
-    from acuity.tune.target import Target
+    from acuity.tune.search.priors import Prior
+    from acuity.tune.search.target import Target
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.tune.encoders import Encoder
-from acuity.tune.target import Target
+from acuity.tune.search.target import Target
 
 Array = NDArray[np.float64]
 

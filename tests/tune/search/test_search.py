@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.tune.encoders import ENCODERS
-from acuity.tune.priors import Related, prior_for
-from acuity.tune.search import Search
-from acuity.tune.target import Target
+from acuity.tune.search.priors import Related, prior_for
+from acuity.tune.search.search import Search
+from acuity.tune.search.target import Target
 
 X264 = ENCODERS["libx264"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from acuity.errors import EncoderError
 from acuity.tune.encoders import ENCODERS, PRESETS, find_encoder, usable_encoders
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.encoders.versions import encoder_version
-from acuity.tune.settings import Settings
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 

@@ -20,9 +20,9 @@ from acuity.report.write import check_output, written_beside
 from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoding import Encoding, Packet, packet_of
-from acuity.tune.point import FramesCallback, Point, Scoring, measure
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
 from acuity.video.source import open_source
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from acuity.errors import NoFramesError
 from acuity.tune.clip import Clip, Part
-from acuity.tune.encode import Target
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.settings import Settings
 from acuity.video.picture import Picture
 from acuity.video.readers.reader import BaseReader, RgbTarget
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import EncoderError, TuneError, UnreachableError
-from acuity.tune.cache import Cache
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.point import Scoring
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.cache import Cache
+from acuity.tune.points.point import Scoring
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress
-from acuity.tune.searching import Found, scoring_for, search, search_rows
-from acuity.tune.settings import Settings
+from acuity.tune.search.searching import Found, scoring_for, search, search_rows
+from acuity.tune.search.target import Target
 from acuity.tune.shots.sampling import Sample
-from acuity.tune.target import Target
-from acuity.tune.workbench import Workbench
 from tune_clips import write_y4m
 
 SCORING = Scoring(model="version=vmaf_v0.6.1")

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from acuity.tune.point import Point
+from acuity.tune.points.point import Point
 
 FOLDER_VARIABLE: Final = "ACUITY_CACHE"
 LARGEST: Final = 256 << 20  # bytes of points that are kept

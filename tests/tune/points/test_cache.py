@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acuity.tune.cache import Cache, default_path
-from acuity.tune.point import Point
+from acuity.tune.points.cache import Cache, default_path
+from acuity.tune.points.point import Point
 
 
 def made(quality: int = 23, frames: int = 5) -> Point:
@@ -91,7 +91,7 @@ _WRITER = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_cache import made
-from acuity.tune.cache import Cache
+from acuity.tune.points.cache import Cache
 cache = Cache({path!r})
 for index in range(40):
     cache.put({name!r} + str(index), made(index))

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from acuity.errors import AcuityError
-from acuity.tune.cache import Cache
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.point import Point, Scoring
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.cache import Cache
+from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
-from acuity.tune.settings import Settings
-from acuity.tune.workbench import Workbench
 from tune_clips import write_y4m
 
 FAST = Settings(find_encoder("libx264"), preset="ultrafast")

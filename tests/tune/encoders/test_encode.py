@@ -16,14 +16,14 @@ import pytest
 
 from acuity.errors import AcuityError, EncodeFailed, EncoderError, InputError, NoFramesError, TuneError
 from acuity.tune.clip import Clip, Part, open_clip
-from acuity.tune.encode import Target
-from acuity.tune.encoded_reader import EncodedReader
 from acuity.tune.encoders import ENCODERS
+from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.encoded_reader import EncodedReader
 from acuity.tune.encoders.hdr10 import of_frame
-from acuity.tune.output import encode_file
-from acuity.tune.point import Scoring, measure
+from acuity.tune.encoders.output import encode_file
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
-from acuity.tune.settings import Settings
 from acuity.video.readers.open import RawGeometry
 from tune_clips import picture, write_y4m
 

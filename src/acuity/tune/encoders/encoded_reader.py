@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from acuity.errors import EncodeFailed, InputError
 from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
-from acuity.tune.encode import Target, open_encoding
-from acuity.tune.encoding import Encoding, Packet
+from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.encoding import Encoding, Packet
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.progress import Stopped
-from acuity.tune.settings import Settings
 from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason

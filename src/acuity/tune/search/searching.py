@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from acuity.errors import AcuityError, TuneError, UnreachableError
-from acuity.tune.priors import Related, prior_for
 from acuity.tune.progress import Stopped
-from acuity.tune.search import Search
-from acuity.tune.target import Target
+from acuity.tune.search.priors import Related, prior_for
+from acuity.tune.search.search import Search
+from acuity.tune.search.target import Target
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.point import Point, Scoring
-    from acuity.tune.settings import Settings
+    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.points.point import Point, Scoring
+    from acuity.tune.points.workbench import Workbench
     from acuity.tune.shots.sampling import Sample, Uncertainty
-    from acuity.tune.workbench import Workbench
 
 MOST_ENCODES: Final = 8
 _ANY_VMAF: Final = Target(0.0)

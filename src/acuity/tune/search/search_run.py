@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity import __version__
 from acuity.errors import UnreachableError
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.output import VideoFile, check_video_file
 from acuity.tune.material import material
-from acuity.tune.output import VideoFile, check_video_file
 from acuity.tune.request import size
-from acuity.tune.searching import search
+from acuity.tune.search.searching import search
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
-    from acuity.tune.point import Point
+    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.points.point import Point
+    from acuity.tune.points.workbench import Workbench
     from acuity.tune.request import SearchRequest
-    from acuity.tune.settings import Settings
-    from acuity.tune.target import Target
-    from acuity.tune.workbench import Workbench
+    from acuity.tune.search.target import Target
 
-SCHEMA: Final = "acuity.tune.search/1"
+SCHEMA: Final = "acuity.tune.search.search/1"
 
 
 def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import pytest
 
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.point import Scoring, measure
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Scoring, measure
 from tune_clips import write_y4m
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")

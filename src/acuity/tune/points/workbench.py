@@ -11,17 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.errors import AcuityError
-from acuity.tune.cache import Cache
-from acuity.tune.core_shares import CoreShares
-from acuity.tune.point import Point, Scoring, measure
-from acuity.tune.point_key import point_key, point_keys
+from acuity.tune.points.cache import Cache
+from acuity.tune.points.core_shares import CoreShares
+from acuity.tune.points.point import Point, Scoring, measure
+from acuity.tune.points.point_key import point_key, point_keys
+from acuity.tune.points.tally import Tally
 from acuity.tune.progress import Listener, Stopped
-from acuity.tune.tally import Tally
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
-    from acuity.tune.encoded_reader import Sink
-    from acuity.tune.settings import Settings
+    from acuity.tune.encoders.encoded_reader import Sink
+    from acuity.tune.encoders.settings import Settings
 
 _LOOK: Final = 0.1  # seconds between looks at whether a point that another thread makes is finished
 

@@ -12,10 +12,10 @@ import av
 from acuity.errors import EncoderError, TuneError, to_set
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import Encoder
+from acuity.tune.encoders.encoding import Encoding, Job, PyavEncoding
 from acuity.tune.encoders.external import ExternalEncoding
 from acuity.tune.encoders.hdr10 import Hdr10
-from acuity.tune.encoding import Encoding, Job, PyavEncoding
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.settings import Settings
 from acuity.video.pairs.convert import Fit, Resample, Step
 from acuity.video.picture import LAYOUTS, PixelFormat
 from acuity.video.readers.avframes import DIRECT, av_name

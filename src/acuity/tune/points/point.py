@@ -19,11 +19,11 @@ from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.tune.clip import Clip, Part
-from acuity.tune.encoded_reader import EncodedReader, Sink
+from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
+from acuity.tune.encoders.settings import Settings
 from acuity.tune.encoders.versions import encoder_version
-from acuity.tune.lead_in import LedReader, before
+from acuity.tune.points.lead_in import LedReader, before
 from acuity.tune.progress import Stopped
-from acuity.tune.settings import Settings
 from acuity.video.readers.reader import BaseReader
 
 # Called with the frames scored, and the number of all if known.

@@ -15,7 +15,7 @@ from acuity.scoring.metrics import METRICS, Metric
 from acuity.text import shortened
 
 if TYPE_CHECKING:
-    from acuity.tune.point import Point
+    from acuity.tune.points.point import Point
 
 Kind = Literal["quality", "bitrate", "size"]
 

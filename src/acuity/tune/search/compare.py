@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from acuity import __version__
 from acuity.errors import AcuityError, EncoderError, TuneError, UnreachableError, to_give, to_set
-from acuity.tune.bd_rate import compare_curves
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.material import Material, material
 from acuity.tune.request import DEFAULT_TARGET, CompareRequest, numbers, scores
-from acuity.tune.searching import Found, search_rows
+from acuity.tune.search.bd_rate import compare_curves
+from acuity.tune.search.searching import Found, search_rows
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.point import Point
-    from acuity.tune.settings import Settings
-    from acuity.tune.workbench import Workbench
+    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.points.point import Point
+    from acuity.tune.points.workbench import Workbench
 
 
 @dataclass

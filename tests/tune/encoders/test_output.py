@@ -14,9 +14,9 @@ import acuity
 from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.output import encode_file
-from acuity.tune.point import Point
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.output import encode_file
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Point
 from tune_clips import picture
 
 SIZE = 160, 96
