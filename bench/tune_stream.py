@@ -3,14 +3,17 @@
     python bench/tune_stream.py [--frames 96] [--size 1280x720] [--preset medium] [--rounds 3]
 
 For each encoder: the seconds of an encode whose packets are thrown away, of scoring the file that they make,
-and of measure(), which does both at once. The ratio is that of measure() to the longer of the two. The clip
-is made: textures that move over each other, with grain. Run it on a machine that does nothing else.
+and of measure(), which does both at once. The ratio is that of measure() to the longer of the two. Beside it
+is the least that this machine allows: where an encoder alone keeps all cores busy, scoring can only come on
+top. The clip is made: textures that move over each other, with grain. Run it on a machine that does nothing
+else.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import tempfile
 import time
@@ -24,7 +27,7 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encode import Target, open_encoding
 from acuity.tune.encoded_reader import Feeder
 from acuity.tune.encoders import ENCODERS, Encoder
-from acuity.tune.encoding import Encoding
+from acuity.tune.encoding import Encoding, end_idle_processes
 from acuity.tune.output import encode_file
 from acuity.tune.point import Point, measure
 from acuity.tune.settings import Settings
@@ -65,14 +68,22 @@ def encode_alone(clip: Clip, settings: Settings, quality: int) -> None:
     encoding.dispose()
 
 
-def seconds(action: Callable[[], object], rounds: int) -> float:
-    """The median of several runs."""
-    times = []
+def cpu_seconds() -> float:
+    """The processor time of this process and of the encoders that have ended."""
+    end_idle_processes()
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def seconds(action: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """The medians of several runs: by the clock, and of processors."""
+    times, used = [], []
     for _ in range(rounds):
-        begin = time.perf_counter()
+        before, begin = cpu_seconds(), time.perf_counter()
         action()
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+        used.append(cpu_seconds() - before)
+    return statistics.median(times), statistics.median(used)
 
 
 def main() -> None:
@@ -87,7 +98,7 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     print(f"{options.frames} frames of {options.size}, preset {options.preset}, {cores} cores,"
           f" load {os.getloadavg()[0]:.1f}, median of {options.rounds}")  # fmt: skip
-    print("encoder      encode s  score s  both s   ratio  VMAF of the file, of the stream")
+    print("encoder      encode s (CPU)  score s (CPU)  both s (CPU)   ratio (least)  VMAF of file and stream")
     with tempfile.TemporaryDirectory() as folder:
         clip = make_clip(Path(folder) / "made.y4m", options.frames, width, height)
         for name in options.encoders.split(","):
@@ -102,8 +113,11 @@ def row(clip: Clip, encoder: Encoder, preset: str, rounds: int, folder: Path) ->
     encode = seconds(lambda: encode_alone(clip, settings, encoder.default), rounds)
     score = seconds(lambda: scores.append(acuity.score(clip.path, file).score), rounds)
     both = seconds(lambda: points.append(measure(clip, settings, encoder.default)), rounds)
+    longer = max(encode[0], score[0])
+    least = max(longer, (encode[1] + score[1]) / len(os.sched_getaffinity(0))) / longer
+    figures = "".join(f"{clock:9.2f} {used:6.2f}" for clock, used in (encode, score, both))
     print(
-        f"{encoder.name:12} {encode:8.2f} {score:8.2f} {both:7.2f}  {both / max(encode, score):6.3f}"
+        f"{encoder.name:12}{figures}  {both[0] / longer:6.3f} {least:6.3f}"
         f"  {scores[-1]:.6f} {points[-1].pool():.6f}",
         flush=True,
     )

@@ -180,3 +180,45 @@ def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None
         encode_file(clip, settings, 30, tmp_path / "film.mp4")
     assert os.listdir(tmp_path) == ["film.mp4"]
     assert (tmp_path / "film.mp4").read_bytes() == b"old"
+
+
+def write_frames(path: Path, stamps: list[int], rotation: int = 0) -> None:
+    """A video whose frames are shown at these milliseconds, turned clockwise."""
+    with av.open(path, "w") as file:
+        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
+        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
+        if rotation:
+            video.set_display_rotation(-rotation)
+        video.time_base = video.codec_context.time_base = Fraction(1, 1000)
+        for index, stamp in enumerate(stamps):
+            made = frame(index)
+            made.pts, made.time_base = stamp, Fraction(1, 1000)
+            file.mux(video.encode(made))
+        file.mux(video.encode(None))
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path) -> None:
+    stamps = [0, 40, 80, 200, 240, 280, 320, 500, 540, 580, 620, 660]
+    write_frames(tmp_path / "varied.mkv", stamps)
+    clip = open_clip(tmp_path / "varied.mkv")
+    assert clip.info.variable_rate
+    out = tmp_path / f"out{suffix}"
+    encode_file(clip, Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    with av.open(out) as file:
+        times = [made.time for made in file.decode(video=0)]
+    assert [time - times[0] for time in times] == pytest.approx([stamp / 1000 for stamp in stamps], abs=0.002)
+    assert len(acuity.score(clip.path, out).results.frames) == len(stamps)
+
+
+def test_video_on_its_side_is_encoded_upright(tmp_path: Path) -> None:
+    write_frames(tmp_path / "turned.mp4", [40 * index for index in range(12)], rotation=90)
+    clip = open_clip(tmp_path / "turned.mp4")
+    assert (clip.info.width, clip.info.height) == SIZE[::-1]
+    out = tmp_path / "upright.mp4"
+    point = encode_file(clip, Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    report = acuity.score(clip.path, out)
+    assert (report.results.width, report.results.height) == SIZE[::-1]
+    assert np.array_equal(report.results.columns["vmaf"], point.scores["vmaf"])
+    with av.open(out) as file:
+        assert next(file.decode(video=0)).rotation == 0

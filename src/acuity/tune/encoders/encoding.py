@@ -175,6 +175,11 @@ _IDLE: Final = _Idle()
 atexit.register(_IDLE.end)
 
 
+def end_idle_processes() -> None:
+    """End the processes that wait for an encode; the next one starts its own."""
+    _IDLE.end()
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What an encoder is told before its first frame; colour tags by FFmpeg's numbers."""
