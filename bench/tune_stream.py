@@ -24,13 +24,13 @@ import numpy as np
 
 import acuity
 from acuity.tune.clip import Clip, open_clip
-from acuity.tune.encode import Target, open_encoding
-from acuity.tune.encoded_reader import Feeder
 from acuity.tune.encoders import ENCODERS, Encoder
-from acuity.tune.encoding import Encoding, end_idle_processes
-from acuity.tune.output import encode_file
-from acuity.tune.point import Point, measure
-from acuity.tune.settings import Settings
+from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.encoded_reader import Feeder
+from acuity.tune.encoders.encoding import Encoding, end_idle_processes
+from acuity.tune.encoders.output import encode_file
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Point, measure
 
 NAMES = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 

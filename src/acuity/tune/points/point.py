@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import InputError
+from acuity.features import get_extractor
 from acuity.measure.measurement import Measurement
 from acuity.measure.pooling import pool
+from acuity.models import load_model
+from acuity.models.choose import AUTO
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
@@ -104,10 +107,11 @@ def measure(
     """
     scoring = scoring or Scoring()
     begin = time.perf_counter()
-    encoded = EncodedReader(clip, settings, quality, sink=sink, stop=stop)
     part = before(clip) if scoring.subsample == 1 else None
+    luma_only = part is None and _luma_is_enough(scoring)
+    encoded = EncodedReader(clip, settings, quality, luma_only=luma_only, sink=sink, stop=stop)
     if part is None:
-        report = score_encode(clip, encoded, scoring, frames=frames, stop=stop)
+        report = score_encode(clip, encoded, scoring, frames=frames, stop=stop, luma_only=luma_only)
     else:
         led = clip.of(Part(part.start, clip.parts[0].end)) if clip.parts else clip
         report = score_encode(led, LedReader(encoded, clip, settings), scoring, frames=frames, stop=stop)
@@ -134,10 +138,14 @@ def score_encode(
     *,
     frames: FramesCallback | None = None,
     stop: threading.Event | None = None,
+    luma_only: bool = False,
 ) -> ScoreReport:
-    """Score an encode of a clip frame by frame, whatever reads it; the reader is closed at the end."""
+    """Score an encode of a clip frame by frame, whatever reads it; the reader is closed at the end.
+
+    With `luma_only` the source is read without chroma, which is enough for most models.
+    """
     try:
-        reference = clip.reader()
+        reference = clip.reader(luma_only=luma_only)
     except BaseException:
         distorted.close()
         raise
@@ -163,6 +171,16 @@ def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
     """The figures of each scored frame, by column."""
     keys = [*report.results.models, *(headline.key for headline in report.headlines)]
     return {key: report.results.columns[key] for key in dict.fromkeys(keys)}
+
+
+def _luma_is_enough(scoring: Scoring) -> bool:
+    """Whether nothing that is measured looks at chroma: then none is decoded, scaled or compared."""
+    if scoring.metrics or scoring.viewing is not None:
+        return False
+    if scoring.model == AUTO:
+        return True  # the models that go by size read luma only
+    needed = load_model(scoring.model).extractors()
+    return not any(get_extractor(name)(options).uses_chroma for name, options in needed)
 
 
 def _request(reference: Any, distorted: BaseReader, scoring: Scoring) -> Request:
