@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from fractions import Fraction
 from pathlib import Path
 
@@ -222,3 +223,17 @@ def test_video_on_its_side_is_encoded_upright(tmp_path: Path) -> None:
     assert np.array_equal(report.results.columns["vmaf"], point.scores["vmaf"])
     with av.open(out) as file:
         assert next(file.decode(video=0)).rotation == 0
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(suffix: str, clip: Clip, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, hard))  # a file may not grow beyond this
+    try:
+        with pytest.raises(OutputError, match="could not be written: file too large"):
+            encode_file(
+                clip, Settings(find_encoder("x264"), preset="ultrafast"), 5, tmp_path / f"film{suffix}"
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []

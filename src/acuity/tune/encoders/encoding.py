@@ -156,6 +156,8 @@ class _Idle:
 
     def put(self, process: EncoderProcess) -> None:
         with self._lock:
+            # Those that have ended themselves are reaped by being asked.
+            self._processes = [entry for entry in self._processes if entry[0].child.poll() is None]
             if len(self._processes) < _MOST_IDLE:
                 self._processes.append((process, time.monotonic()))
                 return
