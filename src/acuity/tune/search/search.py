@@ -3,31 +3,28 @@
 It knows steps, from 0 (the encoder's best quality) to the last (its worst), a prior belief of the score at
 each step, and the figures that were measured. It encodes nothing.
 
-The belief is a Gaussian process over the steps: what was measured bends it. The next step is the one that is
-most likely to end the search, at once or with the encode after it. A search ends with a point that meets the
-target by no more than the tolerance, or with two neighbours of which one meets it and the next one doesn't.
+The belief is a Gaussian process over the steps: what was measured bends it. The next step is the one after
+which the search is expected to take the fewest encodes (rehearsal.py). A search ends with a point that meets
+the target by no more than the tolerance, or with two neighbours of which one meets it and the next one
+doesn't.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
+
+from acuity.tune.rehearsal import Aim, Array, Places, expected_encodes
 
 if TYPE_CHECKING:
     from acuity.tune.search.priors import Prior
     from acuity.tune.search.target import Target
 
-Array = NDArray[np.float64]
-Places = NDArray[np.int64]
-
-_DRAWS: Final = np.random.default_rng(1).standard_normal((64, 256))  # the same ones in each search
 _LIKELY, _OVERALL = 12, 8  # places that are considered for the next encode
-_DEPTH: Final = 4  # encodes that a search is played for
 _PATIENCE: Final = 5  # encodes that follow the belief; later ones also divide what is left
-_SAME_SIDE: Final = 3  # encodes in a row on one side of the target: the belief is wrong about the curve
+_SAME_SIDE: Final = 4  # encodes in a row on one side of the target: the belief is wrong about the curve
 _STUBBORN: Final = 4.0  # measured points that the prior's own spread counts as
 
 
@@ -43,25 +40,6 @@ class _Belief:
         column = self.covariance[:, at]
         gain = column / (self.covariance[at, at] + noise)
         return _Belief(self.mean + gain * (value - self.mean[at]), self.covariance - np.outer(gain, column))
-
-
-class _Games:
-    """Searches that are played in parallel, each with a belief of its own."""
-
-    def __init__(self, belief: Array, variance: Array) -> None:
-        self.belief, self.variance = belief, variance  # starts x curves x places
-        self._seen: list[tuple[Array, Array]] = []  # gains and columns of what was observed
-
-    def observe(self, at: NDArray[np.int64], value: Array, covariance: Array) -> None:
-        """Bend each belief by the value at a place."""
-        index = at[:, :, None]
-        column = covariance[at]
-        for gain, earlier in self._seen:
-            column = column - np.take_along_axis(earlier, index, 2) * gain
-        gain = column / np.take_along_axis(self.variance, index, 2)
-        self.belief += gain * (value[:, :, None] - np.take_along_axis(self.belief, index, 2))
-        self.variance -= gain * column
-        self._seen.append((gain, column))
 
 
 class Search:
@@ -89,7 +67,7 @@ class Search:
         end = steps - 1 if last is None else last
         edges = self._place(first), self._place(end)
         self._low_edge, self._high_edge = min(edges) - 1, max(edges) + 1
-        self._goal, self._near = prior.scale(target.value), self._nearly()
+        self._aim = Aim(prior.scale(target.value), self._nearly())
 
     def add(self, step: int, figure: float) -> None:
         """Take note of what was measured; steps outside the search's range help, but are never its answer."""
@@ -134,8 +112,16 @@ class Search:
         belief = self._belief()
         places = np.arange(low + 1, high)
         starts = self._starts(belief, places, low, high)
-        cost = self._cost(belief, places, starts, low, high)
-        return int(self._steps[places[starts[int(np.argmin(cost))]]])
+        encodes = expected_encodes(
+            self._aim,
+            belief.mean[places],
+            belief.covariance[np.ix_(places, places)],
+            self._prior.noise,
+            places,
+            starts,
+            (low, high),
+        )
+        return int(self._steps[places[starts[int(np.argmin(encodes))]]])
 
     def _allowed(self, low: int, high: int) -> tuple[int, int]:
         """The places between which the next encode must lie, so that a wrong belief costs few encodes.
@@ -206,71 +192,7 @@ class Search:
         if len(allowed) <= _LIKELY + _OVERALL:
             return allowed
         spread = np.sqrt(np.maximum(np.diag(belief.covariance), 0) + self._prior.noise)
-        ends = self._ends(belief.mean[places], spread[places], places, low, high)[allowed]
+        ends = self._aim.chances(belief.mean[places], spread[places], places, low, high)[allowed]
         likely = allowed[np.argsort(-ends, kind="stable")[:_LIKELY]]
         overall = allowed[np.linspace(0, len(allowed) - 1, _OVERALL).round().astype(int)]
         return np.union1d(likely, overall)
-
-    def _cost(self, belief: _Belief, places: Places, starts: Places, low: int, high: int) -> Array:
-        """The encodes that a search is expected to take which goes on at each of the starts.
-
-        Curves are drawn from the belief, and on each the search is played to its end, or nearly: after its
-        first encode it goes where it is most likely to end.
-        """
-        noise = self._prior.noise
-        mean, covariance = belief.mean[places], belief.covariance[np.ix_(places, places)]
-        variance = np.maximum(np.diag(covariance), 0) + noise
-        count = len(places)
-        root = np.linalg.cholesky(covariance + (noise + 1e-9) * np.eye(count))
-        curves = mean + _DRAWS[:, :count] @ root.T
-        games = _Games(
-            belief=np.broadcast_to(mean, (len(starts), len(curves), count)).copy(),
-            variance=np.broadcast_to(variance, (len(starts), len(curves), count)).copy(),
-        )
-        shape = len(starts), len(curves)
-        at = np.broadcast_to(starts[:, None], shape)
-        left, right = np.full(shape, low), np.full(shape, high)
-        rows = np.arange(len(curves))
-        going = np.ones(shape, bool)
-        total = np.zeros(shape)
-        for depth in range(_DEPTH):
-            total += going
-            value = curves[rows, at]
-            good = value >= self._goal
-            left, right = np.where(good, places[at], left), np.where(good, right, places[at])
-            going &= ~((good & (value <= self._near)) | (right - left <= 1))
-            if depth == _DEPTH - 1 or not going.any():
-                break
-            games.observe(at, value, covariance)
-            ends = self._ends(
-                games.belief,
-                np.sqrt(np.maximum(games.variance, noise)),
-                places,
-                left[:, :, None],
-                right[:, :, None],
-            )
-            ends[(places <= left[:, :, None]) | (places >= right[:, :, None])] = -1
-            at = ends.argmax(axis=2)
-        cost: Array = (total + going * np.log2(np.maximum(right - left, 2))).mean(axis=1)
-        return cost
-
-    def _ends(self, mean: Array, spread: Array, places: Places, low: Any, high: Any) -> Array:
-        """The probability that an encode at each place ends the search."""
-        missed = _below((self._goal - mean) / spread)
-        within = _below((self._near - mean) / spread)
-        ends: Array = (
-            within
-            - missed
-            + np.where(places + 1 == high, 1 - within, 0)
-            + np.where(places - 1 == low, missed, 0)
-        )
-        return ends
-
-
-def _below(deviations: Array) -> Array:
-    """The standard normal distribution, to seven digits (Abramowitz and Stegun 26.2.17)."""
-    size = np.abs(deviations)
-    t = 1 / (1 + 0.2316419 * size)
-    tail = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
-    tail *= np.exp(-0.5 * size**2) / np.sqrt(2 * np.pi)
-    return np.where(deviations > 0, 1 - tail, tail)
