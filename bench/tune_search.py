@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder
-from acuity.tune.point import Point, Scoring
-from acuity.tune.searching import Found, search, search_rows
-from acuity.tune.settings import Settings
-from acuity.tune.target import Target
-from acuity.tune.workbench import Workbench
+from acuity.tune.encoders.settings import Settings
+from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.workbench import Workbench
+from acuity.tune.search.searching import Found, search, search_rows
+from acuity.tune.search.target import Target
 from tune_contents import TESTING, write_all
 
 NEAR = 0.5

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from acuity.tune.rehearsal import Aim, Array, Places, expected_encodes
+from acuity.tune.search.rehearsal import Aim, Array, Places, expected_encodes
 
 if TYPE_CHECKING:
     from acuity.tune.search.priors import Prior
