@@ -144,3 +144,13 @@ def test_progress_says_the_best_so_far(clip: Clip) -> None:
     found = search(Workbench(SCORING, listener=seen.append), clip, X264, Target(85))
     assert seen[-1].best is None or "libx264 crf" in seen[-1].best
     assert seen[-1].encodes_done == found.encodes
+
+
+def test_what_another_process_found_out_with_one_encoder_helps_the_next(clip: Clip, tmp_path: Path) -> None:
+    path, target = str(tmp_path / "cache"), Target(88)
+    search(Workbench(SCORING, cache=Cache(path)), clip, X264, target)
+    informed = Workbench(SCORING, cache=Cache(path))
+    assert {made.encoder for made in informed.made_of(clip)} == {"libx264"}
+    search(informed, clip, ALL[1], target)
+    assert informed.encodes <= 4
+    assert Workbench(Scoring(model="version=vmaf_v0.6.1neg"), cache=Cache(path)).made_of(clip) == []

@@ -23,7 +23,7 @@ from acuity.tune.points.point import Point
 FOLDER_VARIABLE: Final = "ACUITY_CACHE"
 LARGEST: Final = 256 << 20  # bytes of points that are kept
 
-_VERSION: Final = 1  # of the tables; another version is another file
+_VERSION: Final = 2  # of the tables; another version is another file
 _BUSY: Final = 5.0  # seconds to wait while another process writes
 _MOST_REMEMBERED: Final = 10_000  # digests, and documents
 _ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
@@ -31,9 +31,11 @@ _ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
 _SCHEMA: Final = """
 CREATE TABLE points (
     key TEXT PRIMARY KEY, used INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    source TEXT NOT NULL, maker TEXT NOT NULL,
     head TEXT NOT NULL, arrays BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX points_used ON points (used, bytes);
+CREATE INDEX points_source ON points (source);
 CREATE TABLE documents (key TEXT PRIMARY KEY, used INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX documents_used ON documents (used);
 """
@@ -93,20 +95,33 @@ class Cache:
 
         return self._run(read, None)
 
-    def put(self, key: str, point: Point) -> None:
-        """Keep a point, and delete what was used longest ago."""
+    def put(self, key: str, point: Point, *, source: str = "", maker: str = "") -> None:
+        """Keep a point, and delete what was used longest ago.
+
+        `source` is the key of what was encoded and scored, `maker` says by what, for of_source().
+        """
         head, arrays = _packed(point)
         size = len(head) + len(arrays) + _ENTRY
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
-                f"INSERT OR REPLACE INTO points VALUES (?, {_NEXT.format('points')}, ?, ?, ?)",
-                (key, size, head, arrays),
+                f"INSERT OR REPLACE INTO points VALUES (?, {_NEXT.format('points')}, ?, ?, ?, ?, ?)",
+                (key, size, source, maker, head, arrays),
             )
             if connection.execute(_OLD_POINTS, (self._largest,)).rowcount:
                 connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
 
         self._run(write, None)
+
+    def of_source(self, source: str) -> list[tuple[str, str, Point]]:
+        """The points of a source: key, maker and point of each."""
+
+        def read(connection: sqlite3.Connection) -> list[tuple[str, str, Point]]:
+            query = "SELECT key, maker, head, arrays FROM points WHERE source = ? ORDER BY used"
+            with closing(connection.execute(query, (source,))) as rows:
+                return [(key, maker, _unpacked(head, arrays)) for key, maker, head, arrays in rows]
+
+        return self._run(read, [])
 
     def document(self, key: str) -> Any:
         """What was remembered under that key, as JSON has it, or None."""

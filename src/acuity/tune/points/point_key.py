@@ -34,12 +34,23 @@ def point_keys(clip: Clip, settings: Settings, qualities: list[int], scoring: Sc
     return [_digest({**common, "quality": quality}) for quality in qualities]
 
 
+def source_key(clip: Clip, scoring: Scoring) -> str:
+    """The key of what is encoded and how it is scored, whatever encodes it."""
+    return _digest(_source(clip, scoring))
+
+
 def _common(clip: Clip, settings: Settings, scoring: Scoring) -> dict[str, Any]:
+    return {
+        **_source(clip, scoring),
+        "encoder": encoder_version(settings.encoder),
+        "settings": settings.document(),
+    }
+
+
+def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:
     return {
         "engine": __version__,
         "clip": clip.digest(),
-        "encoder": encoder_version(settings.encoder),
-        "settings": settings.document(),
         "scoring": scoring.document(),
         "models": _models(scoring),
     }

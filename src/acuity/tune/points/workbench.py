@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from acuity.errors import AcuityError
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.core_shares import CoreShares
 from acuity.tune.points.point import Point, Scoring, measure
-from acuity.tune.points.point_key import point_key, point_keys
+from acuity.tune.points.point_key import point_key, point_keys, source_key
 from acuity.tune.points.tally import Tally
 from acuity.tune.progress import Listener, Stopped
 
@@ -38,6 +39,24 @@ class Wanted(NamedTuple):
         encoder = self.settings.encoder
         size = "" if self.settings.size is None else " {}x{}".format(*self.settings.size)
         return f"{encoder.name}{size} {encoder.knob} {self.quality}"
+
+
+class Made(NamedTuple):
+    """A point, with the encoder that made it and the size it was encoded at."""
+
+    encoder: str
+    size: tuple[int, int] | None  # None: the source's
+    point: Point
+
+    @property
+    def maker(self) -> str:
+        """Encoder and size as text, for the cache."""
+        return json.dumps([self.encoder, self.size])
+
+    @classmethod
+    def by(cls, maker: str, point: Point) -> Self:
+        encoder, size = json.loads(maker)
+        return cls(encoder, None if size is None else (size[0], size[1]), point)
 
 
 class Workbench:
@@ -64,7 +83,7 @@ class Workbench:
         self._lock = threading.Lock()
         self._stops: set[threading.Event] = set()  # of the callers who wait for points
         self._making: dict[str, Future[Point]] = {}
-        self._made: dict[str, dict[str, tuple[Settings, Point]]] = {}  # digest of the clip, key of the point
+        self._made: dict[str, dict[str, Made]] = {}  # by keys: of the source, and of the point
 
     @property
     def encodes(self) -> int:
@@ -115,7 +134,7 @@ class Workbench:
         wanted = Wanted(clip, settings, quality)
         with self._stoppable() as stop:
             point = self._encode(wanted, stop, sink)
-        self.cache.put(point_key(*wanted, self.scoring), point)
+        self._keep(wanted, point_key(*wanted, self.scoring), point)
         return point
 
     def known(self, clip: Clip, settings: Settings, qualities: Iterable[int]) -> Mapping[int, Point]:
@@ -125,17 +144,28 @@ class Workbench:
         for quality, key in zip(asked, point_keys(clip, settings, asked, self.scoring), strict=True):
             if (point := self.cache.get(key)) is not None:
                 found[quality] = point
-                self._keep(clip, settings, key, point)
         return found
 
-    def made_of(self, clip: Clip) -> list[tuple[Settings, Point]]:
-        """The points of a clip that this workbench has made or found so far, by whatever settings."""
-        with self._lock:
-            return list(self._made.get(clip.digest(), {}).values())
+    def made_of(self, clip: Clip) -> list[Made]:
+        """The points that are known of a clip, by whatever encoder, of this process and of earlier ones."""
+        return list(self._made_of(source_key(clip, self.scoring)).values())
 
-    def _keep(self, clip: Clip, settings: Settings, key: str, point: Point) -> None:
+    def _made_of(self, source: str) -> dict[str, Made]:
         with self._lock:
-            self._made.setdefault(clip.digest(), {})[key] = (settings, point)
+            if source not in self._made:
+                self._made[source] = {
+                    key: Made.by(maker, point) for key, maker, point in self.cache.of_source(source)
+                }
+            return dict(self._made[source])
+
+    def _keep(self, wanted: Wanted, key: str, point: Point) -> None:
+        """Keep a point that was just made, in the cache and here."""
+        source = source_key(wanted.clip, self.scoring)
+        made = Made(wanted.settings.encoder.name, wanted.settings.size, point)
+        self._made_of(source)
+        self.cache.put(key, point, source=source, maker=made.maker)
+        with self._lock:
+            self._made[source][key] = made
 
     @contextmanager
     def _stoppable(self) -> Iterator[threading.Event]:
@@ -177,10 +207,9 @@ class Workbench:
             point = self.cache.get(key)
             if point is None:
                 point = self._encode(wanted, stop)
-                self.cache.put(key, point)
+                self._keep(wanted, key, point)
             else:
                 self.tally.add_cached(wanted.title)
-            self._keep(wanted.clip, wanted.settings, key, point)
         except BaseException as error:
             # An interrupt is meant for one thread; the others try for themselves.
             future.set_exception(error if isinstance(error, AcuityError) else Stopped())

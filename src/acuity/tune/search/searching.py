@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from acuity.errors import AcuityError, TuneError, UnreachableError
+from acuity.tune.encoders import ENCODERS
 from acuity.tune.progress import Stopped
 from acuity.tune.search.priors import Related, prior_for
 from acuity.tune.search.search import Search
@@ -247,9 +248,9 @@ class _Run:
         width, height = self._settings.size or (info.width, info.height)
         count = float(self._clip.rate) if target.kind == "bitrate" else self._clip.frames
         related = [
-            Related(settings.encoder, settings.encoder.step(point.quality), target.figure(point))
-            for settings, point in self._bench.made_of(self._clip)
-            if settings.size == self._settings.size
+            Related(encoder, encoder.step(made.point.quality), target.figure(made.point))
+            for made in self._bench.made_of(self._clip)
+            if made.size == self._settings.size and (encoder := ENCODERS.get(made.encoder)) is not None
         ]
         return prior_for(
             self._settings.encoder,
