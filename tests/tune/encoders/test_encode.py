@@ -13,7 +13,15 @@ import av
 import numpy as np
 import pytest
 
-from acuity.errors import AcuityError, EncodeFailed, EncoderError, InputError, NoFramesError, TuneError
+from acuity.errors import (
+    AcuityError,
+    EncodeFailed,
+    EncoderError,
+    InputError,
+    NoFramesError,
+    TruncatedError,
+    TuneError,
+)
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
 from acuity.tune.encoders.encode import Target
@@ -212,6 +220,27 @@ def test_an_encoder_that_is_killed_is_reported(tmp_path: Path) -> None:
         measure(slow, Settings(ENCODERS["libx265"], preset="placebo"), 10)
     timer.join()
     assert left_threads() == []
+
+
+@pytest.mark.parametrize(("name", "part"), [("cut.mp4", 0.6), ("cut.mkv", 0.5)])
+def test_a_source_that_is_cut_off_ends_the_encode_with_one_sentence(
+    name: str, part: float, tmp_path: Path
+) -> None:
+    path, options = tmp_path / name, {"movflags": "+faststart"} if name.endswith("mp4") else {}
+    with av.open(path, "w", container_options=options) as file:
+        video = file.add_stream("libx264", rate=25, options={"crf": "5", "preset": "ultrafast"})
+        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p"
+        for index in range(60):
+            frame = av.VideoFrame.from_ndarray(np.vstack([picture(index, 160, 96)] * 2)[:144], "yuv420p")
+            frame.pts, frame.time_base = index, Fraction(1, 25)
+            file.mux(video.encode(frame))
+        file.mux(video.encode(None))
+    os.truncate(path, round(path.stat().st_size * part))
+    before = children()
+    with pytest.raises(TruncatedError, match=f"{name}' ends .* it promises"):
+        measure(open_clip(path), fast("libx264"), 30)
+    assert left_threads() == []
+    assert children() <= before
 
 
 @pytest.mark.parametrize("name", ["missing.mp4", "empty.y4m", "text.txt"])

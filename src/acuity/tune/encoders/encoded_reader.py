@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -224,13 +225,15 @@ class Feeder:
             while (picture := self._source.read()) is not None:
                 for step in self._steps:
                     picture = step(picture)
-                encoding.send(picture)
+                try:
+                    encoding.send(picture)
+                except (BrokenPipeError, ValueError):
+                    return  # the encoder is gone, which the receiving side reports
                 self.sent += 1
                 del picture  # or its buffer stays in use while this thread waits
-            encoding.finish()
-        except (BrokenPipeError, ValueError):
-            pass  # the encoder is gone, which the receiving side reports
-        except BaseException as error:
+            with contextlib.suppress(BrokenPipeError, ValueError):
+                encoding.finish()
+        except BaseException as error:  # of the source: receiving would wait for packets that never come
             self.error = error
             encoding.close()
 
