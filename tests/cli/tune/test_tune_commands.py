@@ -75,7 +75,7 @@ def test_a_search_in_every_format(capsys: pytest.CaptureFixture[str], clip: str,
     asked = ("search", clip, "--target-vmaf", "75", *FAST)
     code, out, _ = run(capsys, *asked, "--format", "json")
     found = json.loads(out)
-    assert (code, found["ok"], found["schema"]) == (0, True, "acuity.tune.search.search/1")
+    assert (code, found["ok"], found["schema"]) == (0, True, "acuity.tune.search/1")
     code, out, _ = run(capsys, *asked)
     assert out.startswith(f"libx264 crf {found['crf']}: VMAF {found['vmaf_score']:.2f} at ")
     assert "remembered" in out

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from acuity.tune.request import SearchRequest
     from acuity.tune.search.target import Target
 
-SCHEMA: Final = "acuity.tune.search.search/1"
+SCHEMA: Final = "acuity.tune.search/1"
 
 
 def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
