@@ -179,3 +179,45 @@ def test_a_file_appears_complete_or_not_at_all(
         raise RuntimeError
     assert target.read_bytes() == b"newer"
     assert [path.name for path in tmp_path.iterdir()] == ["new.bin"]
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_a_new_file_replaces_nothing_and_follows_no_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    """What appears after the path was checked is left alone: a file, a link, another folder."""
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE")
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    target = inside / "new.bin"
+
+    def write(meanwhile: Callable[[], object]) -> None:
+        with written_beside(target, "video", new=True) as temporary:
+            Path(temporary).write_bytes(b"encode")
+            meanwhile()
+
+    write(lambda: None)
+    assert target.read_bytes() == b"encode"
+    target.unlink()
+    with pytest.raises(OutputError, match="exists already"):
+        write(lambda: target.write_bytes(b"precious"))
+    assert target.read_bytes() == b"precious"
+    target.unlink()
+    with pytest.raises(OutputError, match="exists already"):
+        write(lambda: target.symlink_to(outside / "elsewhere.bin"))
+    target.unlink()
+    assert list(outside.iterdir()) == []
+
+    def swap() -> None:
+        inside.rename(tmp_path / "moved")
+        inside.symlink_to(outside)
+
+    write(swap)  # into the folder that was checked, wherever it is now
+    assert list(outside.iterdir()) == []
+    assert (tmp_path / "moved" / "new.bin").read_bytes() == b"encode"
+    with pytest.raises(OutputError, match="could not be written"):
+        write(lambda: None)  # the folder is a link now
+    assert list(outside.iterdir()) == []
+    assert [path.name for path in (tmp_path / "moved").iterdir()] == ["new.bin"]

@@ -1,6 +1,7 @@
 """Writes a report completely or not at all: on failure the old file stays."""
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -85,16 +86,20 @@ def write_document(path: str | os.PathLike[str], text: str) -> None:
 
 
 @contextlib.contextmanager
-def written_beside(path: str | os.PathLike[str], what: str = "report") -> Iterator[str]:
+def written_beside(path: str | os.PathLike[str], what: str = "report", *, new: bool = False) -> Iterator[str]:
     """A temporary file in the folder of `path`, which it becomes if all goes well; raises OutputError.
 
-    For a writer that wants a path. `what` says in the error what could not be written.
+    For a writer that wants a path. `what` says in the error what could not be written. With `new`, `path` is
+    resolved already, an existing file is never replaced, and a folder or link that was swapped in since then
+    is not followed.
     """
-    target = os.path.realpath(path)
+    target = os.fspath(path) if new else os.path.realpath(path)
     try:
-        with _temporary_beside(target) as temporary:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(_held_folder(target)) if new else None
+            temporary = stack.enter_context(_temporary_beside(target, folder))
             yield temporary
-            _replace(temporary, target)
+            _replace(temporary, target, folder)
     except OutputError:
         raise
     except OSError as error:
@@ -131,22 +136,51 @@ def _write_beside(target: str, pieces: Iterable[str]) -> None:
         _replace(temporary, target)
 
 
-def _replace(temporary: str, target: str) -> None:
-    """Put the temporary file in the target's place, with the target's permissions if it exists."""
+@contextlib.contextmanager
+def _held_folder(target: str) -> Iterator[int]:
+    """A descriptor of the target's folder, which has to be the folder that the path names."""
+    parent = os.path.dirname(target)
+    folder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.path.isdir(_DESCRIPTORS) and os.readlink(f"{_DESCRIPTORS}{folder}") != parent:
+            raise PermissionError("its folder was replaced by a link")
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _replace(temporary: str, target: str, folder: int | None = None) -> None:
+    """Put the temporary file in the target's place, with the target's permissions if it exists.
+
+    With `folder`, the descriptor of its folder, nothing that exists is replaced.
+    """
+    if folder is not None:
+        _link(temporary, os.path.basename(target), folder)
+        return
     if os.path.exists(target):
         os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
     if not temporary.startswith(_DESCRIPTORS):
         os.replace(temporary, target)
         return
     named = _temporary_name(target)
-    folder = os.open("/", os.O_RDONLY)  # without a folder, Python calls link(), which doesn't follow links
     try:
-        os.link(temporary, named, src_dir_fd=folder, follow_symlinks=True)
+        _link(temporary, named)
         os.replace(named, target)
     finally:
-        os.close(folder)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(named)
+
+
+def _link(temporary: str, name: str, folder: int | None = None) -> None:
+    """Give the temporary file a name that doesn't exist yet."""
+    # Without a descriptor of a folder, Python calls link(), which doesn't follow the link in /proc.
+    root = os.open("/", os.O_RDONLY)
+    try:
+        os.link(temporary, name, src_dir_fd=root, dst_dir_fd=folder, follow_symlinks=True)
+    except FileExistsError:
+        raise FileExistsError(errno.EEXIST, "it exists already, so give a new name") from None
+    finally:
+        os.close(root)
 
 
 def _temporary_name(target: str) -> str:
@@ -155,22 +189,24 @@ def _temporary_name(target: str) -> str:
 
 
 @contextlib.contextmanager
-def _temporary_beside(target: str) -> Iterator[str]:
-    """The path of a temporary file in the target's folder, because os.replace needs the same file system.
+def _temporary_beside(target: str, folder: int | None = None) -> Iterator[str]:
+    """The path of a temporary file in the target's folder, because a file can't move between file systems.
 
     Where the file system can, it is a file without a name, so that a process that is killed leaves nothing.
-    Not tempfile, whose files are private to the user: a report should follow the umask.
+    Not tempfile, whose files are private to the user: a report should follow the umask. `folder` is the
+    descriptor of the folder, where the path may have changed its meaning.
     """
-    if os.path.exists(target) and not os.access(target, os.W_OK):
+    if folder is None and os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError("it is write-protected")
-    nameless = _nameless(os.path.dirname(target))
+    place = os.path.dirname(target) if folder is None else f"{_DESCRIPTORS}{folder}"
+    nameless = _nameless(place)
     if nameless is not None:
         try:
             yield f"{_DESCRIPTORS}{nameless}"
         finally:
             os.close(nameless)
         return
-    temporary = _temporary_name(target)
+    temporary = _temporary_name(os.path.join(place, os.path.basename(target)))
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         yield temporary

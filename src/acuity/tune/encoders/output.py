@@ -23,6 +23,7 @@ from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
+from acuity.video.local_file import restricted
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
 from acuity.video.source import open_source
 
@@ -86,7 +87,8 @@ class VideoFile:
     def __enter__(self) -> Self:
         if os.path.exists(self._out) and os.path.samefile(self._out, self._clip.path):
             raise OutputError(f"'{self._out}' is the source itself: choose another name")
-        temporary = self._stack.enter_context(written_beside(self._out, _VIDEO))
+        # A process that serves clients writes only what doesn't exist, where it was allowed to.
+        temporary = self._stack.enter_context(written_beside(self._out, _VIDEO, new=restricted()))
         try:
             self._container = av.open(
                 temporary, "w", format=self._format, container_options=_OPTIONS.get(self._format, {})
