@@ -17,12 +17,8 @@ from acuity.tune.request import (
     PerShotRequest,
     SearchRequest,
     TuneRequest,
-    byte_count,
-    numbers,
-    scores,
-    size,
-    sizes,
 )
+from acuity.tune.values import byte_count, numbers, scores, size, sizes
 
 KINDS: tuple[type[TuneRequest], ...] = (SearchRequest, CompareRequest, LadderRequest, PerShotRequest)
 

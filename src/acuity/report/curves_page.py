@@ -79,7 +79,7 @@ svg text { font: 13px system-ui, sans-serif; fill: var(--text); } .grid { stroke
 .chosen { stroke: var(--text); stroke-width: 2.5; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--rule); text-align: left; }
-.number { text-align: right; } td:first-child { white-space: nowrap; } ul { padding-left: 1.2rem; }
+.number { text-align: right; } td:not(:last-child) { white-space: nowrap; } ul { padding-left: 1.2rem; }
 @media print { body { margin: 0; max-width: none; } }
 """
 

@@ -6,14 +6,19 @@ what a field may be, its default and bounds, and what it means.
 
 from __future__ import annotations
 
-import re
+import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.errors import TuneError, to_give, to_set
 from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
+from acuity.scoring.request import MAX_TEXT, frame_rate
+from acuity.text import shortened
+from acuity.tune.encoders import encoder_of, find_encoder
+from acuity.tune.values import byte_count, entries, numbers, option_pair, scores, size, sizes
 from acuity.video.display import DISPLAYS
+from acuity.video.picture import split_format
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -34,8 +39,6 @@ OUTPUT: Final = "output"
 
 DEFAULT_TARGET: Final = 92.0
 ALL_ENCODERS: Final = "libx264,libx265,libsvtav1,libvpx-vp9"
-_SIZE: Final = re.compile(r"(\d+)x(\d+)", re.ASCII)
-_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?", re.ASCII | re.IGNORECASE)
 
 
 class Setting(NamedTuple):
@@ -67,7 +70,8 @@ def _set(
 
 
 def _target(default: float | None) -> Any:
-    return _set(default, "number", "score that should be reached", WANTED, minimum=0, maximum=100)
+    help = f"score that should be reached (default: {DEFAULT_TARGET:g})"
+    return _set(default, "number", help, WANTED, minimum=0, maximum=100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +127,29 @@ class TuneRequest:
     no_parallel: bool = _set(False, "boolean", "make one encode at a time", WORK)
     # fmt: on
 
+    def __post_init__(self) -> None:
+        for name, about in self.settings_table().items():
+            _check_value(name, about, getattr(self, name))
+
+    def check(self) -> None:
+        """Refuse what can be known to be wrong before a file is opened; raises TuneError."""
+        if self.pix_fmt is not None:
+            split_format(self.pix_fmt)
+        if self.framerate is not None:
+            frame_rate(self.framerate)
+        for text in self.encoder_options:
+            option_pair(text)
+        self.scoring()
+        for name in self.encoder_names():
+            if (entry := encoder_of(name)) is not None:
+                entry.preset(self.preset)
+            else:
+                find_encoder(name)  # raises, with those that there are
+
+    def encoder_names(self) -> list[str]:
+        """The encoders that have to be there."""
+        return [self.encoder] if hasattr(self, "encoder") else []
+
     @classmethod
     def settings_table(cls) -> dict[str, Setting]:
         """The settings by the names of their fields."""
@@ -147,9 +174,8 @@ class TuneRequest:
 
     def clip(self) -> Clip:
         """The source; raises InputError or TuneError."""
-        from acuity.scoring.request import frame_rate
         from acuity.tune.clip import Part, open_clip
-        from acuity.video.picture import PixelFormat, split_format
+        from acuity.video.picture import PixelFormat
         from acuity.video.readers.open import RawGeometry, says_its_size
 
         geometry = RawGeometry()
@@ -175,7 +201,7 @@ class TuneRequest:
             encoder,
             preset=self.preset,
             tune=self.tune,
-            options=tuple(_pair(text) for text in self.encoder_options),
+            options=tuple(option_pair(text) for text in self.encoder_options),
             pixel_format=self.out_pix_fmt,
             size=size,
             keyframe_interval=self.keyint,
@@ -199,6 +225,21 @@ class TuneRequest:
             display=self.display,
             subsample=self.subsample,
         )
+
+    def only_one(self, *names: str) -> None:
+        """Refuse two targets."""
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")
+
+    def figure(self) -> float:
+        """The score to reach: of VMAF, or of the metric that is asked for."""
+        value: float | None = getattr(self, "target", None)
+        if self.metric != "vmaf" and value is None:
+            raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
+        if value is None:
+            value = getattr(self, "target_vmaf", None)
+        return DEFAULT_TARGET if value is None else value
 
     def target_at(self, value: float) -> Target:
         """The target of this value, for the metric and the way of pooling asked for."""
@@ -245,25 +286,22 @@ class SearchRequest(TuneRequest):
         None, "string", "make the final file, with the source's audio and subtitles", OUTPUT, metavar="OUT")
     # fmt: on
 
+    def check(self) -> None:
+        super(SearchRequest, self).check()
+        self.the_target()
+        if self.resolution is not None:
+            size(self.resolution)
+
     def the_target(self) -> Target:
         """The one target; raises TuneError if there are two."""
         from acuity.tune.search.target import Target
 
-        given = [
-            name
-            for name in ("target_vmaf", "target", "target_bitrate", "target_size")
-            if getattr(self, name) is not None
-        ]
-        if len(given) > 1:
-            raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")
+        self.only_one("target_vmaf", "target", "target_bitrate", "target_size")
         if self.target_bitrate is not None:
             return Target(self.target_bitrate, kind="bitrate")
         if self.target_size is not None:
             return Target(float(byte_count(self.target_size)), kind="size")
-        if self.metric != "vmaf" and self.target is None:
-            raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
-        value = self.target if self.target is not None else self.target_vmaf
-        return self.target_at(DEFAULT_TARGET if value is None else value)
+        return self.target_at(self.figure())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,6 +313,7 @@ class CompareRequest(TuneRequest):
     target_vmaf: float | None = _target(None)
     target_vmafs: str | None = _set(
         None, "string", "several scores, separated by commas", WANTED, metavar="SCORES")
+    target: float | None = _set(None, "number", "target of another metric: see --metric", WANTED)
     no_bisect: bool = _set(
         False, "boolean", "search nothing: encode with each value of --crf-sweep", WANTED)
     crf_sweep: str | None = _set(
@@ -285,6 +324,53 @@ class CompareRequest(TuneRequest):
         "value", WANTED, minimum=0)
     max_iterations: int = _set(8, "integer", "most encodes of a row", WORK, minimum=1, maximum=64)
     # fmt: on
+
+    def names(self) -> list[str]:
+        """The encoders to compare."""
+        names = [name for name in entries(self.encoders, "encoders") if name]
+        if not names:
+            raise TuneError("no encoder is named: ", to_give("encoders"), ", as libx264,libsvtav1")
+        return names
+
+    def targets(self) -> list[float]:
+        """The targets, in the order asked for."""
+        given = [
+            name for name in ("target_vmaf", "target_vmafs", "target") if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            raise TuneError(to_give(*given[:2], verb="targets are given by"), ": leave one of them out")
+        if self.metric != "vmaf" and self.target is None:
+            raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
+        if self.target_vmafs is not None:
+            return scores(self.target_vmafs)
+        one = self.target_vmaf if self.target is None else self.target
+        return [DEFAULT_TARGET if one is None else one]
+
+    def sweep(self) -> list[int]:
+        """The values of the quality setting for a sweep."""
+        if not self.crf_sweep:
+            raise TuneError(
+                to_set("no_bisect", True),
+                " needs the values to encode with: ",
+                to_give("crf_sweep"),
+                ", as 20,25,30,35",
+            )
+        return numbers(self.crf_sweep, "crf_sweep", int)
+
+    def check(self) -> None:
+        super(CompareRequest, self).check()
+        self.names()
+        if self.no_bisect:
+            self.sweep()
+            return
+        self.targets()
+        if self.crf_sweep is not None:
+            raise TuneError(
+                to_give("crf_sweep", verb="the values of"),
+                " are for a sweep: pass ",
+                to_set("no_bisect", True),
+                " too",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,6 +403,18 @@ class LadderRequest(TuneRequest):
         metavar="DIR")
     # fmt: on
 
+    def check(self) -> None:
+        super(LadderRequest, self).check()
+        if self.metric != "vmaf":
+            raise TuneError(to_set("metric", self.metric), " can't be: a ladder is built by VMAF")
+        for name in ("resolutions", "target_vmafs"):
+            if not getattr(self, name):
+                raise TuneError(to_give(name))
+        sizes(self.resolutions)
+        scores(self.target_vmafs)
+        if self.crf_sweep is not None:
+            numbers(self.crf_sweep, "crf_sweep", int)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerShotRequest(TuneRequest):
@@ -325,6 +423,7 @@ class PerShotRequest(TuneRequest):
     # fmt: off
     encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
     target_vmaf: float | None = _target(None)
+    target: float | None = _set(None, "number", "target of another metric: see --metric", WANTED)
     allocation: str = _set(
         "each", "string", "each: each shot reaches the target; mean: the mean of the clip does, with the "
         "fewest bits", WANTED, choices=("each", "mean"))
@@ -332,8 +431,8 @@ class PerShotRequest(TuneRequest):
         None, "number", "instead of a score: best quality of at most so many kbit/s", WANTED, minimum=0,
         metavar="KBPS")
     scene_threshold: float | None = _set(
-        None, "number", "how different two frames are where a shot begins, 0 to 1 of the luma range", WANTED,
-        minimum=0, maximum=1)
+        None, "number", "how different two frames are where a shot begins, as a part of the luma range, "
+        "above 0 (default: 0.02)", WANTED, minimum=0, maximum=1)
     min_shot_duration: float = _set(
         0.5, "number", "shortest shot", WANTED, minimum=0, metavar="SECONDS")
     max_shot_duration: float | None = _set(
@@ -345,55 +444,30 @@ class PerShotRequest(TuneRequest):
         None, "string", "make the stitched video", OUTPUT, metavar="OUT")
     # fmt: on
 
+    def the_target(self) -> Target | None:
+        """The target of the score; None if a bitrate is to be kept."""
+        self.only_one("target_vmaf", "target", "target_bitrate")
+        return None if self.target_bitrate is not None else self.target_at(self.figure())
 
-def numbers(text: str, what: str, kind: type[float] | type[int] = float) -> list[Any]:
-    """The numbers of a list with commas; raises TuneError."""
-    found: list[Any] = []
-    for part in text.split(","):
-        try:
-            found.append(kind(part.strip()))
-        except ValueError:
-            raise TuneError(
-                f"'{part.strip()}' is no number: ", to_give(what, verb="give numbers with"), ", as 95,90,85"
-            ) from None
-    return list(dict.fromkeys(found))
+    def check(self) -> None:
+        super(PerShotRequest, self).check()
+        self.the_target()
 
 
-def scores(text: str) -> list[float]:
-    """The target scores of a list with commas; raises TuneError."""
-    found = numbers(text, "target_vmafs")
-    for value in found:
-        if not 0 < value <= 100:
-            raise TuneError(
-                f"{value:g} is no VMAF score: ", to_give("target_vmafs", verb="give numbers up to 100 with")
-            )
-    return found
-
-
-def sizes(text: str) -> list[tuple[int, int]]:
-    """The sizes of a list with commas; raises TuneError."""
-    return list(dict.fromkeys(size(part.strip()) for part in text.split(",")))
-
-
-def size(text: str) -> tuple[int, int]:
-    """A size as 1280x720; raises TuneError."""
-    match = _SIZE.fullmatch(text.lower())
-    if match is None or not int(match[1]) or not int(match[2]):
-        raise TuneError(f"'{text}' is no size: write it as 1280x720")
-    return int(match[1]), int(match[2])
-
-
-def byte_count(text: str) -> int:
-    """The number of bytes that a text such as 40M or 1.5GiB says; raises TuneError."""
-    match = _BYTES.fullmatch(text.strip())
-    if match is None:
-        raise TuneError(f"'{text}' is no size in bytes: write it as 40M, 1.5G or 40000000")
-    base = 1024 if match[3] else 1000
-    return int(float(match[1]) * base ** " kmg".index(match[2].lower() or " "))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise TuneError(f"'{text}' is no option of an encoder: write it as name=value")
-    return name, value
+def _check_value(name: str, about: Setting, value: Any) -> None:
+    """Refuse a value that the setting can't have."""
+    if value is None:
+        return
+    if about.kind in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise TuneError(to_set(name, shortened(str(value))), " is no number")
+        if about.minimum is not None and value < about.minimum:
+            raise TuneError(to_set(name, f"{value:g}"), f" should be {about.minimum:g} or more")
+        if about.maximum is not None and value > about.maximum:
+            raise TuneError(to_set(name, f"{value:g}"), f" should be {about.maximum:g} or less")
+        return
+    for text in value if about.kind == "array" else [value] if about.kind == "string" else []:
+        if len(text) > MAX_TEXT:
+            raise TuneError(to_set(name, shortened(text)), f" is longer than {MAX_TEXT} characters")
+    if about.choices and value not in about.choices:
+        raise TuneError(to_set(name, shortened(value)), f" is unknown: use one of {', '.join(about.choices)}")

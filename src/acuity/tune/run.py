@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Listener
 from acuity.tune.request import (
-    DEFAULT_TARGET,
     CompareRequest,
     LadderRequest,
     PerShotRequest,
     SearchRequest,
     TuneRequest,
-    numbers,
-    scores,
-    sizes,
 )
+from acuity.tune.values import numbers, scores, sizes
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -34,6 +31,7 @@ def workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workb
     """The workbench for a request; the encodes that run are stopped at the end, come what may."""
     from acuity.tune.points.cache import Cache, default_path
 
+    request.check()
     cache = Cache(None if request.no_cache else default_path())
     bench = Workbench(
         request.scoring(), cache=cache, listener=listener, cores=1 if request.no_parallel else None
@@ -86,7 +84,7 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
             bench,
             clip,
             request.settings(encoder),
-            target=None if budget else request.target_at(request.target_vmaf or DEFAULT_TARGET),
+            target=request.the_target(),
             bitrate_kbps=budget,
             division=None if budget else _DIVISIONS[request.allocation],
             detection=_detection(request, clip),
@@ -109,7 +107,7 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
     """Build a ladder, and write its renditions if asked to; `playlist` is its text as HLS or DASH."""
     from acuity.tune.encoders import find_encoder
     from acuity.tune.ladder.ladder import build_ladder
-    from acuity.tune.ladder.package import check_folder, package_ladder
+    from acuity.tune.ladder.package import check_folder, check_rate, package_ladder
     from acuity.tune.material import material
 
     targets, wanted = scores(request.target_vmafs), sizes(request.resolutions)
@@ -118,6 +116,8 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
         check_folder(request.encode)
     with workbench(request, listener) as bench:
         source = material(request, bench)
+        if request.encode is not None:
+            check_rate(source.whole)
         ladder = build_ladder(
             bench,
             source.clip,
@@ -138,6 +138,7 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
         if request.encode is not None:
             made = package_ladder(bench, ladder, request.encode, clip=source.whole, pool=request.pool)
             found["package"] = made.document()
+            found["notes"] += made.notes
         if request.format != "json":
             found["playlist"] = ladder.hls() if request.format == "hls" else ladder.dash()
         return found
@@ -147,6 +148,13 @@ def _as_manifest(request: LadderRequest, *, listener: Listener | None = None) ->
     """The ladder as the tool answers it."""
     found = run_ladder(request, listener=listener)
     return {"manifest": found.get("playlist", found), "format": request.format}
+
+
+def _brief_rows(request: CompareRequest, *, listener: Listener | None = None) -> Document:
+    """The comparison as the tool answers it: the samples are in `curves` alone, because answers are short."""
+    found = run_compare(request, listener=listener)
+    rows = [{name: row[name] for name in row if name != "bisect_samples"} for row in found["rows"]]
+    return {**found, "rows": rows}
 
 
 class Command(NamedTuple):
@@ -159,7 +167,7 @@ class Command(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "search": Command(SearchRequest, run_search, run_search),
-    "compare": Command(CompareRequest, run_compare, run_compare),
+    "compare": Command(CompareRequest, run_compare, _brief_rows),
     "ladder": Command(LadderRequest, run_ladder, _as_manifest),
     "tune-per-shot": Command(PerShotRequest, run_per_shot, run_per_shot),
 }

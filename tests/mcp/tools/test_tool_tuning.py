@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import xml.etree.ElementTree as ET
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -15,8 +16,9 @@ import pytest
 from mcp import Client
 
 import acuity
+from acuity.errors import TuneError
 from acuity.mcp.app import build_server
-from acuity.mcp.catalog import Catalog
+from acuity.mcp.catalog import Arguments, Catalog
 from acuity.mcp.tools.tuning import tools
 from scoring_room import ThreadJobs, ask_with, services_for
 from tune_clips import write_y4m
@@ -135,6 +137,13 @@ def test_plans_by_shot(folder: Path) -> None:
         ("run_search", {"encoder": "nope"}, "there is no encoder 'nope'"),
         ("run_search", {"preset": "warp"}, "has no preset 'warp'"),
         ("run_search", {"target_vmaf": 90, "target_bitrate": 100}, "there are two targets"),
+        ("run_search", {"target_vmaf": 101}, "target_vmaf=101 should be 100 or less"),
+        ("run_search", {"duration": -1}, "duration=-1 should be 0 or more"),
+        ("run_search", {"pix_fmt": "x" * 5000}, "is longer than 4096 characters"),
+        ("run_search", {"preset": ""}, "has no preset ''"),
+        ("run_compare", {"encoders": ",".join(f"x{n}" for n in range(33))}, "give at most 32 with encoders="),
+        ("run_compare", {"encoders": "a,b,c,d,e,f", "target_vmafs": "1,2,3,4,5,6,7"}, "42 rows are too many"),
+        ("run_ladder", {"resolutions": "64x64", "target_vmafs": "9," * 40 + "x"}, "'' is no number"),
         ("run_compare", {"target_vmafs": "ninety"}, "is no number"),
         ("run_compare", {"target_vmafs": "120"}, "is no VMAF score"),
         ("run_ladder", {"resolutions": "big", "target_vmafs": "90"}, "is no size"),
@@ -150,3 +159,32 @@ def test_bad_arguments(folder: Path, tool: str, arguments: dict[str, Any], sente
     assert list(answer) == ["error"]
     assert sentence in answer["error"]
     assert "\n" not in answer["error"]
+
+
+def test_wrong_options_are_refused_before_they_wait(folder: Path) -> None:
+    """A tool's plan raises them, so that submit_job refuses at once."""
+
+    async def main() -> None:
+        services = services_for(folder, ThreadJobs())
+        plans = {tool.name: tool.plan for tool in tools(services)}
+        for name, given in (
+            ("run_search", {"encoder": "nope"}),
+            ("run_search", {"preset": "warp"}),
+            ("run_ladder", {"resolutions": "0x0", "target_vmafs": "90"}),
+            ("run_tune_per_shot", {"target_vmaf": 500}),
+        ):
+            plan = plans[name]
+            assert plan is not None
+            with pytest.raises(TuneError):
+                await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
+
+    anyio.run(main)
+
+
+def test_answers_of_comparisons_are_short(folder: Path) -> None:
+    found = ask(
+        folder, "run_compare", src=str(folder / "clip.y4m"), target_vmafs="60,70,75,80", preset="ultrafast"
+    )
+    assert len(json.dumps(found, indent=2)) < 20_000
+    assert all("bisect_samples" not in row for row in found["rows"])
+    assert sum(len(curve["points"]) for curve in found["curves"]) >= 8

@@ -64,10 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _text(document: dict[str, Any]) -> list[str]:
     style = Style(sys.stdout)
     made = document["encodes"]
+    other = _other(document["target"])
     rows = [
         [
             "*" if point["crf"] == document["crf"] else "",
             str(point["crf"]),
+            *([f"{point['figure']:.6g}"] if other else []),
             f"{point['vmaf_score']:.2f}",
             f"{point['p5']:.2f}",
             f"{point['min']:.2f}",
@@ -77,10 +79,21 @@ def _text(document: dict[str, Any]) -> list[str]:
         ]
         for point in document["points"]
     ]
-    titles = ["", document["knob"], "VMAF", "p5", "min", "kbit/s", "bytes", "encoded in"]
-    table = Table(titles, rows, [False, *[True] * 6, False])
+    titles = [
+        "",
+        document["knob"],
+        *([other] if other else []),
+        "VMAF",
+        "p5",
+        "min",
+        "kbit/s",
+        "bytes",
+        "encoded in",
+    ]
+    table = Table(titles, rows, [False, *[True] * (len(titles) - 2), False])
+    shown = document["target"]["shown"] if other else f"VMAF {document['vmaf_score']:.2f}"
     answer = (
-        f"{document['codec']} {document['knob']} {document['crf']}: VMAF {document['vmaf_score']:.2f} "
+        f"{document['codec']} {document['knob']} {document['crf']}: {shown} "
         f"at {document['bitrate_kbps']:,.0f} kbit/s"
     )
     lines = [style("bold", answer), *table.text()]
@@ -94,6 +107,14 @@ def _text(document: dict[str, Any]) -> list[str]:
         f"{document['wall_time_ms'] / 1000:.1f} s; {document['encoder_version']}",
     )
     return lines
+
+
+def _other(target: dict[str, Any]) -> str | None:
+    """The title of the target's own figure, unless that is the mean VMAF or a limit of bits."""
+    if target["kind"] != "quality" or (target["metric"], target["pool"]) == ("vmaf", "mean"):
+        return None
+    metric = target["metric"].upper()
+    return metric if target["pool"] == "mean" else f"{target['pool']} {metric}"
 
 
 def _file(made: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from acuity.errors import TuneError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.tune import tune_payload
 from acuity.mcp.catalog import Arguments, Planner, Tool
@@ -29,9 +30,12 @@ from acuity.tune.request import (
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
 
+_ROWS: Final = 40  # of a comparison: what an answer has room for
 _SECONDS: Final = 6 * 3600.0  # the most that a job of tuning may take
 # What all four take is explained in few words, because every client reads the list of tools.
 _BRIEF: Final = {
+    "encoder": "h264, hevc, av1, vp9, or its name.",
+    "encoders": "Separated by commas.",
     "preset": "ultrafast to placebo, or the encoder's own.",
     "vmaf_model": "As in vmaf_score.",
     "duration": "Only the first seconds.",
@@ -39,8 +43,8 @@ _BRIEF: Final = {
     "height": "Of raw video.",
     "pix_fmt": "Of raw video, as yuv420p10le.",
     "framerate": "Of raw video.",
-    "pool": "mean, harmonic_mean, min or p5.",
-    "scene_threshold": "Difference of luma at a cut, 0 to 1.",
+    "pool": "mean, harmonic_mean, min, p5 …",
+    "scene_threshold": "Difference of luma at a cut, above 0 to 1.",
     "target_vmafs": "Scores, separated by commas.",
     "no_parallel": "One encode at a time.",
 }
@@ -48,8 +52,8 @@ _SOURCE: Final = ("preset", "vmaf_model", "duration", "width", "height", "pix_fm
 
 _SEARCH: Final = """\
 Find the cheapest encode of one encoder that reaches a target, in about three trial encodes: `crf`, \
-`bitrate_kbps` and `vmaf_score`; `points` has every trial. `output` makes the file. Takes minutes: use \
-submit_job, as for all encodes."""
+`bitrate_kbps` and `vmaf_score`; where `ok` is false they are the best it did. `points` has every encode \
+known. `output` makes the file. Takes minutes: use submit_job, as for all encodes."""
 _COMPARE: Final = """\
 Compare encoders at target scores: quality setting, bitrate and score of each, ranked by bitrate, failures \
 last with their reason; bd_rate is the bits saved against the first encoder."""
@@ -119,8 +123,8 @@ _KINDS: Final = {
 
 _OUTPUTS: Final = {
     "run_search": outline(
-        {"crf": ["integer", "null"], "bitrate_kbps": ["number", "null"], "vmaf_score": ["number", "null"]},
-        {"points": "array", "notes": "array", "encode": ["object", "null"]},
+        {"ok": "boolean", "error": ["string", "null"], "crf": "integer", "vmaf_score": "number"},
+        {"bitrate_kbps": "number", "points": "array", "notes": "array", "encode": ["object", "null"]},
     ),
     "run_compare": outline({"rows": "array"}, {"bd_rate": "array", "schema_version": "integer"}),
     "run_ladder": outline({"manifest": ["object", "string"], "format": "string"}),
@@ -183,6 +187,12 @@ def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> P
             finder = await models.finder(external=False)
             fields["vmaf_model"] = services.paths.check_model(fields["vmaf_model"], finder)
         request = kind.request(src=source, **fields)
+        request.check()
+        if (
+            isinstance(request, CompareRequest)
+            and (many := len(request.names()) * len(request.targets())) > _ROWS
+        ):
+            raise TuneError(f"{many} rows are too many for one answer: ask for at most {_ROWS} in a call")
         title = f"{kind.command} of {os.path.basename(source)}"
         return JobSpec("tune", tune_payload(kind.command, request), name, title, _SECONDS)
 

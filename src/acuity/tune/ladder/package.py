@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import OutputError
+from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.encode import Target
 from acuity.tune.ladder.codec_string import Stream, codec_string
@@ -109,6 +109,15 @@ def check_folder(folder: str | os.PathLike[str]) -> str:
     return path
 
 
+def check_rate(clip: Clip) -> None:
+    """Refuse a source of variable frame rate: its sound would drift from segments of an even one."""
+    if clip.info.variable_rate:
+        raise TuneError(
+            f"the frame rate of '{clip.path}' varies, and segments need an even one: "
+            "make it even first, or build the ladder without its renditions"
+        )
+
+
 def package_ladder(
     bench: Workbench,
     ladder: Ladder,
@@ -119,6 +128,7 @@ def package_ladder(
 ) -> Package:
     """Encode a ladder's rungs into a new folder. `clip` is what is encoded, if not what was sampled."""
     clip = clip or ladder.clip
+    check_rate(clip)
     path = check_folder(folder)
     with _beside(path) as temporary:
         renditions: list[Rendition] = []
@@ -139,8 +149,6 @@ def package_ladder(
 
         seconds = ladder.renditions[0].segment / clip.rate
         audio, notes = copy_sound(clip, temporary, seconds, start, check=check)
-        if clip.info.variable_rate:
-            notes.append("the source's frame rate varies; in the renditions it is even")
         _write_playlists(temporary, [rendition.variant for rendition in renditions], audio)
     return Package(path, renditions, audio, notes)
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from acuity import __version__
-from acuity.errors import AcuityError, EncoderError, TuneError, UnreachableError, to_give, to_set
+from acuity.errors import AcuityError, EncoderError, Remedy, TuneError, UnreachableError
+from acuity.text import shortened
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.material import Material, material
-from acuity.tune.request import DEFAULT_TARGET, CompareRequest, numbers, scores
+from acuity.tune.request import CompareRequest
 from acuity.tune.search.bd_rate import compare_curves
 from acuity.tune.search.searching import Found, search_rows
 
@@ -44,7 +45,7 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
     began = time.monotonic()
     source = material(request, bench)
     clip = source.clip
-    contenders = [_contender(name) for name in _names(request.encoders)]
+    contenders = [_contender(name) for name in request.names()]
     if request.no_bisect:
         about = _swept(request, bench, clip, contenders)
     else:
@@ -68,37 +69,19 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
     }
 
 
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise TuneError("no encoder is named: ", to_give("encoders"), ", as libx264,libsvtav1")
-    return list(dict.fromkeys(names))
-
-
 def _contender(name: str) -> _Contender:
     try:
         encoder = find_encoder(name)
         return _Contender(encoder.name, encoder, encoder_version(encoder))
     except EncoderError as error:
-        return _Contender(name, error=str(error))
+        return _Contender(shortened(name), error=_said(error))
 
 
 def _searched(
     request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
 ) -> dict[str, Any]:
-    if request.crf_sweep is not None:
-        raise TuneError(
-            to_give("crf_sweep", verb="the values of"),
-            " are for a sweep: pass ",
-            to_set("no_bisect", True),
-            " too",
-        )
-    if request.target_vmafs is not None and request.target_vmaf is not None:
-        raise TuneError(
-            to_give("target_vmaf", "target_vmafs", verb="targets are given by"), ": leave one of them out"
-        )
     several = request.target_vmafs is not None
-    targets = scores(request.target_vmafs or "") if several else [request.target_vmaf or DEFAULT_TARGET]
+    targets = request.targets()
     asked = []
     for contender in contenders:
         for value in sorted(targets, reverse=True):
@@ -109,7 +92,7 @@ def _searched(
             try:
                 asked.append((contender, row, request.settings(contender.encoder), request.target_at(value)))
             except AcuityError as error:
-                row["error"] = str(error)
+                row["error"] = _said(error)
     answers = search_rows(
         bench,
         clip,
@@ -130,9 +113,9 @@ def _answered(request: CompareRequest, contender: _Contender, found: Found | Acu
     if isinstance(found, UnreachableError):
         contender.points |= {point.quality: point for point in found.points}
         best = {} if found.best is None else _figures(request, found.best)
-        return {**best, **_samples(request, found.points), "error": str(found)}
+        return {**best, **_samples(request, found.points), "error": _said(found)}
     if isinstance(found, AcuityError):
-        return {"error": str(found)}
+        return {"error": _said(found)}
     contender.points |= {point.quality: point for point in found.points}
     return {
         **_figures(request, found.point),
@@ -145,14 +128,7 @@ def _answered(request: CompareRequest, contender: _Contender, found: Found | Acu
 def _swept(
     request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
 ) -> dict[str, Any]:
-    if not request.crf_sweep:
-        raise TuneError(
-            to_set("no_bisect", True),
-            " needs the values to encode with: ",
-            to_give("crf_sweep"),
-            ", as 20,25,30,35",
-        )
-    values = numbers(request.crf_sweep, "crf_sweep", int)
+    values = request.sweep()
     wanted: list[tuple[_Contender, int, Settings]] = []
     for contender in contenders:
         for value in values:
@@ -164,13 +140,13 @@ def _swept(
                 contender.encoder.check_quality(value)
                 wanted.append((contender, len(contender.rows) - 1, request.settings(contender.encoder)))
             except TuneError as error:
-                row["error"] = str(error)
+                row["error"] = _said(error)
     made = bench.points(
         (clip, settings, contender.rows[at]["best_crf"]) for contender, at, settings in wanted
     )
     for (contender, at, _), point in zip(wanted, made, strict=True):
         if isinstance(point, AcuityError):
-            contender.rows[at]["error"] = str(point)
+            contender.rows[at]["error"] = _said(point)
             continue
         contender.points[point.quality] = point
         met = request.target_vmaf is None or request.target_at(request.target_vmaf).met(
@@ -186,6 +162,11 @@ def _swept(
         "crf_sweep": values,
         "target_vmaf": request.target_vmaf,
     }
+
+
+def _said(error: AcuityError) -> str:
+    """The error as a document says it, for any program or person."""
+    return error.spelled(Remedy.plain)
 
 
 def _row(contender: _Contender, target: float | None) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from acuity.errors import UnreachableError
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.output import VideoFile, check_video_file
 from acuity.tune.material import material
-from acuity.tune.request import size
 from acuity.tune.search.searching import search
+from acuity.tune.values import size
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -54,7 +54,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         best, points, error = failure.best, failure.points, str(failure)
     made = None
     if request.encode is not None and error is None:
-        made = _final(bench, source.whole, settings, best, request.encode)
+        made = _final(bench, source.whole, settings, best, target, request.encode)
     return {
         "schema": SCHEMA,
         "src": request.src,
@@ -68,21 +68,29 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         "bytes": best.bytes,
         "vmaf_score": round(best.pool(), 6),
         "figure": round(target.figure(best), 6),
-        "target": _target(request, asked),
+        "target": {**_target(request, asked), "shown": target.shown(target.figure(best))},
         "model": best.model,
         "encodes": bench.encodes,
         "points": [point_document(point, target) for point in sorted(points, key=lambda one: one.quality)],
         "encode": made,
         "sampling": source.document(best, target),
         "notes": list(
-            dict.fromkeys([*source.notes(best, target), *(note for point in points for note in point.notes)])
+            dict.fromkeys(
+                [
+                    *source.notes(best, target),
+                    *(note for point in points for note in point.notes),
+                    *(made["notes"] if made is not None else ()),
+                ]
+            )
         ),
         "tool_version": f"acuity {__version__}",
         "wall_time_ms": round((time.monotonic() - began) * 1000, 1),
     }
 
 
-def _final(bench: Workbench, clip: Clip, settings: Settings, best: Point, path: str) -> dict[str, Any]:
+def _final(
+    bench: Workbench, clip: Clip, settings: Settings, best: Point, target: Target, path: str
+) -> dict[str, Any]:
     """Make the final file, and say what it measured and what was predicted."""
     with VideoFile(path, clip, settings.encoder) as file:
         point = bench.encode(clip, settings, best.quality, file)
@@ -93,6 +101,8 @@ def _final(bench: Workbench, clip: Clip, settings: Settings, best: Point, path: 
         "predicted_kbps": round(best.bitrate_kbps, 3),
         "vmaf_score": round(point.pool(), 6),
         "predicted_vmaf": round(best.pool(), 6),
+        "figure": round(target.figure(point), 6),
+        "predicted_figure": round(target.figure(best), 6),
         "notes": list(file.notes),
     }
 
@@ -116,6 +126,6 @@ def point_document(point: Point, target: Target | None = None) -> dict[str, Any]
         "encode_time_ms": round(point.encode_seconds * 1000, 1),
         "cached": point.cached,
     }
-    if target is not None and target.kind == "quality" and (target.column, target.pool) != ("vmaf", "mean"):
+    if target is not None and target.kind == "quality":
         found["figure"] = round(target.figure(point), 6)
     return found

@@ -1,0 +1,79 @@
+"""Values of tuning requests from text: lists with commas, sizes, numbers of bytes, options of encoders."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from acuity.errors import TuneError, to_give
+from acuity.text import shortened
+
+MOST_ENTRIES: Final = 32  # of a list with commas: each costs encodes
+_SIZE: Final = re.compile(r"(\d+)x(\d+)", re.ASCII)
+_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?", re.ASCII | re.IGNORECASE)
+
+
+def entries(text: str, what: str) -> list[str]:
+    """The entries of a list with commas, without repetition; raises TuneError if there are too many."""
+    found = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    if len(found) > MOST_ENTRIES:
+        raise TuneError(
+            f"{len(found)} entries are too many: ", to_give(what, verb=f"give at most {MOST_ENTRIES} with")
+        )
+    return found
+
+
+def numbers(text: str, what: str, kind: type[float] | type[int] = float) -> list[Any]:
+    """The numbers of a list with commas; raises TuneError."""
+    found: list[Any] = []
+    for part in entries(text, what):
+        try:
+            found.append(kind(part))
+        except ValueError:
+            raise TuneError(
+                f"'{shortened(part)}' is no number: ",
+                to_give(what, verb="give numbers with"),
+                ", as 95,90,85",
+            ) from None
+    return list(dict.fromkeys(found))
+
+
+def scores(text: str) -> list[float]:
+    """The target scores of a list with commas; raises TuneError."""
+    found = numbers(text, "target_vmafs")
+    for value in found:
+        if not 0 < value <= 100:
+            raise TuneError(
+                f"{value:g} is no VMAF score: ", to_give("target_vmafs", verb="give numbers up to 100 with")
+            )
+    return found
+
+
+def sizes(text: str) -> list[tuple[int, int]]:
+    """The sizes of a list with commas; raises TuneError."""
+    return list(dict.fromkeys(size(part) for part in entries(text, "resolutions")))
+
+
+def size(text: str) -> tuple[int, int]:
+    """A size as 1280x720; raises TuneError."""
+    match = _SIZE.fullmatch(text.lower())
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise TuneError(f"'{shortened(text)}' is no size: write it as 1280x720")
+    return int(match[1]), int(match[2])
+
+
+def byte_count(text: str) -> int:
+    """The number of bytes that a text such as 40M or 1.5GiB says; raises TuneError."""
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
+        raise TuneError(f"'{shortened(text)}' is no size in bytes: write it as 40M, 1.5G or 40000000")
+    base = 1024 if match[3] else 1000
+    return int(float(match[1]) * base ** " kmg".index(match[2].lower() or " "))
+
+
+def option_pair(text: str) -> tuple[str, str]:
+    """The name and value of an encoder's option; raises TuneError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise TuneError(f"'{shortened(text)}' is no option of an encoder: write it as name=value")
+    return name, value
