@@ -143,7 +143,7 @@ def test_plans_by_shot(folder: Path) -> None:
         ("run_search", {"preset": ""}, "has no preset ''"),
         ("run_compare", {"encoders": ",".join(f"x{n}" for n in range(33))}, "give at most 32 with encoders="),
         ("run_compare", {"encoders": "a,b,c,d,e,f", "target_vmafs": "1,2,3,4,5,6,7"}, "42 rows are too many"),
-        ("run_ladder", {"resolutions": "64x64", "target_vmafs": "9," * 40 + "x"}, "'' is no number"),
+        ("run_ladder", {"resolutions": "64x64", "target_vmafs": "9," * 40 + "x"}, "'x' is no number"),
         ("run_compare", {"target_vmafs": "ninety"}, "is no number"),
         ("run_compare", {"target_vmafs": "120"}, "is no VMAF score"),
         ("run_ladder", {"resolutions": "big", "target_vmafs": "90"}, "is no size"),

@@ -36,7 +36,7 @@ _SECONDS: Final = 6 * 3600.0  # the most that a job of tuning may take
 _BRIEF: Final = {
     "encoder": "h264, hevc, av1, vp9, or its name.",
     "encoders": "Separated by commas.",
-    "preset": "ultrafast to placebo, or the encoder's own.",
+    "preset": "ultrafast to placebo, or its own.",
     "vmaf_model": "As in vmaf_score.",
     "duration": "Only the first seconds.",
     "width": "Of raw video.",
@@ -44,7 +44,7 @@ _BRIEF: Final = {
     "pix_fmt": "Of raw video, as yuv420p10le.",
     "framerate": "Of raw video.",
     "pool": "mean, harmonic_mean, min, p5 …",
-    "scene_threshold": "Difference of luma at a cut, above 0 to 1.",
+    "scene_threshold": "Change of luma at a cut, to 1.",
     "target_vmafs": "Scores, separated by commas.",
     "no_parallel": "One encode at a time.",
 }
