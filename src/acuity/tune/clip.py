@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +19,7 @@ from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
 _CHUNK: Final = 1 << 20
+_RATE_DIGITS: Final = 10_000  # of the denominator of an average rate: encoders take no longer ones
 
 
 class Part(NamedTuple):
@@ -42,7 +44,7 @@ class Clip:
 
     @property
     def rate(self) -> Fraction:
-        """Frames a second."""
+        """Frames a second, on average over the whole file if they are shown for unequal times."""
         assert self.info.rate is not None  # open_clip() has seen to it
         return self.info.rate
 
@@ -85,6 +87,7 @@ class Clip:
             str(self.stream),
             str(self.parts and [tuple(part) for part in self.parts]),
             str(self.led),
+            *([f"on average {self.rate}"] if self.info.variable_rate else []),
         )
         return hashlib.sha256("\n".join(about).encode()).hexdigest()
 
@@ -109,11 +112,19 @@ class Times:
     def even(self) -> bool:
         return not self._variable
 
+    def rate(self, frames: int) -> Fraction:
+        """Frames a second, on average over that many from the first one on."""
+        if not self._variable or len(self._stamps) < frames:
+            return self._rate
+        shown = self.at(frames) - self.at(0)
+        return (frames / shown).limit_denominator(_RATE_DIGITS) if shown > 0 else self._rate
+
     def at(self, frame: int) -> Fraction:
-        """The time of a frame; before the first one, times go on evenly."""
+        """The time of a frame; before the first one and after the last, times go on evenly."""
         stamps = self._stamps
-        if self._variable and 0 <= frame < len(stamps):
-            return Fraction(stamps[frame])
+        if self._variable and stamps and frame >= 0:
+            last = min(frame, len(stamps) - 1)
+            return Fraction(stamps[last]) + (frame - last) / self._rate
         start = Fraction(stamps[0]) if stamps else Fraction(0)
         return start + frame / self._rate
 
@@ -197,8 +208,35 @@ def open_clip(
         raise TuneError(f"'{name}' is to be shown mirrored: encode it mirrored first, or remove the mark")
     if info.rotation % 180 and info.format.layout == "422":
         raise TuneError(f"'{name}' is 4:2:2 on its side, which can't be turned upright: turn it first")
+    if info.variable_rate:
+        info = _averaged(info, stream)
     hdr10 = read_hdr10(name, stream) if info.kind == "container" and info.hdr else Hdr10()
     return Clip(name, upright(info), geometry, fps, stream, hdr10=hdr10)
+
+
+def _averaged(info: VideoInfo, stream: int | None) -> VideoInfo:
+    """The description of a video of variable rate, with its number of frames and how long they are shown.
+
+    What a container says of such a rate is often that of its shortest frames, so the packets are looked at.
+    """
+    from acuity.video.readers.decoder import Decoder
+    from acuity.video.source import open_source
+
+    count, first, last = 0, None, None
+    with closing(Decoder(open_source(info.path), stream=stream)) as decoder:
+        base = decoder.stream.time_base
+        with suppress(InputError):  # damage is reported by whoever decodes
+            for packet in decoder.demux():
+                if packet.pts is None or not packet.size or packet.is_discard:
+                    continue
+                count += 1
+                end = packet.pts + (packet.duration or 0)
+                first = packet.pts if first is None else min(first, packet.pts)
+                last = end if last is None else max(last, end)
+    if base is None or first is None or last is None or last <= first:
+        return info
+    rate = (count / ((last - first) * base)).limit_denominator(_RATE_DIGITS)
+    return replace(info, rate=rate, frames=count) if rate > 0 else info
 
 
 def upright(info: VideoInfo) -> VideoInfo:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import av
 import numpy as np
 import pytest
 
@@ -9,7 +14,7 @@ from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import Scoring, measure
-from tune_clips import write_y4m
+from tune_clips import picture, write_y4m
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
@@ -48,3 +53,26 @@ def test_equal_settings_make_equal_bytes(clip: Clip) -> None:
     for point in points:
         assert np.array_equal(point.sizes, points[0].sizes)
         assert np.array_equal(point.scores["vmaf"], points[0].scores["vmaf"])
+
+
+def test_the_bitrate_of_a_variable_rate_is_by_the_time_that_the_frames_are_shown(tmp_path: Path) -> None:
+    stamps = [0, 40, 80, 120, 160, 320, 480, 640, 800, 960]
+    path = tmp_path / "varied.mkv"
+    with av.open(path, "w") as file:
+        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
+        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p"
+        video.time_base = video.codec_context.time_base = Fraction(1, 1000)
+        for index, stamp in enumerate(stamps):
+            frame = av.VideoFrame.from_ndarray(np.vstack([picture(index, 160, 96)] * 2)[:144], "yuv420p")
+            frame.pts, frame.time_base = stamp, Fraction(1, 1000)
+            file.mux(video.encode(frame))
+        file.mux(video.encode(None))
+    varied = open_clip(path)
+    point = measure(varied, settings_of("libx264"), 30)
+    assert point.seconds == pytest.approx(1.0, abs=1e-6)  # the last frame is shown for 40 ms
+    assert point.bitrate_kbps == pytest.approx(point.bytes * 8 / 1000, rel=1e-6)
+    assert varied.frames == len(stamps)
+    start = measure(varied.of(Part(0, 5)), settings_of("libx264"), 30)
+    assert start.seconds == pytest.approx(0.16 + 0.1, abs=1e-3)  # of the last one, the mean is known
+    even = replace(varied, info=replace(varied.info, variable_rate=False))
+    assert even.digest() != varied.digest()

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Final, Protocol, runtime_checkable
 
 import av
@@ -117,6 +118,13 @@ class EncodedReader(BaseReader):
     def encode_seconds(self) -> float:
         """The time spent in the encoder."""
         return 0.0 if self._encoding is None else self._encoding.seconds
+
+    @property
+    def rate(self) -> Fraction:
+        """Frames a second, on average; that of the source for a sample of it."""
+        parts = self._clip.parts
+        one = parts is not None and len(parts) == 1
+        return self._feeder.times.rate(len(self._sizes)) if one else self._clip.rate
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -62,7 +62,7 @@ class Point:
     quality: int
     bytes: int  # of the video's packets, without a container
     sizes: NDArray[np.int64]  # bytes of each frame, in the order they are shown
-    rate: Fraction
+    rate: Fraction  # frames a second, on average
     scores: Mapping[str, NDArray[np.float64]]  # the figures of each scored frame, by column
     model: str  # label of the first model
     encoder_version: str
@@ -121,7 +121,7 @@ def measure(
         quality=quality,
         bytes=int(sizes.sum()),
         sizes=sizes,
-        rate=clip.rate,
+        rate=encoded.rate,
         scores={name: values[part is not None :] for name, values in scores_of(report).items()},
         model=report.model or "",
         encoder_version=encoder_version(settings.encoder),
