@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from acuity.tune.encoders import ENCODERS
@@ -36,6 +36,7 @@ def largest(curve: np.ndarray, value: float) -> int | None:
 
 
 @settings(max_examples=40, deadline=None)
+@example(name="av1_amf", middle=55.0, width=3.0, top=60.0, value=60.0)  # a plateau that hardly falls
 @given(
     name=st.sampled_from(sorted(ENCODERS)[:4]),
     middle=st.floats(-10, 90),
@@ -174,3 +175,85 @@ def test_other_figures_take_few_encodes_too(column: str, curve: np.ndarray) -> N
         asked = played(search, curve)
         assert search.found == step
         assert len(asked) <= 6
+
+
+def near_perfect() -> np.ndarray:
+    """A curve whose scores crowd below 100 over half of the range."""
+    return 100 - 0.03 - 0.02 * np.exp((np.arange(52) - 15) / 4.6)
+
+
+@pytest.mark.parametrize("value", [99.0, 99.5, 99.8])
+def test_a_target_near_perfect_is_no_excuse_for_the_best_quality(value: float) -> None:
+    curve, target = near_perfect(), Target(value)
+    search = Search(target, prior_for(X264, target))
+    asked = played(search, curve)
+    best = largest(curve, value)
+    assert search.found is not None
+    assert best is not None
+    assert curve[search.found] - value <= (100 - value) / 4 or search.found == best
+    assert asked[0] > 5
+    assert len(asked) <= 8
+
+
+def test_hardly_any_banding_is_near_only_if_it_is_as_little() -> None:
+    target = Target(0.1, column="cambi")
+    curve = np.maximum(0.0, (np.arange(52) - 30) * 0.011)
+    search = Search(target, prior_for(X264, target))
+    asked = played(search, curve)
+    assert search.found is not None
+    assert 0.075 <= curve[search.found] <= 0.1
+    assert len(asked) <= 8
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(["libx264", "libsvtav1"]),
+    middle=st.floats(20, 70),
+    width=st.floats(2, 15),
+    value=st.floats(60, 99.9),
+    broken=st.integers(0, 63),
+    end=st.booleans(),
+    cached=st.booleans(),
+)
+def test_one_broken_value_is_no_proof(
+    name: str, middle: float, width: float, value: float, broken: int, end: bool, cached: bool
+) -> None:
+    encoder = ENCODERS[name]
+    curve = np.maximum(logistic(middle, width, 100, encoder.last_step + 1), 20)
+    at = 0 if end else 1 + broken % encoder.last_step
+    curve[at] = 0.0
+    search = Search(Target(value), prior_for(encoder, Target(value)), tolerance=0)
+    if cached:
+        search.add(at, 0.0)
+    played(search, curve, 20)
+    if (curve >= value).any():
+        assert search.found is not None
+        assert curve[search.found] >= value
+    else:
+        assert search.found is None
+        assert search.nearest is not None
+        assert curve[search.nearest] == curve.max()
+
+
+def test_a_broken_end_that_is_remembered_costs_one_encode_more() -> None:
+    curve = np.linspace(90, 20, 64)
+    curve[0] = 21.7
+    svt, target = ENCODERS["libsvtav1"], Target(85)
+    search = Search(target, prior_for(svt, target))
+    search.add(0, 21.7)
+    assert not search.done
+    played(search, curve)
+    assert search.found is not None
+    assert search.found > 0
+    out_of_reach = Search(Target(99), prior_for(X264, Target(99)))
+    out_of_reach.add(0, 90.0)
+    assert len(played(out_of_reach, np.linspace(90, 20, 52))) == 1
+    assert out_of_reach.nearest == 0
+
+
+def test_of_qualities_that_give_the_same_the_cheapest_is_named() -> None:
+    search = Search(Target(99), prior_for(X264, Target(99)))
+    asked = played(search, np.full(52, 97.43))
+    assert search.found is None
+    assert search.nearest == max(asked) > 0
+    assert search.level

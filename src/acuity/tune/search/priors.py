@@ -55,13 +55,13 @@ class Scale:
 
     forward: Callable[[float], float]
     inverse: Callable[[float], float]
-    top: float = math.inf  # the figure that the metric can't exceed
+    top: float = math.inf  # on the scale: figures from there on can't be told from perfect ones
 
     def __call__(self, figure: float) -> float:
         return self.forward(figure)
 
     def saturated(self, figure: float) -> bool:
-        return figure >= self.top
+        return self(figure) >= self.top
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +91,36 @@ class _Family(NamedTuple):
     spread: float
 
 
-def _linear(typical: float, slope: float, spread: float, sign: int = 1) -> _Family:
-    scale = Scale(lambda figure: sign * figure, lambda value: sign * value)
-    return _Family(scale, sign * typical, slope, spread)
+def _linear(typical: float, slope: float, spread: float) -> _Family:
+    return _Family(Scale(lambda figure: figure, lambda value: value), typical, slope, spread)
 
 
 def _ratio(typical: float, slope: float, spread: float) -> _Family:
     """A figure up to 1: its distance from there, in powers of e."""
     scale = Scale(
-        lambda figure: -math.log(max(1.002 - figure, 1e-4)), lambda value: 1.002 - math.exp(-value), top=1.0
+        lambda figure: -math.log(max(1.002 - figure, 1e-4)),
+        lambda value: 1.002 - math.exp(-value),
+        top=-math.log(0.00201),
     )
     return _Family(scale, typical, slope, spread)
 
 
+def _fault(typical: float, slope: float, spread: float) -> _Family:
+    """A figure from 0, of which less is better: in powers of e, but for the least."""
+    scale = Scale(
+        lambda figure: -math.log(max(figure, 0.0) + 0.1),
+        lambda value: math.exp(-value) - 0.1,
+        top=-math.log(0.101),
+    )
+    return _Family(scale, -math.log(typical + 0.1), slope, spread)
+
+
 _VMAF: Final = _Family(
-    Scale(lambda figure: -math.log(max(102 - figure, 1.0)), lambda value: 102 - math.exp(-value), top=99.99),
+    Scale(
+        lambda figure: -math.log(max(102 - figure, 1.0)),
+        lambda value: 102 - math.exp(-value),
+        top=-math.log(2.01),
+    ),
     typical=_TYPICAL,
     slope=1.0,
     spread=0.69,
@@ -122,9 +137,9 @@ _FAMILIES: Final[Mapping[str, _Family]] = {
     "integer_vif": _ratio(2.0, 0.7, 0.6),
     "integer_adm2": _ratio(3.5, 0.9, 0.8),
     "ssimulacra2": _linear(75, 18, 14),
-    "cambi": _linear(1.0, 1.5, 3, sign=-1),
-    "speed_chroma_uv": _linear(1.0, 1.0, 2, sign=-1),
-    "speed_temporal": _linear(1.0, 1.0, 2, sign=-1),
+    "cambi": _fault(1.0, 1.0, 1.3),
+    "speed_chroma_uv": _fault(1.0, 0.8, 1.0),
+    "speed_temporal": _fault(1.0, 0.8, 1.0),
 }
 _BITS_PER_PIXEL, _BITS_SLOPE, _BITS_SPREAD = -2.0, 1.7, 1.15  # logarithms
 

@@ -7,11 +7,17 @@ The belief is a Gaussian process over the steps: what was measured bends it. The
 which the search is expected to take the fewest encodes (rehearsal.py). A search ends with a point that meets
 the target by no more than the tolerance, or with two neighbours of which one meets it and the next one
 doesn't.
+
+Encoders may fail at a value, most of all at their ends. A figure that misses the target is refuted by a
+clearly better one of worse quality, and then counts no more; and that nothing meets the target is said only
+if two figures agree.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,8 +30,12 @@ if TYPE_CHECKING:
 
 _LIKELY, _OVERALL = 12, 8  # places that are considered for the next encode
 _PATIENCE: Final = 5  # encodes that follow the belief; later ones also divide what is left
+_LAST_PATIENCE: Final = 7  # after so many what is left is halved
 _SAME_SIDE: Final = 4  # encodes in a row on one side of the target: the belief is wrong about the curve
 _STUBBORN: Final = 4.0  # measured points that the prior's own spread counts as
+_CLEARLY: Final = 3.0  # deviations of the noise by which a figure is clearly better than another
+_WORTHWHILE: Final = 0.75  # of the chance of the best quality: worse ones that have it are tried before it
+_SAME: Final = 1e-4  # figures that differ by no more are the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +97,47 @@ class Search:
     def done(self) -> bool:
         """Whether no encode is left that could lead to a better answer, within the tolerance."""
         low, high = self._bracket()
-        if high - low <= 1:
-            return True
+        if not len(self._open(low, high)):
+            return low > self._low_edge or not self._alone
         step = self.found
         near = step is not None and self.target.spare(self.figures[step]) <= self.tolerance
         return near and self.tolerance > 0
 
     @property
     def nearest(self) -> int | None:
-        """The step in range whose figure comes nearest to the target, for a target that nothing meets."""
-        known = [step for step in self.figures if self._low_edge < self._place(step) < self._high_edge]
-        return max(known, key=lambda step: self.target.spare(self.figures[step]), default=None)
+        """The step in range whose figure comes nearest to the target, for a target that nothing meets.
+
+        Of several with the same figure it is the one with the fewest bits, or the best quality for a limit.
+        """
+        spares = {place: self.target.spare(figure) for place, figure in self._inside().items()}
+        if not spares:
+            return None
+        best = max(spares.values())
+        return int(self._steps[max(place for place, spare in spares.items() if spare >= best - _SAME)])
+
+    @property
+    def level(self) -> bool:
+        """Whether the best quality in range gives no better figure than another one that was measured."""
+        nearest, inside = self.nearest, self._inside()
+        if nearest is None or len(inside) < 2 or self._low_edge + 1 not in inside:
+            return False
+        return self._place(nearest) > self._low_edge + 1
 
     @property
     def surest(self) -> int:
-        """The step in range that is likeliest to meet the target."""
-        return int(self._steps[self._low_edge + 1])
+        """The step in range, of those not measured, that is likeliest to meet the target."""
+        left = self._open(self._low_edge, self._high_edge)
+        return int(self._steps[left[0] if len(left) else self._low_edge + 1])
 
     def next(self) -> int | None:
         """The step to encode next, or None when the search has ended."""
         if self.done:
             return None
         low, high = self._bracket()
+        places = self._open(low, high)
+        if not len(places):
+            return self._promising()
         belief = self._belief()
-        places = np.arange(low + 1, high)
         starts = self._starts(belief, places, low, high)
         encodes = expected_encodes(
             self._aim,
@@ -121,13 +148,30 @@ class Search:
             starts,
             (low, high),
         )
-        return int(self._steps[places[starts[int(np.argmin(encodes))]]])
+        place = places[starts[int(np.argmin(encodes))]]
+        first = place == self._low_edge + 1 and not self._inside()
+        return self._promising() if first else int(self._steps[place])
+
+    def _promising(self) -> int:
+        """A step whose encode is nearly as likely to meet the target as the best in range, but cheaper.
+
+        It comes before the best one, of which a figure alone says little: where scores hardly rise any more
+        it meets targets that far worse qualities meet as well, and encoders fail there more than elsewhere.
+        """
+        places = self._open(self._low_edge + 1, self._high_edge)
+        if not len(places):
+            return self.surest
+        order = slice(None, None, -1) if self._reversed else slice(None)
+        spread = np.sqrt(np.diag(self._prior.covariance)[order] + self._prior.noise)
+        reached = (self._prior.mean[order] - self._aim.goal) / spread
+        chances = np.array([NormalDist().cdf(value) for value in reached[places]])
+        return int(self._steps[places[np.flatnonzero(chances >= _WORTHWHILE * chances.max())[-1]]])
 
     def _allowed(self, low: int, high: int) -> tuple[int, int]:
         """The places between which the next encode must lie, so that a wrong belief costs few encodes.
 
         Encodes that creep to the target from one side must at least double their stride each time; and after
-        some encodes each of them must leave at most three quarters.
+        some encodes each of them must leave at most three quarters, and later half.
         """
         nearest, farthest = low + 1, high - 1
         places = [self._place(step) for step in self.figures]
@@ -138,8 +182,8 @@ class Search:
                 nearest = low + stride
             else:
                 farthest = high - stride
-        if len(met) > _PATIENCE and high - low > 3:
-            margin = (high - low) // 4
+        if len(met) > _PATIENCE and high - low > (3 if len(met) <= _LAST_PATIENCE else 2):
+            margin = (high - low) // (4 if len(met) <= _LAST_PATIENCE else 2)
             nearest, farthest = max(nearest, low + margin), min(farthest, high - margin)
         return nearest, farthest
 
@@ -155,26 +199,51 @@ class Search:
         better = -1 if self._reversed or self.target.lower_is_better else 1
         return self._prior.scale(self.target.value + better * self.tolerance)
 
+    def _inside(self) -> dict[int, float]:
+        """The figures of the places in range."""
+        places = {self._place(step): figure for step, figure in self.figures.items()}
+        return {at: figure for at, figure in places.items() if self._low_edge < at < self._high_edge}
+
+    @property
+    def _alone(self) -> bool:
+        """Whether one figure is all there is, and another could speak for or against it."""
+        return len(self._inside()) == 1 and self._high_edge - self._low_edge > 2
+
+    def _open(self, low: int, high: int) -> Places:
+        """The places between two others that were not measured."""
+        known = self._inside()
+        return np.array([place for place in range(low + 1, high) if place not in known], dtype=np.int64)
+
+    def _refuted(self) -> set[int]:
+        """The places that miss the target, and have a figure clearly below that of a later place."""
+        clearly, best, found = _CLEARLY * math.sqrt(self._prior.noise), -math.inf, set()
+        places = {self._place(step): figure for step, figure in self.figures.items()}
+        for place in sorted(places, reverse=True):
+            value = self._prior.scale(places[place])
+            if value < best - clearly and not self.target.met(places[place]):
+                found.add(place)
+            best = max(best, value)
+        return found
+
     def _bracket(self) -> tuple[int, int]:
-        """The last place that meets the target, and the first after it that misses it.
+        """The last place that meets the target, and the first after it that misses it and isn't refuted.
 
         Noise may make a place miss it that lies before one that meets it: the later one counts.
         """
-        met = {self._place(step): self.target.met(figure) for step, figure in self.figures.items()}
-        inside = {place: good for place, good in met.items() if self._low_edge < place < self._high_edge}
-        low = max((place for place, good in inside.items() if good), default=self._low_edge)
-        high = min(
-            (place for place, good in inside.items() if not good and place > low), default=self._high_edge
-        )
-        return low, high
+        met = {place: self.target.met(figure) for place, figure in self._inside().items()}
+        low = max((place for place, good in met.items() if good), default=self._low_edge)
+        missing = {place for place, good in met.items() if not good and place > low} - self._refuted()
+        return low, min(missing, default=self._high_edge)
 
     def _belief(self) -> _Belief:
         """The prior, bent by what was measured, and wider where that was unlike the prior."""
         order = slice(None, None, -1) if self._reversed else slice(None)
         belief = _Belief(self._prior.mean[order], self._prior.covariance[order, order])
-        surprise = 0.0
+        surprise, refuted = 0.0, self._refuted()
         for step, figure in self.figures.items():
             at = self._place(step)
+            if at in refuted:
+                continue
             value = self._prior.scale(figure)
             noise = self._prior.noise
             if self._prior.scale.saturated(figure):
@@ -182,13 +251,15 @@ class Search:
                 value, noise = max(value, float(belief.mean[at])), 4 * noise
             surprise += (value - belief.mean[at]) ** 2 / (belief.covariance[at, at] + noise)
             belief = belief.after(at, float(value), noise)
-        width = (_STUBBORN + surprise) / (_STUBBORN + len(self.figures))
+        width = (_STUBBORN + surprise) / (_STUBBORN + len(self.figures) - len(refuted))
         return _Belief(belief.mean, belief.covariance * width)
 
     def _starts(self, belief: _Belief, places: Places, low: int, high: int) -> Places:
         """The places that are considered for the next encode, by index: likely ends, and some all over."""
         nearest, farthest = self._allowed(low, high)
         allowed = np.flatnonzero((places >= nearest) & (places <= farthest))
+        if not len(allowed):
+            return np.arange(len(places))
         if len(allowed) <= _LIKELY + _OVERALL:
             return allowed
         spread = np.sqrt(np.maximum(np.diag(belief.covariance), 0) + self._prior.noise)

@@ -49,6 +49,23 @@ _TOLERANCES: Final = {
     "speed_temporal": 0.1,
 }
 _TOLERANCE: Final = 0.5  # of VMAF, and of other scores of 0 to 100
+# The figure of a perfect encode, where there is one; scores crowd before it, so that less of it is near.
+_PERFECT: Final = {
+    "float_ssim": 1.0,
+    "float_ms_ssim": 1.0,
+    "integer_vif": 1.0,
+    "integer_adm2": 1.0,
+    "cambi": 0.0,
+    "speed_chroma_uv": 0.0,
+    "speed_temporal": 0.0,
+    "psnr_y": math.inf,
+    "xpsnr_w": math.inf,
+    "psnr_hvs": math.inf,
+    "float_ansnr": math.inf,
+    "ciede2000": math.inf,
+}
+_PERFECT_SCORE: Final = 100.0  # of VMAF, and of other scores of 0 to 100
+_NEAR_PERFECT: Final = 0.25  # of the distance from a target to a perfect figure: as much is near to it
 _LIMIT_TOLERANCE: Final = 0.02  # of a bitrate or a size: this part of it
 
 _BY_KEY: Final = {metric.key: metric for metric in METRICS.values() if metric.key}
@@ -106,7 +123,8 @@ class Target:
         """How near to the target a search may end, unless it is told."""
         if self.kind != "quality":
             return self.value * _LIMIT_TOLERANCE
-        return _TOLERANCES.get(self.column, _TOLERANCE)
+        room = abs(_PERFECT.get(self.column, _PERFECT_SCORE) - self.value)
+        return min(_TOLERANCES.get(self.column, _TOLERANCE), _NEAR_PERFECT * room)
 
     def figure(self, point: Point) -> float:
         """The figure of a point that is compared with the target."""
