@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
 from acuity.tune.encoders.hdr10 import Hdr10, read_hdr10
@@ -20,6 +20,18 @@ from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
 _CHUNK: Final = 1 << 20
 _RATE_DIGITS: Final = 10_000  # of the denominator of an average rate: encoders take no longer ones
+_LARGE: Final = 64 << 20  # bytes of a file whose digest is worth remembering
+_SETTLED: Final = 2 * 10**9  # nanoseconds after which a change shows in a file's time
+_MOST_DIGESTS: Final = 4096
+_DIGESTS: Final[dict[tuple[str, int, int, int], str]] = {}  # of the files that this process has read
+
+
+class Memory(Protocol):
+    """Remembers documents by key; the cache of points is one."""
+
+    def document(self, key: str) -> Any: ...
+
+    def remember(self, key: str, document: Any) -> None: ...
 
 
 class Part(NamedTuple):
@@ -78,10 +90,13 @@ class Clip:
         )
         return ClipReader(open_as(self.path, self.geometry, options), self)
 
-    def digest(self) -> str:
-        """SHA-256 of the file's bytes, and of what else decides which frames are meant."""
+    def digest(self, memory: Memory | None = None) -> str:
+        """SHA-256 of the file's bytes, and of what else decides which frames are meant.
+
+        `memory` knows the digests of large files that other processes have read.
+        """
         about = (
-            _file_digest(*_identity(self.path)) if os.path.isfile(self.path) else _folder_digest(self.path),
+            _file_digest(self.path, memory) if os.path.isfile(self.path) else _folder_digest(self.path),
             str(self.geometry),
             str(self.fps),
             str(self.stream),
@@ -247,14 +262,26 @@ def upright(info: VideoInfo) -> VideoInfo:
     return replace(info, width=info.height, height=info.width, aspect=aspect, rotation=0)
 
 
-def _identity(path: str) -> tuple[str, int, int, int]:
-    status = os.stat(path)
-    return path, status.st_size, status.st_mtime_ns, status.st_ino
-
-
-@lru_cache(maxsize=256)
-def _file_digest(path: str, size: int, mtime_ns: int, inode: int) -> str:
+def _file_digest(path: str, memory: Memory | None = None) -> str:
     """SHA-256 of a file's bytes, remembered while its size, time and inode stay the same."""
+    status = os.stat(path)
+    identity = os.path.abspath(path), status.st_size, status.st_mtime_ns, status.st_ino
+    if identity in _DIGESTS:
+        return _DIGESTS[identity]
+    if status.st_size < _LARGE:
+        memory = None
+    key = f"digest of {identity}"
+    known = None if memory is None else memory.document(key)
+    digest = known if isinstance(known, str) else _read_digest(path)
+    if memory is not None and known is None and time.time_ns() - status.st_mtime_ns > _SETTLED:
+        memory.remember(key, digest)
+    while len(_DIGESTS) >= _MOST_DIGESTS:
+        _DIGESTS.pop(next(iter(_DIGESTS)), None)
+    _DIGESTS[identity] = digest
+    return digest
+
+
+def _read_digest(path: str) -> str:
     digest = hashlib.sha256()
     with open(path, "rb", buffering=0, opener=local_opener) as file:
         while chunk := file.read(_CHUNK):
@@ -269,5 +296,5 @@ def _folder_digest(path: str) -> str:
     digest = hashlib.sha256()
     images = find_images(path)
     for index in range(len(images)):
-        digest.update(_file_digest(*_identity(images[index])).encode())
+        digest.update(_file_digest(images[index]).encode())
     return digest.hexdigest()

@@ -141,6 +141,7 @@ class Workbench:
         """The points among these that need no encode."""
         asked = list(qualities)
         found = {}
+        clip.digest(self.cache)
         for quality, key in zip(asked, point_keys(clip, settings, asked, self.scoring), strict=True):
             if (point := self.cache.get(key)) is not None:
                 found[quality] = point
@@ -148,6 +149,7 @@ class Workbench:
 
     def made_of(self, clip: Clip) -> list[Made]:
         """The points that are known of a clip, by whatever encoder, of this process and of earlier ones."""
+        clip.digest(self.cache)
         return list(self._made_of(source_key(clip, self.scoring)).values())
 
     def _made_of(self, source: str) -> dict[str, Made]:
@@ -190,6 +192,7 @@ class Workbench:
             return error
 
     def _point(self, wanted: Wanted, stop: threading.Event) -> Point:
+        wanted.clip.digest(self.cache)  # is known from here on
         key = point_key(*wanted, self.scoring)
         while True:
             with self._lock:

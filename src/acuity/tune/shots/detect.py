@@ -133,7 +133,7 @@ def known_shots(
 ) -> list[Shot]:
     """survey_shots() of a clip, once: the cache remembers them."""
     wanted = wanted or Detection()
-    key = f"{wanted.key()} {clip.digest()}"
+    key = f"{wanted.key()} {clip.digest(cache)}"
     remembered = cache.document(key)
     if isinstance(remembered, list):
         return [Shot(int(start), int(end), float(activity)) for start, end, activity in remembered]
