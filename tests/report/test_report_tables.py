@@ -82,3 +82,11 @@ def test_one_point_alone_has_a_place() -> None:
 def test_the_page_loads_nothing() -> None:
     page = curves_page("t", "s", [Curve("a", [CurvePoint(1, 2, "x")])])
     assert all(word not in page for word in ("http", "src=", "url(", "@import", "<link"))
+
+
+def test_columns_are_left_out_where_there_is_no_room() -> None:
+    table = Table(["a", "long title", "b"], [["1", "2", "3"]], [True] * 3, ("long title",))
+    assert table.text("") == ["a  long title  b", "1           2  3"]
+    assert table.text("", width=16) == table.text("")
+    assert table.text("", width=15) == ["a  b", "1  3"]
+    assert table.text("", width=1) == ["a  b", "1  3"]  # nothing else may go

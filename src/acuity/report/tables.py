@@ -14,9 +14,28 @@ class Table(NamedTuple):
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
     numeric: Sequence[bool]
+    spare: Sequence[
+        str
+    ] = ()  # titles of columns that are left out where there is no room, the first one first
 
-    def text(self, indent: str = "  ") -> list[str]:
-        """Aligned lines; the last cell may have any length."""
+    def text(self, indent: str = "  ", width: int | None = None) -> list[str]:
+        """Aligned lines of at most that width, as far as columns can be left out; the last cell may be longer."""
+        table = self
+        while width is not None and table.spare and max(map(len, table._lines(indent))) > width:
+            table = table.without(table.spare[0])
+        return table._lines(indent)
+
+    def without(self, title: str) -> Table:
+        """The table without a column."""
+        keep = [number for number, name in enumerate(self.titles) if name != title]
+        return Table(
+            [self.titles[number] for number in keep],
+            [[row[number] for number in keep] for row in self.rows],
+            [self.numeric[number] for number in keep],
+            [name for name in self.spare if name != title],
+        )
+
+    def _lines(self, indent: str) -> list[str]:
         everything = [self.titles, *self.rows]
         widths = [max(len(row[column]) for row in everything) for column in range(len(self.titles))]
         return [

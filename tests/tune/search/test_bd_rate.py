@@ -90,7 +90,7 @@ def test_saturated_scores_count_once() -> None:
         ([(rate, 60.0) for rate, _ in ANCHOR], "has 1 rising points"),
         (
             [(rate, score - 34.0) for rate, score in ANCHOR],
-            "too few scores in common: 62.10 to 97.30",
+            "common to both curves: 62.10 to 97.30",
         ),
         ([(rate, float("nan")) for rate, _ in ANCHOR], "has 0 rising points"),
     ],

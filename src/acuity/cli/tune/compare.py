@@ -19,6 +19,7 @@ import sys
 from typing import Any, Final
 
 from acuity.cli.exits import FAILED, OK
+from acuity.cli.style import Style
 from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
 from acuity.cli.tune.options import configure as add_options
 from acuity.cli.tune.options import request
@@ -91,7 +92,7 @@ def table(document: dict[str, Any]) -> Table:
         titles = [titles[number] for number in keep]
         rows = [[row[number] for number in keep] for row in rows]
         numeric = [numeric[number] for number in keep]
-    return Table(titles, rows, numeric)
+    return Table(titles, rows, numeric, ("seconds", "encodes", "more"))
 
 
 def savings(document: dict[str, Any]) -> list[str]:
@@ -110,8 +111,11 @@ def savings(document: dict[str, Any]) -> list[str]:
 
 
 def _text(document: dict[str, Any]) -> str:
-    lines = [*table(document).text(), *(f"  {line}" for line in savings(document))]
-    return "\n".join([*lines, f"  {_summary(document)}"])
+    style = Style(sys.stdout)
+    lines = table(document).text(width=style.columns if style.terminal else None)
+    for line in savings(document):
+        lines += style.paragraph(None, line)
+    return "\n".join([*lines, *style.paragraph("dim", _summary(document))])
 
 
 def _markdown(document: dict[str, Any]) -> str:

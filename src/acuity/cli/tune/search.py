@@ -90,13 +90,14 @@ def _text(document: dict[str, Any]) -> list[str]:
         "bytes",
         "encoded in",
     ]
-    table = Table(titles, rows, [False, *[True] * (len(titles) - 2), False])
+    spare = ("bytes", "encoded in", "min", "p5")
+    table = Table(titles, rows, [False, *[True] * (len(titles) - 2), False], spare)
     shown = document["target"]["shown"] if other else f"VMAF {document['vmaf_score']:.2f}"
     answer = (
         f"{document['codec']} {document['knob']} {document['crf']}: {shown} "
         f"at {document['bitrate_kbps']:,.0f} kbit/s"
     )
-    lines = [style("bold", answer), *table.text()]
+    lines = [style("bold", answer), *table.text(width=style.columns if style.terminal else None)]
     if document["error"]:
         lines += style.paragraph("yellow", document["error"])
     if document["encode"] is not None:

@@ -49,7 +49,7 @@ def compare_curves(anchor: Curve, test: Curve) -> BdRate:
     all_scores = max(last for _, last in ranges) - min(first for first, _ in ranges)
     if high - low < OVERLAP * all_scores:
         spans = " and ".join(f"{first:.2f} to {last:.2f}" for first, last in ranges)
-        return BdRate(None, f"the curves have too few scores in common: {spans}")
+        return BdRate(None, f"less than a quarter of the scores are common to both curves: {spans}")
     means = [_mean_log_rate(points, low, high) for points in curves]
     return BdRate(100.0 * math.expm1(means[1] - means[0]), None, (low, high))
 

@@ -247,7 +247,11 @@ def _savings(request: CompareRequest, contenders: Sequence[_Contender]) -> list[
                 "codec": contender.name,
                 "against": usable[0].name,
                 "percent": None if result.percent is None else round(result.percent, 3),
-                "reason": result.reason,
+                "reason": None
+                if result.reason is None
+                else result.reason.replace("the first curve", usable[0].name).replace(
+                    "the other curve", contender.name
+                ),
             }
         )
     return found
