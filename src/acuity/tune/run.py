@@ -29,6 +29,7 @@ _DIVISIONS: Final[Mapping[str, Division]] = {"each": "each", "mean": "mean"}
 @contextmanager
 def workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workbench]:
     """The workbench for a request; the encodes that run are stopped at the end, come what may."""
+    from acuity.tune.encoders.encoding import end_idle_processes
     from acuity.tune.points.cache import Cache, default_path
 
     request.check()
@@ -41,6 +42,7 @@ def workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workb
     finally:
         bench.stop()
         cache.close()
+        end_idle_processes()  # or they stay, ended but not reaped, until the next run
 
 
 def run_search(request: SearchRequest, *, listener: Listener | None = None) -> Document:

@@ -88,7 +88,7 @@ def test_ten_bit_and_hdr10_are_carried_over(name: str, hdr: Clip, tmp_path: Path
 
 
 def test_a_format_that_the_encoder_does_not_take_is_refused_unless_it_may_convert(hdr: Clip) -> None:
-    with pytest.raises(EncoderError, match=r"libvpx-vp9 doesn't take yuv420p10le.*pixel_format='yuv420p'"):
+    with pytest.raises(EncoderError, match=r"libvpx-vp9 doesn't take yuv420p10le.*out_pix_fmt='yuv420p'"):
         measure(hdr, fast("libvpx-vp9"), 30)
     point = measure(hdr, fast("libvpx-vp9", pixel_format="yuv420p"), 30)
     assert any("no place for the HDR10 metadata" in note for note in point.notes)
@@ -122,7 +122,7 @@ def test_smaller_sizes_are_scored_at_the_source_s(clip: Clip) -> None:
     ("size", "said"),
     [
         ((320, 192), "320x192 is larger than"),
-        ((81, 48), "the size 81x48 has an odd side, .* pass the size 80x48"),
+        ((81, 48), "the size 81x48 has an odd side, .* pass resolution='80x48'"),
     ],
 )
 def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: str, clip: Clip) -> None:
@@ -132,7 +132,7 @@ def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: s
 
 def test_a_source_of_odd_size_is_refused_with_a_remedy(tmp_path: Path) -> None:
     clip = open_clip(write_y4m(tmp_path / "odd.y4m", 3, 97, 64))
-    with pytest.raises(TuneError, match=r"odd.y4m' \(97x64\) has an odd side.*pass the size 96x64"):
+    with pytest.raises(TuneError, match=r"odd.y4m' \(97x64\) has an odd side.*pass resolution='96x64'"):
         measure(clip, fast("libx264"), 30)
 
 

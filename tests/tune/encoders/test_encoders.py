@@ -76,6 +76,7 @@ def test_presets_have_one_vocabulary(name: str, preset: str | None, own: str) ->
     ("wrong", "said"),
     [
         ({"preset": "quick"}, "libsvtav1 has no preset 'quick': use one of ultrafast, .* placebo, 0 to 13"),
+        ({"preset": ""}, "libsvtav1 has no preset ''"),
         ({"tune": "grain"}, "libsvtav1 has no tune 'grain': use one of vq, psnr, ssim"),
         ({"options": (("crf", "20"),)}, "the option crf is the quality"),
         ({"options": (("threads", "2"),)}, "has a place of its own: pass it as threads"),

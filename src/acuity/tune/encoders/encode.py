@@ -116,7 +116,7 @@ def _format(clip: Clip, settings: Settings) -> PixelFormat:
     nearest = _nearest(source, known)
     raise EncoderError(
         f"{name} doesn't take {av_name(source)}, the format of '{clip.path}': pass ",
-        to_set("pixel_format", nearest),
+        to_set("out_pix_fmt", nearest),
         " to convert it",
     )
 
@@ -140,8 +140,9 @@ def _check_even(clip: Clip, settings: Settings, width: int, height: int, format:
     even = f"{width - width % across}x{height - height % down}"
     what = f"the size {width}x{height}" if settings.size else f"'{clip.path}' ({width}x{height})"
     raise TuneError(
-        f"{what} has an odd side, which {':'.join(format.layout)} chroma can't have:"
-        f" pass the size {even}, or crop the source to it"
+        f"{what} has an odd side, which {':'.join(format.layout)} chroma can't have: pass ",
+        to_set("resolution", even),
+        ", or crop the source to it",
     )
 
 

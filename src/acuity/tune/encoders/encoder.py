@@ -74,7 +74,7 @@ class Encoder:
 
     def preset(self, word: str | None) -> str:
         """The encoder's own word for a preset; EncoderError if it has none such."""
-        word = word or DEFAULT_PRESET
+        word = DEFAULT_PRESET if word is None else word
         if word in self.presets:
             return self.presets[word]
         if word in self.own_presets:
