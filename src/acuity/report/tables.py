@@ -19,7 +19,7 @@ class Table(NamedTuple):
     ] = ()  # titles of columns that are left out where there is no room, the first one first
 
     def text(self, indent: str = "  ", width: int | None = None) -> list[str]:
-        """Aligned lines of at most that width, as far as columns can be left out; the last cell may be longer."""
+        """Aligned lines, of at most that width as far as columns may be left out."""
         table = self
         while width is not None and table.spare and max(map(len, table._lines(indent))) > width:
             table = table.without(table.spare[0])
