@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ import av
 import numpy as np
 import pytest
 
-from acuity.errors import OutputError
+from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
-from acuity.tune.ladder.package import Package, package_ladder
+from acuity.tune.ladder.package import Package, check_rate, package_ladder
 from acuity.tune.ladder.playlists import hls_media
 from acuity.tune.ladder.segments import ticks_of, timescale_of
 from acuity.tune.ladder.sound import copy_sound
@@ -316,3 +317,11 @@ def test_a_failure_to_write_leaves_nothing_behind(
     ):
         package_ladder(bench, ladder, tmp_path / "out")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_variable_rate_is_refused_before_anything_is_encoded(clip: Clip, tmp_path: Path) -> None:
+    """Segments of an even rate would drift from the sound."""
+    varied = replace(clip, info=replace(clip.info, variable_rate=True))
+    with pytest.raises(TuneError, match="varies, and segments need an even one"):
+        check_rate(varied)
+    check_rate(clip)
