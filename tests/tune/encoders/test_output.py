@@ -146,13 +146,77 @@ def test_colour_tags_and_rate_are_those_of_the_source(
         assert video.average_rate == 25
 
 
-def test_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> None:
+def test_later_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> None:
     settings = Settings(find_encoder("x264"), preset="ultrafast")
     point = encode_file(clip.of(Part(5, 15)), settings, 35, tmp_path / "part.mp4")
     assert "only parts" in point.notes[-1]
     with av.open(tmp_path / "part.mp4") as file:
         assert [stream.type for stream in file.streams] == ["video"]
         assert len(list(file.decode(video=0))) == 10
+
+
+def test_the_first_part_has_its_sound_and_no_more(clip: Clip, tmp_path: Path) -> None:
+    settings = Settings(find_encoder("x264"), preset="ultrafast")
+    point = encode_file(clip.of(Part(0, 15)), settings, 35, tmp_path / "part.mkv")
+    assert point.notes == ()
+    with av.open(tmp_path / "part.mkv") as file:
+        assert file.metadata["title"] == "A title"
+        assert [chapter["end"] * chapter["time_base"] for chapter in file.chapters()] == [Fraction(600, 1000)]
+        starts: dict[str, list[float]] = {"video": [], "audio": [], "subtitle": []}
+        for packet in file.demux():
+            if packet.size and packet.pts is not None:
+                starts[packet.stream.type].append(float(packet.pts * packet.time_base))
+    assert len(starts["video"]) == 15
+    assert 0.55 < max(starts["audio"]) < 0.6 + 0.04
+    assert len(starts["subtitle"]) == 2
+
+
+def write_late(path: Path, sound: str, start: int, language: str | None = None) -> None:
+    """A video that begins so many milliseconds after its sound."""
+    with av.open(path, "w") as file:
+        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
+        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
+        video.time_base = video.codec_context.time_base = Fraction(1, 1000)
+        audio = file.add_stream(sound, rate=48000)
+        if language is not None:
+            audio.metadata["language"] = language
+        for index in range(12):
+            made = frame(index)
+            made.pts, made.time_base = start + 40 * index, Fraction(1, 1000)
+            file.mux(video.encode(made))
+            samples = av.AudioFrame("fltp" if sound == "aac" else "flt", "stereo", 1920)
+            samples.sample_rate, samples.pts = 48000, index * 1920
+            for plane in samples.planes:
+                plane.update(bytes(plane.buffer_size))
+            file.mux(audio.encode(samples))
+        file.mux(video.encode(None))
+        file.mux(audio.encode(None))
+
+
+def start_of(path: Path, kind: str) -> float:
+    with av.open(path) as file:
+        stream = next(stream for stream in file.streams if stream.type == kind)
+        packets = [packet.pts for packet in file.demux(stream) if packet.pts is not None and packet.size]
+        return float(min(packets) * stream.time_base)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_video_and_sound_stay_in_step(suffix: str, tmp_path: Path) -> None:
+    source, out = tmp_path / "late.mkv", tmp_path / f"out{suffix}"
+    write_late(source, "aac", 61)
+    encode_file(open_clip(source), Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    late = start_of(source, "video") - start_of(source, "audio")
+    assert 0.04 < late < 0.09  # between two frames
+    assert start_of(out, "video") - start_of(out, "audio") == pytest.approx(late, abs=0.0011)
+
+
+def test_sound_that_the_file_cannot_hold_is_left_out_by_name(tmp_path: Path) -> None:
+    source, out = tmp_path / "opus.mkv", tmp_path / "out.mov"
+    write_late(source, "libopus", 0, "fre")
+    point = encode_file(open_clip(source), Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    assert point.notes == ("left out, as a .mov file can't hold it here: audio stream 1 (opus, fre)",)
+    with av.open(out) as file:
+        assert [stream.type for stream in file.streams] == ["video"]
 
 
 @pytest.mark.parametrize(

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import av
 from av.container import InputContainer, OutputContainer
-from av.stream import AttachmentStream, Discard, Disposition, Stream
+from av.stream import AttachmentStream, Stream
 from av.video.stream import VideoStream
 
-from acuity.errors import OutputError, TuneError, listed
+from acuity.errors import OutputError, TuneError
 from acuity.report.write import check_output, written_beside
 from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
+from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
 from acuity.video.local_file import restricted
-from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, open_container, reason
 from acuity.video.source import open_source
+
+if TYPE_CHECKING:
+    from av.container.core import Chapter
 
 # Suffixes of files and FFmpeg's names of their formats.
 FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
@@ -36,6 +41,8 @@ _TAGS: Final = {("mp4", "hevc"): "hvc1", ("mov", "hevc"): "hvc1"}  # Apple's pla
 _TECHNICAL: Final = ("major_brand", "minor_version", "compatible_brands", "encoder", "duration", "bps")
 _STATISTICS: Final = ("number_of_", "_statistics")
 _TICKS: Final = Fraction(1, 90000)  # of times that aren't even
+_FINEST: Final = 10_000_000  # ticks a second
+_SAME_TIME: Final = Fraction(1, 100_000)  # seconds: the start of a container is known to a millionth
 _VIDEO: Final = "video"
 
 
@@ -83,6 +90,8 @@ class VideoFile:
         self._others: Iterator[av.Packet[Stream]] = iter(())
         self._waiting: av.Packet[Stream] | None = None
         self._offset = Fraction(0)  # of the source's clock
+        self._base = _TICKS  # of the video's times
+        self._frames = 0  # written so far
 
     def __enter__(self) -> Self:
         if os.path.exists(self._out) and os.path.samefile(self._out, self._clip.path):
@@ -121,7 +130,8 @@ class VideoFile:
             video.codec_context.extradata = encoding.extradata
         if tag := _TAGS.get((self._format, self._codec)):
             video.codec_context.codec_tag = tag
-        video.time_base = 1 / self._clip.rate if times.even else _TICKS
+        self._base = self._time_base(times)
+        video.time_base = self._base
         self._video = video
         self._copy_streams()
         with self._writing():
@@ -135,7 +145,8 @@ class VideoFile:
         assert packet.pts is not None
         pts, dts = packet.pts, packet.pts if packet.dts is None else packet.dts
         written = packet_of(packet)
-        base = 1 / self._clip.rate if self._times.even else _TICKS
+        self._frames += 1
+        base = self._base
         shown, decoded, after = (self._time(frame) for frame in (pts, dts, pts + 1))
         written.time_base = base
         written.pts, written.dts = round(shown / base), round(decoded / base)
@@ -151,6 +162,17 @@ class VideoFile:
         assert self._times is not None
         return self._times.at(frame) - self._offset
 
+    def _time_base(self, times: Times) -> Fraction:
+        """A clock on which every frame has its exact time, so that sound and subtitles stay in step."""
+        if not times.even:
+            return _TICKS
+        rate, start = self._clip.rate, times.at(0) - self._offset
+        off_grid = abs(start - round(start * rate) / rate)
+        if off_grid <= _SAME_TIME:
+            return 1 / rate
+        ticks = math.lcm(rate.numerator, start.limit_denominator(_FINEST).denominator)
+        return Fraction(1, ticks) if ticks <= _FINEST else _TICKS
+
     def _open_source(self) -> None:
         """Look at what is beside the video in the source, and check what the file can hold."""
         clip, container = self._clip, self._container
@@ -161,7 +183,7 @@ class VideoFile:
         self._stack.callback(source.close)
         self._source = open_container(source, AvFile(source))
         self._stack.callback(self._source.close)
-        if clip.parts is not None:
+        if not from_start(clip):
             if len(self._source.streams) > 1:
                 self.notes.append("only parts of the source are encoded, so nothing but its video is copied")
             self._source = None
@@ -170,14 +192,18 @@ class VideoFile:
             self._offset = Fraction(self._source.start_time, av.time_base)
         container.metadata.update(_kept(self._source.metadata))
         if chapters := self._source.chapters():
-            shift = self._offset
-            for chapter in chapters:
-                base = chapter["time_base"] or Fraction(1)
-                chapter["start"], chapter["end"] = (
-                    chapter["start"] - round(shift / base),
-                    chapter["end"] - round(shift / base),
-                )
-            container.set_chapters(chapters)
+            container.set_chapters([moved for chapter in chapters if (moved := self._moved(chapter))])
+
+    def _moved(self, chapter: Chapter) -> Chapter | None:
+        """A chapter by the file's clock; None if the frames end before it."""
+        base = chapter["time_base"] or Fraction(1)
+        start, end = (at - round(self._offset / base) for at in (chapter["start"], chapter["end"]))
+        if self._clip.parts is not None:
+            last = math.ceil(self._clip.parts[0].end / self._clip.rate / base)
+            if start >= last:
+                return None
+            end = min(end, last)
+        return {**chapter, "start": start, "end": end}
 
     def _copy_streams(self) -> None:
         container, source, video = self._container, self._source, self._video
@@ -185,47 +211,31 @@ class VideoFile:
         assert video is not None
         if source is None:
             return
-        main = choose_stream(source, self._clip.path, self._clip.stream)
+        main, kept, left_out = beside(source, self._clip, self._format)
         video.metadata.update(_kept(main.metadata))
         video.disposition = main.disposition
-        left_out = []
-        for stream in source.streams:
-            if stream.index == main.index:
-                continue
-            if not self._copy(container, stream):
-                left_out.append(_described(stream))
         if left_out:
             suffix = os.path.splitext(self._out)[1]
-            self.notes.append(f"left out, as a {suffix} file can't hold it here: {listed(left_out)}")
-        chosen = [copied.source for copied in self._copied.values()]
-        main.discard = Discard.all  # its packets are not wanted, and the others are
-        for stream in chosen:
-            stream.discard = Discard.default
-        if chosen:
-            self._others = iter(source.demux(chosen))
+            names = "; ".join(described(stream) for stream in left_out)
+            self.notes.append(f"left out, as a {suffix} file can't hold it here: {names}")
+        for stream in kept:
+            self._copy(container, stream)
+        if self._copied:
+            self._others = iter(source.demux([copied.source for copied in self._copied.values()]))
 
-    def _copy(self, container: OutputContainer, stream: Stream) -> bool:
-        """Add a copy of a stream; False if the file can't hold it."""
+    def _copy(self, container: OutputContainer, stream: Stream) -> None:
+        """Add a copy of a stream."""
         if isinstance(stream, AttachmentStream):
-            if self._format != "matroska":
-                return False
             name = stream.name or stream.metadata.get("filename", "attachment")
             container.add_attachment(name, stream.mimetype or "application/octet-stream", stream.data)
-            return True
-        if stream.type not in ("audio", "subtitle"):
-            return False
-        try:
-            copy = container.add_stream_from_template(stream, opaque=True)
-        except (*AV_ERRORS, AttributeError):
-            return False
+            return
+        copy = container.add_stream_from_template(stream, opaque=True)
         copy.metadata.update(_kept(stream.metadata))
         copy.disposition = stream.disposition
         self._copied[stream.index] = _Copied(stream, copy)
-        return True
 
     def _write_others(self, until: Fraction | None) -> None:
         """Write the packets of the other streams up to a time; None: all that are left."""
-        assert self._container is not None
         while True:
             packet = self._waiting or next(self._others, None)
             self._waiting = None
@@ -233,22 +243,42 @@ class VideoFile:
                 return
             if packet.dts is None or not packet.size:  # the demuxer's end, or nothing to write
                 continue
-            base = packet.time_base
-            if until is not None and packet.dts * base - self._offset > until:
+            if until is not None and packet.dts * packet.time_base - self._offset >= until:
                 self._waiting = packet
                 return
-            shift = round(self._offset / base)
-            packet.dts -= shift
-            if packet.pts is not None:
-                packet.pts -= shift
-            packet.stream = self._copied[packet.stream_index].copy
-            with self._writing():
-                self._container.mux(packet)
+            self._write_copy(packet)
+
+    def _write_until(self, end: Fraction) -> None:
+        """Write the packets of the other streams that begin before the last frame ends."""
+        while packet := self._waiting or next(self._others, None):
+            self._waiting = None
+            if packet.dts is None or not packet.size:
+                continue
+            left = end - (packet.dts * packet.time_base - self._offset)
+            if left > 0:
+                packet.duration = min(packet.duration or 0, math.ceil(left / packet.time_base))
+                self._write_copy(packet)
+            elif left < -INTERLEAVED:
+                return
+
+    def _write_copy(self, packet: av.Packet[Stream]) -> None:
+        assert self._container is not None
+        assert packet.dts is not None
+        shift = round(self._offset / packet.time_base)
+        packet.dts -= shift
+        if packet.pts is not None:
+            packet.pts -= shift
+        packet.stream = self._copied[packet.stream_index].copy
+        with self._writing():
+            self._container.mux(packet)
 
     def _finish(self) -> None:
         if self._video is None or self._container is None:
             raise TuneError(f"nothing was encoded into {quoted(self._out)}")
-        self._write_others(until=None)
+        if self._clip.parts is None:
+            self._write_others(until=None)
+        else:
+            self._write_until(self._time(self._frames))
         with self._writing():
             self._container.close()
 
@@ -291,12 +321,3 @@ def _kept(metadata: dict[str, str]) -> dict[str, str]:
         for name, value in metadata.items()
         if name.lower() not in _TECHNICAL and not name.lower().startswith(_STATISTICS)
     }
-
-
-def _described(stream: Stream) -> str:
-    name = stream.metadata.get("filename", "unknown codec")
-    if stream.codec_context is not None:
-        name = stream.codec_context.name
-    language = f", {stream.language}" if stream.language else ""
-    kind = "cover picture" if stream.disposition & Disposition.attached_pic else stream.type
-    return f"{kind} stream {stream.index} ({name}{language})"

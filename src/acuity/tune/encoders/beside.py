@@ -1,0 +1,125 @@
+"""What goes into a file beside the encoded video: streams of the source that its format can hold."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from contextlib import ExitStack
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import av
+from av.stream import AttachmentStream, Discard, Disposition
+
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container
+from acuity.video.source import open_source
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.stream import Stream
+    from av.video.stream import VideoStream
+
+    from acuity.tune.clip import Clip
+
+_COPIED: Final = ("audio", "subtitle")
+INTERLEAVED: Final = 5  # seconds by which packets of one time may be apart in a file
+
+# Bytes that a container adds, as a rule: to a file, to a stream, and to a packet.
+_HEAD: Final = 1500
+_OF_STREAM: Final = 500
+_OF_PACKET: Final = 14
+
+
+class Beside(NamedTuple):
+    """The streams of a source beside its video: those a file can hold, and those it can't."""
+
+    main: VideoStream
+    kept: list[Stream]
+    left_out: list[Stream]
+
+
+class Weight(NamedTuple):
+    """The bytes that a file will have beside its video's packets."""
+
+    copied: int  # sound, subtitles and attachments
+    container: int  # an estimate
+
+    @property
+    def bytes(self) -> int:
+        return self.copied + self.container
+
+
+def beside(source: InputContainer, clip: Clip, format: str) -> Beside:
+    """Look at the streams of a source for a file of that format, by FFmpeg's name.
+
+    Reading the source then gives packets of the kept streams only.
+    """
+    main = choose_stream(source, clip.path, clip.stream)
+    others = [stream for stream in source.streams if stream.index != main.index]
+    kept = [stream for stream in others if _holds(format, stream)]
+    main.discard = Discard.all
+    for stream in kept:
+        stream.discard = Discard.default
+    return Beside(main, kept, [stream for stream in others if stream not in kept])
+
+
+def from_start(clip: Clip) -> bool:
+    """Whether the frames meant are all of the source, or its first ones: the rest can be cut there."""
+    return clip.parts is None or (len(clip.parts) == 1 and clip.parts[0].start == 0)
+
+
+def weight(clip: Clip, format: str) -> Weight:
+    """What a file of that format will have beside the clip's video; reads the source once."""
+    frames = clip.frames or 0
+    alone = Weight(0, _HEAD + _OF_STREAM + _OF_PACKET * frames)
+    if clip.info.kind != "container" or not from_start(clip):
+        return alone
+    with ExitStack() as stack:
+        file = open_source(clip.path)
+        stack.callback(file.close)
+        source = open_container(file, AvFile(file))
+        stack.callback(source.close)
+        _, kept, _ = beside(source, clip, format)
+        copied = sum(len(stream.data) for stream in kept if isinstance(stream, AttachmentStream))
+        packets = 0
+        streams = [stream for stream in kept if not isinstance(stream, AttachmentStream)]
+        start = Fraction(source.start_time or 0, av.time_base)
+        end = None if clip.parts is None else start + frames / clip.rate
+        for packet in source.demux(streams) if streams else ():
+            if packet.dts is None or not packet.size:
+                continue
+            past = Fraction(0) if end is None else packet.dts * packet.time_base - end
+            if past > INTERLEAVED:
+                break
+            if past <= 0:
+                copied += packet.size
+                packets += 1
+        return Weight(copied, alone.container + _OF_STREAM * len(kept) + _OF_PACKET * packets)
+
+
+def described(stream: Stream) -> str:
+    """`subtitle stream 2 (srt, fre)`, for people."""
+    name = stream.metadata.get("filename", "unknown codec")
+    if stream.codec_context is not None:
+        name = stream.codec_context.name
+    language = f", {stream.language}" if stream.language else ""
+    kind = "cover picture" if stream.disposition & Disposition.attached_pic else stream.type
+    return f"{kind} stream {stream.index} ({name}{language})"
+
+
+def _holds(format: str, stream: Stream) -> bool:
+    """Whether a file of that format can hold a copy of a stream: its header is written to find out."""
+    if isinstance(stream, AttachmentStream):
+        return format == "matroska"
+    if stream.type not in _COPIED:
+        return False
+    trial = av.open(io.BytesIO(), "w", format=format)
+    try:
+        trial.add_stream_from_template(stream, opaque=True)
+        trial.start_encoding()
+    except (*AV_ERRORS, AttributeError):
+        return False
+    finally:
+        with contextlib.suppress(*AV_ERRORS):
+            trial.close()
+    return True
