@@ -39,6 +39,15 @@ def own_cache(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACUITY_CACHE", str(clip.parent / "cache"))
 
 
+def test_encodes_that_ran_out_are_noted(clip: Path) -> None:
+    fields = {"encoders": "libx264", "target_vmaf": 60.0, "tolerance": 0.0, "no_cache": True}
+    found = compared(clip, **fields, max_iterations=2)
+    assert found["rows"][0]["ok"]
+    [note] = [note for note in found["notes"] if "encodes" in note]
+    assert note.startswith("libx264, VMAF 60: 2 encodes weren't enough to rule out a cheaper value")
+    assert not [note for note in compared(clip, **fields)["notes"] if "encodes" in note]
+
+
 def compared(clip: Path, **fields: Any) -> dict[str, Any]:
     return run_compare(CompareRequest(src=str(clip), preset="ultrafast", **fields))
 

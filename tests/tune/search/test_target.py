@@ -24,3 +24,17 @@ from acuity.tune.search.target import Target
 )
 def test_near_the_perfect_figure_less_is_near(column: str, value: float, tolerance: float) -> None:
     assert Target(value, column=column).tolerance == pytest.approx(tolerance)
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (Target(99.9999), "VMAF 99.9999"),
+        (Target(93.0), "VMAF 93"),
+        (Target(40.25, column="psnr", pool="p5"), "p5 PSNR 40.25 dB"),
+        (Target(5.0, kind="bitrate"), "5 kbit/s"),
+        (Target(2500.0, kind="bitrate"), "2,500 kbit/s"),
+    ],
+)
+def test_a_target_is_written_with_all_its_digits(target: Target, text: str) -> None:
+    assert str(target) == text

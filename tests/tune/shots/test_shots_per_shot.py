@@ -40,6 +40,12 @@ class FormulaBench:
         self.encodes += 1
         return formula(clip.parts[0].start, quality, clip.parts[0].end - clip.parts[0].start)
 
+    def known(self, *about: Any) -> dict[int, Point]:
+        return {}
+
+    def made_of(self, clip: Clip) -> list[Any]:
+        return []
+
     def points(self, wanted: Iterable[tuple[Clip, Any, int]]) -> Iterator[Point | Exception]:
         for clip, settings, quality in wanted:
             assert clip.parts is not None
@@ -120,6 +126,20 @@ def test_what_cannot_be_is_said(clip: Clip) -> None:
     ):
         with pytest.raises(TuneError):
             plan_per_shot(bench, clip, settings, **bad)  # type: ignore[arg-type]
+
+
+def test_shots_that_may_need_fewer_bits_or_miss_the_target_are_named(clip: Clip) -> None:
+    bench: Any = FormulaBench()
+    settings = settings_of("libx264")
+    hasty = plan_per_shot(
+        bench, clip, settings, target=Target(80.0), quality_range=(2, 45), tolerance=0, max_encodes=2
+    )
+    assert any(
+        note.startswith("shot") and "2 encodes weren't enough to rule out a cheaper value" in note
+        for note in hasty.notes
+    )
+    poor = plan_per_shot(bench, clip, settings, target=Target(95.5), quality_range=(20, 45))
+    assert "shot 2 (frames 14 to 27) can't reach VMAF 95.5" in poor.notes[0]
 
 
 def test_a_failed_encode_is_the_plans_error(clip: Clip) -> None:

@@ -36,7 +36,7 @@ def test_the_document_has_what_users_know_and_more(plan: ShotPlan) -> None:
     mean = sum(shot["predicted_vmaf"] for shot in document["shots"]) / 3
     assert document["predicted"]["score"] == pytest.approx(mean)
     kbps = sum(shot["bitrate_kbps"] for shot in document["shots"]) / 3
-    assert document["predicted"]["bitrate_kbps"] == pytest.approx(kbps)
+    assert document["predicted"]["bitrate_kbps"] == pytest.approx(kbps, abs=0.001)
 
 
 def test_what_was_measured_stands_beside_what_was_predicted(plan: ShotPlan) -> None:
@@ -48,7 +48,18 @@ def test_what_was_measured_stands_beside_what_was_predicted(plan: ShotPlan) -> N
 def test_csv_has_a_line_for_each_shot(plan: ShotPlan) -> None:
     rows = list(csv.DictReader(io.StringIO(plan.csv())))
     assert [int(row["crf"]) for row in rows] == [24, 34, 30]
-    assert [float(row["predicted_vmaf"]) for row in rows] == [shot.point.pool() for shot in plan.shots]
+    assert [row["shot"] for row in rows] == ["1", "2", "3"]
+    for row, shot in zip(rows, plan.shots, strict=True):
+        assert float(row["predicted_vmaf"]) == round(shot.point.pool(), 6)
+        assert float(row["bitrate_kbps"]) == round(shot.point.bitrate_kbps, 3)
+
+
+def test_scores_and_bitrates_are_rounded(plan: ShotPlan) -> None:
+    made = plan.made(Stitched("out.mp4", 1000, 1000 / 7, 1000 / 11, 42, (0, 14, 28))).document()
+    assert (made["measured"]["score"], made["measured"]["bitrate_kbps"]) == (90.909091, 142.857)
+    for about in (made["predicted"], made["measured"], *made["shots"]):
+        assert about["bitrate_kbps"] == round(about["bitrate_kbps"], 3)
+    assert made["predicted"]["score"] == round(plan.predicted, 6)
 
 
 def test_commands_cut_in_the_middle_between_frames(plan: ShotPlan) -> None:

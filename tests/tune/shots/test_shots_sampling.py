@@ -100,7 +100,7 @@ def test_a_worst_frame_is_less_certain_and_a_harmonic_mean_is_not() -> None:
     least = found.score(measured, pool="min")
     assert least.value == 80
     assert least.standard_error is None
-    assert "80 frames that were left out" in str(least.note)
+    assert "80 frames left out" in str(least.note)
     harmonic = found.score(measured, pool="harmonic_mean")
     assert harmonic.low is not None
     assert harmonic.low < harmonic.value == measured.pool("vmaf", "harmonic_mean")

@@ -18,7 +18,7 @@ import sys
 from typing import Any, Final
 
 from acuity.cli.exits import FAILED, OK
-from acuity.cli.style import Style, clock
+from acuity.cli.style import Style, clock, count
 from acuity.cli.tune.answers import as_json, deliver, say_notes
 from acuity.cli.tune.options import configure as add_options
 from acuity.cli.tune.options import request
@@ -84,13 +84,12 @@ def _text(document: dict[str, Any]) -> list[str]:
     ]
     if measured is not None:
         lines.append(
-            f"  '{measured['path']}' has {measured['frames']} frames, {measured['bytes']:,} bytes, "
+            f"  '{measured['path']}' has {count(measured['frames'], 'frame')}, {measured['bytes']:,} bytes, "
             f"{column} {measured['score']:.2f} at {measured['bitrate_kbps']:,.0f} kbit/s measured"
         )
-    made = document["encodes"]
     lines += style.paragraph(
         "dim",
-        f"{document['predicate']}; {document['model']}; {made} encode{'' if made == 1 else 's'} made; "
+        f"{document['predicate']}; {document['model']}; {count(document['encodes'], 'encode')} made; "
         f"{document['encoder_version']}",
     )
     return lines

@@ -38,6 +38,7 @@ class _Contender:
     error: str | None = None  # why it can't be used at all
     points: dict[int, Point] = field(default_factory=dict)  # by quality
     rows: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # of its searches
 
 
 def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
@@ -117,6 +118,7 @@ def _answered(request: CompareRequest, contender: _Contender, found: Found | Acu
     if isinstance(found, AcuityError):
         return {"error": _said(found)}
     contender.points |= {point.quality: point for point in found.points}
+    contender.notes += [f"{contender.name}, {found.target}: {note}" for note in found.notes]
     return {
         **_figures(request, found.point),
         "encodes": found.encodes,
@@ -261,6 +263,7 @@ def _notes(request: CompareRequest, source: Material, contenders: Sequence[_Cont
     """What was sampled, and what was noticed while encoding and scoring."""
     said: list[str] = []
     for contender in contenders:
+        said += contender.notes
         for point in _curve(contender):
             said += point.notes
         if contender.points and source.sample is not None:

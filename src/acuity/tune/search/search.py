@@ -119,7 +119,7 @@ class Search:
     def level(self) -> bool:
         """Whether the best quality in range gives no better figure than another one that was measured."""
         nearest, inside = self.nearest, self._inside()
-        if nearest is None or len(inside) < 2 or self._low_edge + 1 not in inside:
+        if self._reversed or nearest is None or self._low_edge + 1 not in inside:
             return False
         return self._place(nearest) > self._low_edge + 1
 

@@ -37,6 +37,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     if request.encode is not None:
         check_video_file(request.encode, encoder)
     points: list[Point]
+    notes: list[str] = []
     try:
         found = search(
             bench,
@@ -47,11 +48,13 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
             tolerance=request.tolerance,
             max_encodes=request.max_iterations,
         )
-        best, points, error = found.point, found.points, None
+        best, points, error, notes = found.point, found.points, None, found.notes
     except UnreachableError as failure:
         if failure.best is None:
             raise
         best, points, error = failure.best, failure.points, str(failure)
+        if request.encode is not None:
+            error += f"; '{request.encode}' was not written"
     made = None
     if request.encode is not None and error is None:
         made = _final(bench, source.whole, settings, best, target, request.encode)
@@ -77,6 +80,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         "notes": list(
             dict.fromkeys(
                 [
+                    *notes,
                     *source.notes(best, target),
                     *(note for point in points for note in point.notes),
                     *(made["notes"] if made is not None else ()),

@@ -39,6 +39,7 @@ class Found:
     points: list[Point]  # all that are known, from best to worst quality
     encodes: int  # that were made for this search; points from the cache aren't counted
     complete: bool = True  # False: the encodes ran out before a larger value could be ruled out
+    allowed: int = MOST_ENCODES
     sampling: Uncertainty | None = None  # how far the whole source's figure may be, if it was sampled
 
     @property
@@ -53,6 +54,15 @@ class Found:
     @property
     def met(self) -> bool:
         return self.target.met(self.figure)
+
+    @property
+    def notes(self) -> list[str]:
+        """What people must know of the answer: that there may be a better one."""
+        if self.complete:
+            return []
+        better = "cheaper" if self.target.kind == "quality" else "better"
+        made = "1 encode wasn't" if self.allowed == 1 else f"{self.allowed} encodes weren't"
+        return [f"{made} enough to rule out a {better} value: raise max_iterations"]
 
     def __str__(self) -> str:
         return f"{self.settings.label(self.quality)}: {shown(self.target, self.point)}"
@@ -110,6 +120,7 @@ def search(
         points=run.curve,
         encodes=run.encodes,
         complete=run.search.done,
+        allowed=max_encodes,
         sampling=None if sample is None else _uncertainty(sample, target, found),
     )
 
@@ -225,18 +236,15 @@ class _Run:
             if best is None
             else (f": the best is {encoder.knob} {best.quality} with {target.shown(target.figure(best))}")
         )
+        goal = f"reach {target} of" if target.kind == "quality" else f"stay under {target} with"
+        about = f"{goal} '{clip.path}'{within}"
         if not self.search.done:
-            return UnreachableError(
-                f"{encoder.name} didn't reach {target} of '{clip.path}'{within} in {most} encodes{instead}; "
-                "raise max_encodes",
-                best=best,
-                points=self.curve,
-            )
-        return UnreachableError(
-            f"{encoder.name} can't reach {target} of '{clip.path}'{within}{instead}",
-            best=best,
-            points=self.curve,
-        )
+            made = "1 encode" if most == 1 else f"{most} encodes"
+            sentence = f"{encoder.name} didn't {about} in {made}{instead}; raise max_iterations"
+        else:
+            level = ", and better quality doesn't raise it" if self.search.level else ""
+            sentence = f"{encoder.name} can't {about}{instead}{level}"
+        return UnreachableError(sentence, best=best, points=self.curve)
 
     def _add(self, point: Point) -> None:
         step = self._settings.encoder.step(point.quality)

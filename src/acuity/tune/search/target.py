@@ -28,8 +28,13 @@ class Limit(NamedTuple):
     name: str
 
 
+def _whole(value: float) -> str:
+    """A number without decimals, unless it is small."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 LIMITS: Final[Mapping[Kind, Limit]] = {
-    "bitrate": Limit(lambda point: point.bitrate_kbps, lambda value: f"{value:,.0f} kbit/s", "bitrate"),
+    "bitrate": Limit(lambda point: point.bitrate_kbps, lambda value: f"{_whole(value)} kbit/s", "bitrate"),
     "size": Limit(lambda point: float(point.bytes), lambda value: f"{value:,.0f} bytes", "size"),
 }
 
@@ -149,16 +154,21 @@ class Target:
 
     def shown(self, figure: float) -> str:
         """A figure as people write it: `VMAF 93.41`, `1,830 kbit/s`."""
+        metric = _metric(self.column)
+        return self._written(figure, f".{2 if metric is None else metric.decimals}f")
+
+    def _written(self, figure: float, digits: str) -> str:
         if self.kind != "quality":
             return LIMITS[self.kind].shown(figure)
         metric = _metric(self.column)
         name = self.column.upper() if metric is None or not metric.key else metric.name.upper()
-        decimals, unit = (2, "") if metric is None else (metric.decimals, metric.unit)
+        unit = "" if metric is None else metric.unit
         how = "" if self.pool == "mean" else f"{self.pool.replace('_', ' ')} "
-        return f"{how}{name} {figure:.{decimals}f}{f' {unit}' if unit else ''}"
+        return f"{how}{name} {figure:{digits}}{f' {unit}' if unit else ''}"
 
     def __str__(self) -> str:
-        return self.shown(self.value)
+        """The target with all its digits."""
+        return self._written(self.value, ".12g")
 
 
 def _metric(column: str) -> Metric | None:

@@ -110,7 +110,8 @@ def plan_per_shot(
         tuple(notes),
     )
     bench.tally.set_best(
-        f"{len(parts)} shots: {target.shown(plan.predicted)} at {plan.bitrate_kbps:,.0f} kbit/s"
+        f"{len(parts)} shot{'s' * (len(parts) > 1)}: {target.shown(plan.predicted)} "
+        f"at {plan.bitrate_kbps:,.0f} kbit/s"
     )
     return plan
 
@@ -134,6 +135,15 @@ def _parts(
                 f"the cuts of '{clip.path}' must rise, from 1 to at most {exact - 1}: {low} and {high} don't"
             )
     return [Part(low, high) for low, high in pairwise(bounds)]
+
+
+def _gathered(notes: Mapping[int, Sequence[str]]) -> list[str]:
+    """Notes of shots, each once, with the numbers of the shots that it is about."""
+    about: dict[str, list[str]] = {}
+    for number in sorted(notes):
+        for note in notes[number]:
+            about.setdefault(note, []).append(str(number + 1))
+    return [f"shot{'s' * (len(shots) > 1)} {', '.join(shots)}: {note}" for note, shots in about.items()]
 
 
 @dataclass(slots=True)
@@ -161,6 +171,7 @@ class _Job:
     def each(self) -> tuple[list[Point], bool, list[str]]:
         """The point of each shot that meets the target with the fewest bits."""
         missed: list[int] = []
+        unfinished: dict[int, list[str]] = {}
 
         def one(number: int) -> tuple[Point, Sequence[Point]]:
             try:
@@ -178,6 +189,7 @@ class _Job:
                     raise
                 missed.append(number)
                 return error.best, error.points
+            unfinished[number] = found.notes
             return found.point, found.points
 
         with ThreadPoolExecutor(self.bench.cores, thread_name_prefix="tune-shots") as pool:
@@ -192,11 +204,12 @@ class _Job:
                 raise
         self.known = [{self.encoder.step(point.quality): point for point in points} for _, points in results]
         notes = [
-            f"shot {number} (frames {self.parts[number].start} to {self.parts[number].end - 1}) can't reach "
-            f"{self.target}: the best is {self.target.shown(self.target.figure(results[number][0]))}"
+            f"shot {number + 1} (frames {self.parts[number].start} to {self.parts[number].end - 1}) "
+            f"can't reach {self.target}: the best is "
+            f"{self.target.shown(self.target.figure(results[number][0]))}"
             for number in sorted(missed)
         ]
-        return [point for point, _ in results], not missed, notes
+        return [point for point, _ in results], not missed, notes + _gathered(unfinished)
 
     def divided(self, bitrate_kbps: float | None) -> tuple[list[Point], bool, list[str]]:
         """A point for each shot, at equal slopes.

@@ -54,8 +54,8 @@ class PlannedShot:
             "start_frame": self.part.start,
             "end_frame": self.part.end,
             "crf": self.quality,
-            "predicted_vmaf": self.point.pool("vmaf") if "vmaf" in self.point.scores else None,
-            "bitrate_kbps": self.point.bitrate_kbps,
+            "predicted_vmaf": round(self.point.pool("vmaf"), 6) if "vmaf" in self.point.scores else None,
+            "bitrate_kbps": round(self.point.bitrate_kbps, 3),
             "bytes": self.point.bytes,
             "met": self.met,
         }
@@ -76,8 +76,8 @@ class Stitched:
     def document(self) -> dict[str, Any]:
         return {
             "path": self.path,
-            "score": self.figure,
-            "bitrate_kbps": self.bitrate_kbps,
+            "score": round(self.figure, 6),
+            "bitrate_kbps": round(self.bitrate_kbps, 3),
             "bytes": self.bytes,
             "frames": self.frames,
             "keyframes": list(self.keyframes),
@@ -145,10 +145,10 @@ class ShotPlan:
             "bitrate_limit_kbps": self.limit_kbps,
             "met": self.met,
             "predicted": {
-                "score": self.predicted,
+                "score": round(self.predicted, 6),
                 "column": self.target.column,
                 "pool": self.target.pool,
-                "bitrate_kbps": self.bitrate_kbps,
+                "bitrate_kbps": round(self.bitrate_kbps, 3),
                 "bytes": self.bytes,
                 "frames": self.frames,
             },
@@ -163,11 +163,11 @@ class ShotPlan:
         }
 
     def csv(self) -> str:
-        """A line for each shot."""
+        """A line for each shot, numbered from 1."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_CSV_COLUMNS)
-        for number, shot in enumerate(self.shots):
+        for number, shot in enumerate(self.shots, 1):
             about = {"shot": number, **shot.document()}
             writer.writerow([about[column] for column in _CSV_COLUMNS])
         return text.getvalue()

@@ -44,9 +44,11 @@ class Uncertainty:
 
     def document(self) -> dict[str, Any]:
         return {
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "interval95": None if self.low is None else [self.low, self.high],
+            "value": round(self.value, 6),
+            "standard_error": None if self.standard_error is None else round(self.standard_error, 6),
+            "interval95": None
+            if self.low is None or self.high is None
+            else [round(self.low, 6), round(self.high, 6)],
             "note": self.note,
         }
 
@@ -110,13 +112,13 @@ class Sample:
             low = 1.0 / harmonic.high - 1.0
             high = 1.0 / harmonic.low - 1.0 if harmonic.low > 0 else math.inf
             return Uncertainty(value, harmonic.standard_error / harmonic.value**2, low, high)
+        left = _counted(self.total_frames - self.frames, "frame")
         return Uncertainty(
             value,
             None,
             None,
             None,
-            f"{pool} depends on the worst frames, and the {self.total_frames - self.frames} frames that were "
-            "left out may have worse ones",
+            f"{pool} depends on the worst frames, and the {left} left out may have worse ones",
         )
 
     def bitrate_kbps(self, point: Point) -> Uncertainty:
@@ -125,8 +127,8 @@ class Sample:
 
     def note(self, uncertainty: Uncertainty, what: str = "VMAF", digits: int = 2) -> str:
         """One sentence for people: what was sampled, and how far the figure may be off."""
-        pieces = f"{len(self.parts)} pieces of {self.shots_seen} shots"
-        share = f"{self.frames} of {self.total_frames} frames, {pieces}"
+        pieces = f"{_counted(len(self.parts), 'piece')} of {_counted(self.shots_seen, 'shot')}"
+        share = f"{self.frames} of {_counted(self.total_frames, 'frame')}, {pieces}"
         if uncertainty.standard_error is None:
             return f"sampled {share}: {what} {uncertainty.value:.{digits}f}; {uncertainty.note}"
         reach = (uncertainty.high or 0.0) - uncertainty.value
@@ -227,6 +229,10 @@ def _taken(unit: Shot, hits: int, piece: int) -> list[Part]:
         return [unit.part]
     starts = [unit.start + (2 * place + 1) * unit.frames // (2 * hits) - piece // 2 for place in range(hits)]
     return [Part(start, start + piece) for start in starts]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _t95(degrees: int) -> float:

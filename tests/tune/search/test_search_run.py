@@ -1,0 +1,61 @@
+"""The document of a search: what it says of answers that aren't the last word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.tune.request import SearchRequest
+from acuity.tune.run import run_search
+from tune_clips import write_y4m
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_y4m(tmp_path_factory.mktemp("search_run") / "clip.y4m", 12)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACUITY_CACHE", str(clip.parent / "cache"))
+
+
+def searched(clip: Path, **fields: Any) -> dict[str, Any]:
+    return run_search(SearchRequest(src=str(clip), preset="ultrafast", **fields))
+
+
+def test_encodes_that_ran_out_are_noted(clip: Path) -> None:
+    hasty = searched(clip, target_vmaf=60.0, tolerance=0.0, max_iterations=2, no_cache=True)
+    assert hasty["ok"]
+    assert "2 encodes weren't enough to rule out a cheaper value: raise max_iterations" in hasty["notes"]
+    patient = searched(clip, target_vmaf=60.0, tolerance=0.0, no_cache=True)
+    assert patient["crf"] >= hasty["crf"]
+    assert not [note for note in patient["notes"] if "encodes" in note]
+
+
+def test_a_target_out_of_reach_says_that_no_file_was_written(clip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.mkv"
+    found = searched(clip, target_vmaf=99.9999, crf_min=30, crf_max=40, encode=str(out))
+    assert not found["ok"]
+    assert found["encode"] is None
+    assert "can't reach VMAF 99.9999 of" in found["error"]
+    assert found["error"].endswith(f"'{out}' was not written")
+    assert not out.exists()
+
+
+def test_a_bitrate_that_is_too_low_is_no_score_to_reach(clip: Path) -> None:
+    found = searched(clip, target_bitrate=0.5)
+    assert f"libx264 can't stay under 0.5 kbit/s with '{clip}': the best is crf 51 with" in found["error"]
+
+
+def test_scores_that_rise_no_further_name_the_cheapest(tmp_path: Path) -> None:
+    path = tmp_path / "black.y4m"
+    picture = np.full(96 * 64, 16, np.uint8).tobytes() + np.full(96 * 64 // 2, 128, np.uint8).tobytes()
+    path.write_bytes(b"YUV4MPEG2 W96 H64 F25:1 Ip A1:1 C420jpeg\n" + (b"FRAME\n" + picture) * 8)
+    found = searched(path, target_vmaf=99.0)
+    assert not found["ok"]
+    assert found["error"].endswith(", and better quality doesn't raise it")
+    assert found["crf"] == max(point["crf"] for point in found["points"])
