@@ -30,7 +30,7 @@ def made(quality: int = 23, frames: int = 5) -> Point:
         model="vmaf_v0.6.1",
         encoder_version="libx264 165",
         encode_seconds=0.1,
-        score_seconds=0.2,
+        wall_seconds=0.2,
         notes=("a note",),
     )
 

@@ -70,7 +70,7 @@ def table(document: dict[str, Any]) -> Table:
         if row["ok"]:
             least.setdefault(row["target_vmaf"], row["bitrate_kbps"])
     score = _score_name(document)
-    titles = ["encoder", "target", "crf", score, "kbit/s", "more", "encodes", "seconds", ""]
+    titles = ["encoder", "target", "crf", score, "kbit/s", "more", "encodes", "CPU s", ""]
     rows = [
         [
             row["codec"],
@@ -92,7 +92,7 @@ def table(document: dict[str, Any]) -> Table:
         titles = [titles[number] for number in keep]
         rows = [[row[number] for number in keep] for row in rows]
         numeric = [numeric[number] for number in keep]
-    return Table(titles, rows, numeric, ("seconds", "encodes", "more"))
+    return Table(titles, rows, numeric, ("CPU s", "encodes", "more"))
 
 
 def savings(document: dict[str, Any]) -> list[str]:

@@ -88,9 +88,9 @@ def _text(document: dict[str, Any]) -> list[str]:
         "min",
         "kbit/s",
         "bytes",
-        "encoded in",
+        "CPU time",
     ]
-    spare = ("bytes", "encoded in", "min", "p5")
+    spare = ("bytes", "CPU time", "min", "p5")
     table = Table(titles, rows, [False, *[True] * (len(titles) - 2), False], spare)
     shown = document["target"]["shown"] if other else f"VMAF {document['vmaf_score']:.2f}"
     answer = (

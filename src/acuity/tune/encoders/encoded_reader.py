@@ -116,7 +116,7 @@ class EncodedReader(BaseReader):
 
     @property
     def encode_seconds(self) -> float:
-        """The time spent in the encoder."""
+        """The CPU time of the encoder, all its threads; of an ffmpeg, wall time."""
         return 0.0 if self._encoding is None else self._encoding.seconds
 
     @property

@@ -45,7 +45,7 @@ DECODERS: Final = {"av1": "libdav1d"}
 class Encoding(Protocol):
     """An encode under way. One thread sends pictures, another receives packets; any may kill it."""
 
-    seconds: float  # spent in the encoder, as far as it is known
+    seconds: float  # CPU time of the encoder so far, all its threads; of an ffmpeg, wall time
 
     @property
     def extradata(self) -> bytes:

@@ -23,7 +23,7 @@ from acuity.tune.points.point import Point
 FOLDER_VARIABLE: Final = "ACUITY_CACHE"
 LARGEST: Final = 256 << 20  # bytes of points that are kept
 
-_VERSION: Final = 2  # of the tables; another version is another file
+_VERSION: Final = 3  # of the tables; another version is another file
 _BUSY: Final = 5.0  # seconds to wait while another process writes
 _MOST_REMEMBERED: Final = 10_000  # digests, and documents
 _ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
@@ -256,7 +256,7 @@ def _packed(point: Point) -> tuple[str, bytes]:
         "model": point.model,
         "encoder_version": point.encoder_version,
         "encode_seconds": point.encode_seconds,
-        "score_seconds": point.score_seconds,
+        "wall_seconds": point.wall_seconds,
         "notes": list(point.notes),
         "sizes": len(point.sizes),
         "columns": [[name, len(column)] for name, column in point.scores.items()],
@@ -288,7 +288,7 @@ def _unpacked(head: str, arrays: bytes) -> Point:
         model=values["model"],
         encoder_version=values["encoder_version"],
         encode_seconds=values["encode_seconds"],
-        score_seconds=values["score_seconds"],
+        wall_seconds=values["wall_seconds"],
         notes=tuple(values["notes"]),
         cached=True,
     )

@@ -66,8 +66,8 @@ class Point:
     scores: Mapping[str, NDArray[np.float64]]  # the figures of each scored frame, by column
     model: str  # label of the first model
     encoder_version: str
-    encode_seconds: float  # spent in the encoder
-    score_seconds: float  # the rest of the time it took
+    encode_seconds: float  # of CPU time in the encoder, all threads; of an ffmpeg, of wall time
+    wall_seconds: float  # for encoding and scoring together
     notes: tuple[str, ...] = ()
     cached: bool = False
 
@@ -126,7 +126,7 @@ def measure(
         model=report.model or "",
         encoder_version=encoder_version(settings.encoder),
         encode_seconds=encoded.encode_seconds,
-        score_seconds=max(seconds - encoded.encode_seconds, 0.0),
+        wall_seconds=seconds,
         notes=tuple(note.text for note in report.warnings if note.code not in _EXPECTED),
     )
 
