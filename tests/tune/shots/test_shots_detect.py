@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,3 +144,20 @@ def test_a_clip_of_parts_has_no_shot_across_them(tmp_path: Path) -> None:
     encode_planes(path, still(A, 30) + still(B, 30), {"crf": "23"})
     clip = open_clip(path).of(Part(0, 14), Part(20, 50))
     assert find_shots(clip, min_frames=4) == [Part(0, 14), Part(20, 30), Part(30, 50)]
+
+
+def test_busy_frames_are_compared_with_their_neighbours_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    windows = np.lib.stride_tricks.sliding_window_view
+
+    def counted(*about: Any, **options: Any) -> Any:
+        nonlocal compared
+        compared += 1
+        return windows(*about, **options)
+
+    monkeypatch.setattr(np.lib.stride_tricks, "sliding_window_view", counted)
+    # The light flickers: every frame changes by far more than the threshold, and all by as much.
+    light = (0.0, 30.0, 60.0, 30.0)
+    busy = [plane / 2 + light[number % 4] for number, plane in enumerate(still(A, 120))]
+    assert cuts(busy) == []
+    assert len(busy) - 1 <= compared < 2 * len(busy)

@@ -16,10 +16,13 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
+from itertools import accumulate, pairwise
+from statistics import median
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acuity.errors import NoFramesError, TuneError
 from acuity.tune.clip import Clip, Part
@@ -115,10 +118,10 @@ def survey_shots(
     wanted = wanted or Detection()
     if isinstance(source, Clip):
         with source.reader(luma_only=True) as reader:
-            survey = _survey(reader, wanted, source.frames, progress, stop)
+            survey = _survey(reader, wanted, source.frames, progress, stop, _firsts(source.parts or ()))
         rate, parts = float(source.rate), source.parts
     else:
-        survey = _survey(source, wanted, source.info.frames, progress, stop)
+        survey = _survey(source, wanted, source.info.frames, progress, stop, [0])
         rate, parts = float(source.info.rate or 25), None
     return _shots(survey, wanted, rate, parts)
 
@@ -178,8 +181,12 @@ def _survey(
     total: int | None,
     progress: Callable[[int, int | None], None] | None,
     stop: threading.Event | None,
+    firsts: Sequence[int],
 ) -> _Survey:
-    """Look at every frame; memory is a few thumbnails, and one number for each frame."""
+    """Look at every frame; memory is a few thumbnails, and one number for each frame.
+
+    `firsts` are the frames with which parts of the clip begin.
+    """
     changes: list[float] = []
     candidates: dict[int, float] = {}
     fades = _Fades()
@@ -192,7 +199,7 @@ def _survey(
         recent.append(cells)
         fades.add(len(changes) - 1, cells)
         due = len(changes) - _FLASH  # the frame whose following ones are all here
-        if due > 0 and changes[due] >= wanted.threshold * _UNLIKE:
+        if due > 0 and _worthwhile(changes, due, firsts, wanted.threshold):
             _consider(candidates, due, list(recent), _FLASH, wanted.threshold)
         if progress is not None:
             progress(len(changes), total)
@@ -200,9 +207,30 @@ def _survey(
     if count == 0:
         raise NoFramesError("there is no frame to find shots in")
     for due in range(max(1, count - _FLASH + 1), count):
-        if changes[due] >= wanted.threshold * _UNLIKE:
+        if _worthwhile(changes, due, firsts, wanted.threshold):
             _consider(candidates, due, list(recent), count - due, wanted.threshold)
     return _Survey(changes, candidates, fades.ends)
+
+
+def _firsts(parts: Sequence[Part]) -> list[int]:
+    """The frames of a clip with which its parts begin."""
+    return [0, *accumulate(part.end - part.start for part in parts)]
+
+
+def _worthwhile(changes: Sequence[float], frame: int, firsts: Sequence[int], threshold: float) -> bool:
+    """Whether a frame may be a cut by its change alone, which is no less than the one that counts.
+
+    It spares the comparisons of _consider(), which are many, wherever every frame changes a lot.
+    """
+    if changes[frame] < threshold * _UNLIKE:
+        return False
+    before = _before(changes, firsts[bisect(firsts, frame) - 1], frame)
+    return not before or changes[frame] >= _STANDS_OUT * median(before)
+
+
+def _before(changes: Sequence[float], first: int, frame: int) -> Sequence[float]:
+    """The changes before a frame that it must stand out from; `first` begins its part."""
+    return changes[max(first + 1, frame - _AROUND) : frame]
 
 
 def _change(before: Signature, after: Signature) -> float:
@@ -214,12 +242,19 @@ def _change(before: Signature, after: Signature) -> float:
     if before.shape != after.shape:
         return 1.0  # the size changes in mid-stream
     rows, columns = after.shape
-    padded = np.pad(before, 2, mode="edge")
+    down, across = _padded(rows), _padded(columns)
+    padded = before[down[:, None], across]
     windows = np.lib.stride_tricks.sliding_window_view(padded, after.shape)  # one for each shift
     differences = np.abs(windows - after).reshape(len(_SHIFTS), rows, columns)
     tops, lefts = range(0, rows, _BLOCK), range(0, columns, _BLOCK)
     blocks = np.add.reduceat(np.add.reduceat(differences, tops, axis=1), lefts, axis=2)
     return float(blocks.min(axis=0).sum() / (rows * columns * _FULL_RANGE))
+
+
+@cache
+def _padded(count: int) -> NDArray[np.intp]:
+    """Indices of so many cells with two more on each side, which repeat the outermost."""
+    return np.clip(np.arange(-2, count + 2), 0, count - 1)
 
 
 def _consider(
@@ -231,13 +266,14 @@ def _consider(
     ones, differ by little: if their shapes have nothing in common, a third of the threshold is enough.
     """
     here = len(recent) - after
-    change = min(
-        _change(one, other) for one in recent[max(0, here - _FLASH) : here] for other in recent[here:]
-    )
-    if change >= threshold or (
-        change >= threshold * _UNLIKE and _correlation(recent[here - 1], recent[here]) < _CORRELATED
-    ):
-        candidates[frame] = change
+    unlike = _correlation(recent[here - 1], recent[here]) < _CORRELATED
+    enough, change = threshold * (_UNLIKE if unlike else 1.0), math.inf
+    for one in reversed(recent[max(0, here - _FLASH) : here]):
+        for other in recent[here:]:
+            change = min(change, _change(one, other))
+            if change < enough:
+                return
+    candidates[frame] = change
 
 
 def _correlation(one: Signature, other: Signature) -> float:
@@ -271,9 +307,9 @@ def _cuts(survey: _Survey, least: int, first: int, end: int) -> list[int]:
     changes = survey.changes
     clear = [(0.0, frame) for frame in survey.fades if first < frame < end]
     for frame, change in survey.candidates.items():
-        before = changes[max(first + 1, frame - _AROUND) : frame]
+        before = _before(changes, first, frame)
         after = changes[frame + 1 : min(end, frame + 1 + _AROUND)]
-        level = max((float(np.median(side)) for side in (before, after) if side), default=0.0)
+        level = max((median(side) for side in (before, after) if side), default=0.0)
         if first < frame < end and change >= _STANDS_OUT * level:
             clear.append((change, frame))
     bounds = [first, end]
