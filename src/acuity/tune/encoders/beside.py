@@ -25,8 +25,8 @@ _COPIED: Final = ("audio", "subtitle")
 INTERLEAVED: Final = 5  # seconds by which packets of one time may be apart in a file
 
 # Bytes that a container adds, as a rule: to a file, to a stream, and to a packet.
-_HEAD: Final = 1500
-_OF_STREAM: Final = 500
+_HEAD: Final = 1000
+_OF_STREAM: Final = 300
 _OF_PACKET: Final = 14
 
 
@@ -55,12 +55,20 @@ def beside(source: InputContainer, clip: Clip, format: str) -> Beside:
     Reading the source then gives packets of the kept streams only.
     """
     main = choose_stream(source, clip.path, clip.stream)
-    others = [stream for stream in source.streams if stream.index != main.index]
+    others = [
+        stream for stream in source.streams if stream.index != main.index and not _chapters(source, stream)
+    ]
     kept = [stream for stream in others if _holds(format, stream)]
     main.discard = Discard.all
     for stream in kept:
         stream.discard = Discard.default
     return Beside(main, kept, [stream for stream in others if stream not in kept])
+
+
+def _chapters(source: InputContainer, stream: Stream) -> bool:
+    """Whether a stream has the titles of chapters, as MP4 keeps them: these are copied as chapters."""
+    mp4 = "mp4" in source.format.name.split(",")
+    return mp4 and stream.type == "data" and stream.codec_context is None and bool(source.chapters())
 
 
 def from_start(clip: Clip) -> bool:

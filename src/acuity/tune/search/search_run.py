@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.errors import UnreachableError
@@ -12,6 +13,7 @@ from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.output import VideoFile, check_video_file
 from acuity.tune.material import material
 from acuity.tune.search.searching import search
+from acuity.tune.search.size_budget import Budget
 from acuity.tune.values import size
 
 if TYPE_CHECKING:
@@ -30,12 +32,15 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     began = time.monotonic()
     asked = request.the_target()
     source = material(request, bench)
-    target = source.target(asked)
     encoder = find_encoder(request.encoder)
     resolution = None if request.resolution is None else size(request.resolution)
     settings = request.settings(encoder, resolution)
+    budget = None
     if request.encode is not None:
-        check_video_file(request.encode, encoder)
+        format = check_video_file(request.encode, encoder)
+        if asked.kind == "size":
+            budget = Budget.of(asked, source.whole, format)
+    target = source.target(asked if budget is None else replace(asked, value=budget.video))
     points: list[Point]
     notes: list[str] = []
     try:
@@ -57,7 +62,10 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
             error += f"; '{request.encode}' was not written"
     made = None
     if request.encode is not None and error is None:
-        made = _final(bench, source.whole, settings, best, target, request.encode)
+        final = _Final(bench, source.whole, settings, target, request.encode)
+        made, point = final.made(best, budget, request.quality_range(encoder))
+        if point.quality != best.quality and source.sample is None:
+            best, points = point, [*(one for one in points if one.quality != point.quality), point]
     return {
         "schema": SCHEMA,
         "src": request.src,
@@ -71,7 +79,11 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         "bytes": best.bytes,
         "vmaf_score": round(best.pool(), 6),
         "figure": round(target.figure(best), 6),
-        "target": {**_target(request, asked), "shown": target.shown(target.figure(best))},
+        "target": {
+            **_target(request, asked),
+            **({} if budget is None else {"video_bytes": budget.video}),
+            "shown": target.shown(target.figure(best)),
+        },
         "model": best.model,
         "encodes": bench.encodes,
         "points": [point_document(point, target) for point in sorted(points, key=lambda one: one.quality)],
@@ -81,6 +93,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
             dict.fromkeys(
                 [
                     *notes,
+                    *([] if budget is None else [budget.note]),
                     *source.notes(best, target),
                     *(note for point in points for note in point.notes),
                     *(made["notes"] if made is not None else ()),
@@ -92,23 +105,58 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     }
 
 
-def _final(
-    bench: Workbench, clip: Clip, settings: Settings, best: Point, target: Target, path: str
-) -> dict[str, Any]:
-    """Make the final file, and say what it measured and what was predicted."""
-    with VideoFile(path, clip, settings.encoder) as file:
-        point = bench.encode(clip, settings, best.quality, file)
-    return {
-        "path": path,
-        "bytes": os.path.getsize(path),
-        "bitrate_kbps": round(point.bitrate_kbps, 3),
-        "predicted_kbps": round(best.bitrate_kbps, 3),
-        "vmaf_score": round(point.pool(), 6),
-        "predicted_vmaf": round(best.pool(), 6),
-        "figure": round(target.figure(point), 6),
-        "predicted_figure": round(target.figure(best), 6),
-        "notes": list(file.notes),
-    }
+class _Final(NamedTuple):
+    """The final file of a search."""
+
+    bench: Workbench
+    clip: Clip
+    settings: Settings
+    target: Target
+    path: str
+
+    def made(
+        self, best: Point, budget: Budget | None, quality_range: tuple[int, int] | None
+    ) -> tuple[dict[str, Any], Point]:
+        """Make the file, and say what it measured and what was predicted; and its point.
+
+        If it is larger than asked for, it is made once more with the next worse quality.
+        """
+        notes = []
+        point, said = self._written(best.quality)
+        encoder = self.settings.encoder
+        last = max(map(encoder.step, quality_range or (encoder.best, encoder.worst)))
+        if budget is not None and self._excess(budget) and encoder.step(point.quality) < last:
+            worse = encoder.quality(encoder.step(point.quality) + 1)
+            notes.append(
+                f"with {encoder.knob} {point.quality} the file had {os.path.getsize(self.path):,} bytes, more"
+                f" than the {budget.asked:,} asked for, so it was made with {encoder.knob} {worse}"
+            )
+            point, said = self._written(worse)
+        if budget is not None and self._excess(budget):
+            notes.append(
+                f"the file has {os.path.getsize(self.path):,} bytes, more than the {budget.asked:,} asked for"
+            )
+        document = {
+            "path": self.path,
+            "crf": point.quality,
+            "bytes": os.path.getsize(self.path),
+            "bitrate_kbps": round(point.bitrate_kbps, 3),
+            "predicted_kbps": round(best.bitrate_kbps, 3),
+            "vmaf_score": round(point.pool(), 6),
+            "predicted_vmaf": round(best.pool(), 6),
+            "figure": round(self.target.figure(point), 6),
+            "predicted_figure": round(self.target.figure(best), 6),
+            "notes": [*said, *notes],
+        }
+        return document, point
+
+    def _written(self, quality: int) -> tuple[Point, list[str]]:
+        with VideoFile(self.path, self.clip, self.settings.encoder) as file:
+            point = self.bench.encode(self.clip, self.settings, quality, file)
+        return point, file.notes
+
+    def _excess(self, budget: Budget) -> bool:
+        return os.path.getsize(self.path) > budget.asked
 
 
 def _target(request: SearchRequest, target: Target) -> dict[str, Any]:
