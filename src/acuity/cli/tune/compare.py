@@ -26,6 +26,7 @@ from acuity.cli.tune.options import request
 from acuity.cli.tune.progress import shown
 from acuity.report.curves_page import Curve, CurvePoint, curves_page
 from acuity.report.tables import Table, to_csv
+from acuity.scoring.metrics import METRICS
 from acuity.tune.request import CompareRequest
 
 USAGE: Final = "SRC [options]"
@@ -76,7 +77,7 @@ def table(document: dict[str, Any]) -> Table:
             row["codec"],
             _number(row["target_vmaf"], "g"),
             _number(row["best_crf"], "d"),
-            _number(row["vmaf_score"], ".2f"),
+            _number(row["vmaf_score"], f".{METRICS[document['metric']].decimals}f"),
             _number(row["bitrate_kbps"], ",.0f"),
             _more(row, least.get(row["target_vmaf"])),
             _number(row.get("encodes"), "d"),
