@@ -45,6 +45,11 @@ class Source:
         """Whether reopen() works."""
         return self.seekable
 
+    @property
+    def identity(self) -> tuple[int, ...] | None:
+        """What stays the same as long as the file does; None if that isn't known."""
+        return None
+
     def reopen(self) -> Source:
         """The same input, opened once more at its start."""
         if not self.reopenable:
@@ -139,6 +144,15 @@ class _LocalSource(Source):
     @property
     def reopenable(self) -> bool:
         return self.seekable and self._named
+
+    @property
+    def identity(self) -> tuple[int, ...] | None:
+        if not self.seekable:
+            return None
+        with self._lock:
+            self._check_open()
+            status = os.fstat(self._fd)
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     def _receive(self, view: memoryview) -> int:
         # Poll, so that a reader that waits for a slow writer can still be closed.

@@ -14,8 +14,11 @@ import pytest
 from acuity.errors import InputError, NoFramesError
 from acuity.video.picture import PixelFormat
 from acuity.video.readers import container as container_module
+from acuity.video.readers import keyframes as keyframes_module
 from acuity.video.readers.avframes import ToPlanar, nearest
 from acuity.video.readers.container import ContainerReader
+from acuity.video.readers.decoder import Decoder
+from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
 from video_clips import HEIGHT, WIDTH, encode, number_of, numbered_luma
 
 OPEN_GOP = {"x264-params": "open-gop=1:keyint=12:bframes=4:b-adapt=0"}
@@ -241,3 +244,33 @@ def test_pyav_is_loaded_only_for_containers() -> None:
         "sys.exit(any(name == 'av' or name.startswith('av.') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_file_is_read_through_once_for_its_keyframes_unless_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+
+    def counted(decoder: Decoder) -> KeyframeIndex | None:
+        nonlocal read
+        read += 1
+        return index_keyframes(decoder)
+
+    monkeypatch.setattr(container_module, "_NEAR", 0)
+    monkeypatch.setattr(keyframes_module, "index_keyframes", counted)
+    options = {"x264-params": "keyint=8"}
+
+    def frame(number: int) -> int:
+        with ContainerReader(tmp_path / "clip.mkv") as reader:
+            reader.seek(number)
+            picture = reader.read()
+        assert picture is not None
+        return number_of(picture)
+
+    encode(tmp_path / "clip.mkv", frames=40, options=options)
+    assert [frame(number) for number in (30, 12, 39)] == [30, 12, 39]
+    assert read == 1
+    (tmp_path / "clip.mkv").unlink()
+    encode(tmp_path / "clip.mkv", frames=60, options=options)
+    assert [frame(number) for number in (55, 20)] == [55, 20]
+    assert read == 2

@@ -14,7 +14,7 @@ from acuity.video.picture import Picture
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import Decoder
-from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
+from acuity.video.readers.keyframes import KeyframeIndex, KeyframeIndexes
 from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
 from acuity.video.source import Place, Source, open_source
 
@@ -24,6 +24,8 @@ _REORDERED: Final = 16
 
 # Decoding this many frames is no slower than looking for a keyframe.
 _NEAR: Final = 50
+
+_INDEXES: Final = KeyframeIndexes()
 
 
 class ContainerReader(BaseReader):
@@ -135,8 +137,13 @@ class ContainerReader(BaseReader):
         """Start at the keyframe before `frame`; False if that would not be exact."""
         if not self._indexed:
             self._indexed = True
-            with closing(self._decoder_of(self._source.reopen())) as decoder:
-                self._keyframes = index_keyframes(decoder)
+            source = self._source.reopen()
+            identity = source.identity
+            self._keyframes = _INDEXES.of(
+                None if identity is None else (identity, self._stream, self._allow_damaged),
+                source,
+                self._decoder_of,
+            )
         start = self._keyframes.start(frame) if self._keyframes is not None else None
         if start is None:
             return False

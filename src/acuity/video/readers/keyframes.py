@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.readers.decoder import ONE_TO_ONE, Decoder
+from acuity.video.source import Source
 
 # Containers with reliable seeking and time stamps.
 _TRUSTED: Final = {"mov", "matroska"}
+_REMEMBERED: Final = 8  # files; an index has 16 bytes for each frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +57,30 @@ def index_keyframes(decoder: Decoder) -> KeyframeIndex | None:
     if not keys or stamps[0] != keys[0] or stamps[0] != min(stamps) or len(set(stamps)) != len(stamps):
         return None
     return KeyframeIndex(np.sort(np.array(stamps, np.int64)), np.sort(np.array(keys, np.int64)))
+
+
+class KeyframeIndexes:
+    """The indexes of the files used last: a file that is opened again isn't read through again."""
+
+    def __init__(self, most: int = _REMEMBERED) -> None:
+        self._most = most
+        self._known: OrderedDict[Hashable, KeyframeIndex | None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(
+        self, file: Hashable | None, source: Source, decoder_of: Callable[[Source], Decoder]
+    ) -> KeyframeIndex | None:
+        """The index of a file, which is closed then; `file` tells that it is unchanged, unless it is None."""
+        with self._lock:
+            if file is not None and file in self._known:
+                source.close()
+                self._known.move_to_end(file)
+                return self._known[file]
+        with closing(decoder_of(source)) as decoder:
+            found = index_keyframes(decoder)
+        if file is not None:
+            with self._lock:
+                self._known[file] = found
+                while len(self._known) > self._most:
+                    self._known.popitem(last=False)
+        return found
