@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from acuity.errors import TuneError, to_give
+from acuity.tune.progress import Stopped
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.sampling import Sample, sample
 
@@ -65,7 +66,13 @@ def material(request: TuneRequest, bench: Workbench) -> Material:
         return Material(whole, whole, None)
     if request.subsample > 1:
         raise TuneError(to_give("sample", "subsample", verb="choose one of"), ": both leave frames out")
-    found = sample(known_shots(bench.cache, whole, Detection()), whole.rate, seconds=request.sample)
+
+    def looked(done: int, total: int | None) -> None:
+        if bench.stopped:
+            raise Stopped
+
+    shots = known_shots(bench.cache, whole, Detection(), progress=looked)
+    found = sample(shots, whole.rate, seconds=request.sample)
     if found.whole:
         return Material(whole, whole, None)
     return Material(found.of(whole), whole, found)
