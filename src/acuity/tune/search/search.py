@@ -149,8 +149,9 @@ class Search:
             (low, high),
         )
         place = places[starts[int(np.argmin(encodes))]]
-        first = place == self._low_edge + 1 and not self._inside()
-        return self._promising() if first else int(self._steps[place])
+        if not self._inside():
+            place = max(place, self._place(self._promising()))
+        return int(self._steps[place])
 
     def _promising(self) -> int:
         """A step whose encode is nearly as likely to meet the target as the best in range, but cheaper.
