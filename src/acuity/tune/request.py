@@ -6,16 +6,25 @@ what a field may be, its default and bounds, and what it means.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import TuneError, to_give, to_set
 from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.request import MAX_TEXT, frame_rate
-from acuity.text import shortened
+from acuity.scoring.request import frame_rate
 from acuity.tune.encoders import encoder_of, find_encoder
+from acuity.tune.setting import (
+    ENCODING,
+    MEASURED,
+    OUTPUT,
+    SOURCE,
+    WANTED,
+    WORK,
+    Setting,
+    check_value,
+    setting,
+)
 from acuity.tune.values import byte_count, entries, numbers, option_pair, scores, size, sizes
 from acuity.video.display import DISPLAYS
 from acuity.video.picture import split_format
@@ -27,51 +36,13 @@ if TYPE_CHECKING:
     from acuity.tune.points.point import Scoring
     from acuity.tune.search.target import Target
 
-Kind = Literal["integer", "number", "string", "boolean", "array"]
-
-# Groups of settings, under which the help of a command lists them.
-WANTED: Final = "what is wanted"
-SOURCE: Final = "the source"
-ENCODING: Final = "encoding"
-MEASURED: Final = "what is measured"
-WORK: Final = "work"
-OUTPUT: Final = "output"
-
 DEFAULT_TARGET: Final = 92.0
 ALL_ENCODERS: Final = "libx264,libx265,libsvtav1,libvpx-vp9"
 
 
-class Setting(NamedTuple):
-    """The description of a request's field."""
-
-    kind: Kind  # as JSON Schema has it; the entries of an array are strings
-    help: str  # without a capital or a full stop
-    group: str
-    choices: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    metavar: str | None = None
-
-
-def _set(
-    default: Any,
-    kind: Kind,
-    help: str,
-    group: str,
-    *,
-    choices: tuple[str, ...] = (),
-    minimum: float | None = None,
-    maximum: float | None = None,
-    metavar: str | None = None,
-) -> Any:
-    """A field of a request with its setting."""
-    about = Setting(kind, help, group, choices, minimum, maximum, metavar)
-    return field(default=default, metadata={"setting": about})
-
-
 def _target(default: float | None) -> Any:
     help = f"score that should be reached (default: {DEFAULT_TARGET:g})"
-    return _set(default, "number", help, WANTED, minimum=0, maximum=100)
+    return setting(default, "number", help, WANTED, minimum=0, maximum=100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,56 +51,57 @@ class TuneRequest:
 
     src: str
     # fmt: off
-    width: int | None = _set(None, "integer", "width of raw video in pixels", SOURCE, minimum=1)
-    height: int | None = _set(None, "integer", "height of raw video in pixels", SOURCE, minimum=1)
-    pix_fmt: str | None = _set(
+    width: int | None = setting(None, "integer", "width of raw video in pixels", SOURCE, minimum=1)
+    height: int | None = setting(None, "integer", "height of raw video in pixels", SOURCE, minimum=1)
+    pix_fmt: str | None = setting(
         None, "string", "pixel format of raw video, as yuv420p or yuv420p10le", SOURCE, metavar="FORMAT")
-    framerate: str | None = _set(
+    framerate: str | None = setting(
         None, "string", "frame rate of raw video and images, as 25 or 30000/1001", SOURCE, metavar="RATE")
-    stream: int | None = _set(
+    stream: int | None = setting(
         None, "integer", "video stream of a source that has several, counted from 0", SOURCE, minimum=0)
-    duration: float | None = _set(
+    duration: float | None = setting(
         None, "number", "take only the first SECONDS", SOURCE, minimum=0, metavar="SECONDS")
-    sample: float | None = _set(
+    sample: float | None = setting(
         None, "number", "try encodes on shots of about SECONDS in all; the error of that is stated", SOURCE,
         minimum=0, metavar="SECONDS")
-    preset: str | None = _set(
+    preset: str | None = setting(
         None, "string", "speed of the encoder: ultrafast to placebo, or a word of its own", ENCODING)
-    tune: str | None = _set(None, "string", "what the encoder is tuned for, as film or grain", ENCODING)
-    encoder_options: tuple[str, ...] = _set(
+    tune: str | None = setting(None, "string", "what the encoder is tuned for, as film or grain", ENCODING)
+    encoder_options: tuple[str, ...] = setting(
         (), "array", "further option of the encoder, as bf=3 or x265-params=aq-mode=3; may be repeated",
         ENCODING, metavar="NAME=VALUE")
-    out_pix_fmt: str | None = _set(
+    out_pix_fmt: str | None = setting(
         None, "string", "pixel format of the encode, as yuv420p10le (default: the source's)", ENCODING,
         metavar="FORMAT")
-    keyint: int | None = _set(
+    keyint: int | None = setting(
         None, "integer", "most frames from one keyframe to the next", ENCODING, minimum=1)
-    crf_min: int | None = _set(
+    crf_min: int | None = setting(
         None, "integer", "least value of the quality setting that is tried", ENCODING, minimum=0)
-    crf_max: int | None = _set(
+    crf_max: int | None = setting(
         None, "integer", "greatest value of the quality setting that is tried", ENCODING, minimum=0)
-    vmaf_model: str = _set(
+    vmaf_model: str = setting(
         "auto", "string", "model, as for 'acuity score'; auto goes by the source's size", MEASURED,
         metavar="MODEL")
-    neg: bool = _set(False, "boolean", "VMAF NEG: no credit for sharpening or contrast", MEASURED)
-    viewing: str | None = _set(
+    neg: bool = setting(False, "boolean", "VMAF NEG: no credit for sharpening or contrast", MEASURED)
+    viewing: str | None = setting(
         None, "string", "take VMAF v1's model and display for this way of watching", MEASURED,
         choices=tuple(VIEWINGS))
-    display: str | None = _set(
+    display: str | None = setting(
         None, "string", "scale both to fill this display before they are compared", MEASURED,
         choices=tuple(DISPLAYS))
-    metric: str = _set("vmaf", "string", "what the target is a figure of", MEASURED, choices=tuple(METRICS))
-    pool: str = _set(
+    metric: str = setting(
+        "vmaf", "string", "what the target is a figure of", MEASURED, choices=tuple(METRICS))
+    pool: str = setting(
         "mean", "string", "how frames become one figure: mean, harmonic_mean, min or a percentile as p5",
         MEASURED)
-    subsample: int = _set(1, "integer", "score every Nth frame", MEASURED, minimum=1)
-    no_cache: bool = _set(False, "boolean", "neither read nor keep measured encodes", WORK)
-    no_parallel: bool = _set(False, "boolean", "make one encode at a time", WORK)
+    subsample: int = setting(1, "integer", "score every Nth frame", MEASURED, minimum=1)
+    no_cache: bool = setting(False, "boolean", "neither read nor keep measured encodes", WORK)
+    no_parallel: bool = setting(False, "boolean", "make one encode at a time", WORK)
     # fmt: on
 
     def __post_init__(self) -> None:
         for name, about in self.settings_table().items():
-            _check_value(name, about, getattr(self, name))
+            check_value(name, about, getattr(self, name))
 
     def check(self) -> None:
         """Refuse what can be known to be wrong before a file is opened; raises TuneError."""
@@ -267,22 +239,22 @@ class SearchRequest(TuneRequest):
     """Find the cheapest encode of one encoder that reaches a target."""
 
     # fmt: off
-    encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
+    encoder: str = setting("libx264", "string", "the encoder", WANTED, metavar="NAME")
     target_vmaf: float | None = _target(None)
-    target: float | None = _set(None, "number", "target of another metric: see --metric", WANTED)
-    target_bitrate: float | None = _set(
+    target: float | None = setting(None, "number", "target of another metric: see --metric", WANTED)
+    target_bitrate: float | None = setting(
         None, "number", "instead of a score: best quality of at most so many kbit/s", WANTED, minimum=0,
         metavar="KBPS")
-    target_size: str | None = _set(
+    target_size: str | None = setting(
         None, "string", "instead of a score: best quality of at most so many bytes, as 40M", WANTED,
         metavar="SIZE")
-    tolerance: float | None = _set(
+    tolerance: float | None = setting(
         None, "number", "stop when the target is met by at most so much (default: 0.5 of VMAF); 0: the exact "
         "value", WANTED, minimum=0)
-    resolution: str | None = _set(
+    resolution: str | None = setting(
         None, "string", "encode at this size; it is scored at the source's", ENCODING, metavar="WxH")
-    max_iterations: int = _set(8, "integer", "most encodes", WORK, minimum=1, maximum=64)
-    encode: str | None = _set(
+    max_iterations: int = setting(8, "integer", "most encodes", WORK, minimum=1, maximum=64)
+    encode: str | None = setting(
         None, "string", "make the final file, with the source's audio and subtitles", OUTPUT, metavar="OUT")
     # fmt: on
 
@@ -309,20 +281,20 @@ class CompareRequest(TuneRequest):
     """Compare encoders at one or more targets, or over values of their quality setting."""
 
     # fmt: off
-    encoders: str = _set(ALL_ENCODERS, "string", "encoders, separated by commas", WANTED, metavar="NAMES")
+    encoders: str = setting(ALL_ENCODERS, "string", "encoders, separated by commas", WANTED, metavar="NAMES")
     target_vmaf: float | None = _target(None)
-    target_vmafs: str | None = _set(
+    target_vmafs: str | None = setting(
         None, "string", "several scores, separated by commas", WANTED, metavar="SCORES")
-    target: float | None = _set(None, "number", "target of another metric: see --metric", WANTED)
-    no_bisect: bool = _set(
+    target: float | None = setting(None, "number", "target of another metric: see --metric", WANTED)
+    no_bisect: bool = setting(
         False, "boolean", "search nothing: encode with each value of --crf-sweep", WANTED)
-    crf_sweep: str | None = _set(
+    crf_sweep: str | None = setting(
         None, "string", "values of the quality setting for --no-bisect, separated by commas", WANTED,
         metavar="VALUES")
-    tolerance: float | None = _set(
+    tolerance: float | None = setting(
         None, "number", "stop when the target is met by at most so much (default: 0.5 of VMAF); 0: the exact "
         "value", WANTED, minimum=0)
-    max_iterations: int = _set(8, "integer", "most encodes of a row", WORK, minimum=1, maximum=64)
+    max_iterations: int = setting(8, "integer", "most encodes of a row", WORK, minimum=1, maximum=64)
     # fmt: on
 
     def names(self) -> list[str]:
@@ -378,27 +350,27 @@ class LadderRequest(TuneRequest):
     """Build a bitrate ladder."""
 
     # fmt: off
-    resolutions: str = _set(
+    resolutions: str = setting(
         "", "string", "sizes, separated by commas, as 1920x1080,1280x720,640x360", WANTED, metavar="SIZES")
-    target_vmafs: str = _set(
+    target_vmafs: str = setting(
         "", "string", "scores from the top of the ladder to its bottom, separated by commas", WANTED,
         metavar="SCORES")
-    encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
-    quality_tiers: int = _set(5, "integer", "most rungs", WANTED, minimum=1, maximum=64)
-    spacing: str = _set(
+    encoder: str = setting("libx264", "string", "the encoder", WANTED, metavar="NAME")
+    quality_tiers: int = setting(5, "integer", "most rungs", WANTED, minimum=1, maximum=64)
+    spacing: str = setting(
         "log_bitrate", "string", "rungs evenly spaced by this; uniform is another word for vmaf", WANTED,
         choices=("log_bitrate", "vmaf", "uniform"))
-    min_step: float = _set(
+    min_step: float = setting(
         2.0, "number", "least difference of two rungs' scores: less can't be told apart", WANTED, minimum=0)
-    crf_sweep: str | None = _set(
+    crf_sweep: str | None = setting(
         None, "string", "values of the quality setting, separated by commas", WANTED, metavar="VALUES")
-    format: str = _set(
+    format: str = setting(
         "json", "string", "of the answer: a document, or the playlist", OUTPUT,
         choices=("json", "hls", "dash"))
-    segment: float = _set(
+    segment: float = setting(
         4.0, "number", "length of segments, and of the time between keyframes", OUTPUT, minimum=0.5,
         maximum=60, metavar="SECONDS")
-    encode: str | None = _set(
+    encode: str | None = setting(
         None, "string", "write renditions, segments and playlists into this new folder", OUTPUT,
         metavar="DIR")
     # fmt: on
@@ -421,26 +393,26 @@ class PerShotRequest(TuneRequest):
     """Choose the quality of each shot."""
 
     # fmt: off
-    encoder: str = _set("libx264", "string", "the encoder", WANTED, metavar="NAME")
+    encoder: str = setting("libx264", "string", "the encoder", WANTED, metavar="NAME")
     target_vmaf: float | None = _target(None)
-    target: float | None = _set(None, "number", "target of another metric: see --metric", WANTED)
-    allocation: str = _set(
+    target: float | None = setting(None, "number", "target of another metric: see --metric", WANTED)
+    allocation: str = setting(
         "each", "string", "each: each shot reaches the target; mean: the mean of the clip does, with the "
         "fewest bits", WANTED, choices=("each", "mean"))
-    target_bitrate: float | None = _set(
+    target_bitrate: float | None = setting(
         None, "number", "instead of a score: best quality of at most so many kbit/s", WANTED, minimum=0,
         metavar="KBPS")
-    scene_threshold: float | None = _set(
+    scene_threshold: float | None = setting(
         None, "number", "how different two frames are where a shot begins, as a part of the luma range, "
         "above 0 (default: 0.02)", WANTED, minimum=0, maximum=1)
-    min_shot_duration: float = _set(
+    min_shot_duration: float = setting(
         0.5, "number", "shortest shot", WANTED, minimum=0, metavar="SECONDS")
-    max_shot_duration: float | None = _set(
+    max_shot_duration: float | None = setting(
         None, "number", "longer shots are divided", WANTED, minimum=0.1, metavar="SECONDS")
-    max_iterations: int = _set(8, "integer", "most encodes of a shot", WORK, minimum=1, maximum=64)
-    format: str = _set(
+    max_iterations: int = setting(8, "integer", "most encodes of a shot", WORK, minimum=1, maximum=64)
+    format: str = setting(
         "json", "string", "of the plan", OUTPUT, choices=("json", "shell", "csv"))
-    output: str | None = _set(
+    output: str | None = setting(
         None, "string", "make the stitched video", OUTPUT, metavar="OUT")
     # fmt: on
 
@@ -452,22 +424,3 @@ class PerShotRequest(TuneRequest):
     def check(self) -> None:
         super(PerShotRequest, self).check()
         self.the_target()
-
-
-def _check_value(name: str, about: Setting, value: Any) -> None:
-    """Refuse a value that the setting can't have."""
-    if value is None:
-        return
-    if about.kind in ("integer", "number"):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise TuneError(to_set(name, shortened(str(value))), " is no number")
-        if about.minimum is not None and value < about.minimum:
-            raise TuneError(to_set(name, f"{value:g}"), f" should be {about.minimum:g} or more")
-        if about.maximum is not None and value > about.maximum:
-            raise TuneError(to_set(name, f"{value:g}"), f" should be {about.maximum:g} or less")
-        return
-    for text in value if about.kind == "array" else [value] if about.kind == "string" else []:
-        if len(text) > MAX_TEXT:
-            raise TuneError(to_set(name, shortened(text)), f" is longer than {MAX_TEXT} characters")
-    if about.choices and value not in about.choices:
-        raise TuneError(to_set(name, shortened(value)), f" is unknown: use one of {', '.join(about.choices)}")

@@ -9,7 +9,8 @@ from dataclasses import fields
 from typing import Any, Final, TypeVar
 
 from acuity.cli.getopt import UsageError
-from acuity.tune.request import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, Setting, TuneRequest
+from acuity.tune.request import TuneRequest
+from acuity.tune.setting import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, Setting
 
 _Request = TypeVar("_Request", bound=TuneRequest)
 _GROUPS: Final = (WANTED, SOURCE, ENCODING, MEASURED, OUTPUT, WORK)

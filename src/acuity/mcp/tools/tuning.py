@@ -23,9 +23,9 @@ from acuity.tune.request import (
     LadderRequest,
     PerShotRequest,
     SearchRequest,
-    Setting,
     TuneRequest,
 )
+from acuity.tune.setting import Setting
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
