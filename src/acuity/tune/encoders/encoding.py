@@ -39,7 +39,16 @@ _FRESH: Final = wire.IDLE / 2  # seconds after which one that waits may be about
 _PIPE_BYTES: Final = 1 << 20
 
 # Decoders where they aren't called as the codec; "av1" itself decodes in hardware only.
-DECODERS: Final = {"av1": "libdav1d"}
+_DECODERS: Final = {"av1": "libdav1d"}
+
+
+def open_decoder(codec: str, extradata: bytes) -> VideoCodecContext:
+    """A decoder of packets as an encoder makes them."""
+    decoder = av.CodecContext.create(_DECODERS.get(codec, codec), "r")
+    assert isinstance(decoder, VideoCodecContext)
+    decoder.thread_type = "AUTO"
+    decoder.extradata = extradata or None
+    return decoder
 
 
 class Encoding(Protocol):
@@ -302,11 +311,7 @@ class PyavEncoding:
             raise EncodeFailed(f"{self._label} ended early: {_ending(process.child.wait())}") from None
 
     def decoder(self) -> VideoCodecContext:
-        decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
-        assert isinstance(decoder, VideoCodecContext)
-        decoder.thread_type = "AUTO"
-        decoder.extradata = self.extradata or None
-        return decoder
+        return open_decoder(self._codec, self.extradata)
 
     def template(self) -> VideoStream:
         assert self._header is not None

@@ -25,7 +25,7 @@ from av.video.stream import VideoStream
 from acuity.errors import EncodeFailed
 from acuity.text import one_line, shortened
 from acuity.tune.encoders.encoder import Encoder
-from acuity.tune.encoders.encoding import DECODERS, Job, Packet, packet_of
+from acuity.tune.encoders.encoding import Job, Packet, open_decoder, packet_of
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS
 from acuity.video.readers.avframes import DIRECT
@@ -220,11 +220,7 @@ class ExternalEncoding:
         return entry
 
     def decoder(self) -> VideoCodecContext:
-        decoder = av.CodecContext.create(DECODERS.get(self._codec, self._codec), "r")
-        assert isinstance(decoder, VideoCodecContext)
-        decoder.thread_type = "AUTO"
-        decoder.extradata = self.extradata or None
-        return decoder
+        return open_decoder(self._codec, self.extradata)
 
     def template(self) -> VideoStream:
         assert self._container is not None
