@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger(__name__)
 
 _ACCEPTING: Final = 1.0  # seconds; reached only where no more files can be opened
+_TURNS: Final = 20  # of the event loop, in which a connection is made of what was accepted
 
 _Value = TypeVar("_Value")
 
@@ -210,6 +211,8 @@ class LazyEndpoints:
         """Wait until the clients in the queues are accepted."""
         end = self.thread.loop.time() + _ACCEPTING
         while self._arriving(listening=True) and self.thread.loop.time() < end:
+            await asyncio.sleep(0)
+        for _ in range(_TURNS):
             await asyncio.sleep(0)
 
     def _arriving(self, *, listening: bool = False) -> bool:
