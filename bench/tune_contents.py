@@ -8,8 +8,8 @@ golden clips, whose folder is that of ACUITY_GOLDEN; without it those contents a
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -334,5 +334,7 @@ def write_all(contents: Iterable[Content], folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for made in write_all((*TRAINING, *TESTING), Path(sys.argv[1])):
+    parser = argparse.ArgumentParser(description="Writes the contents as Y4M files.")
+    parser.add_argument("folder", type=Path)
+    for made in write_all((*TRAINING, *TESTING), parser.parse_args().folder):
         print(made)

@@ -20,6 +20,7 @@
     │   ├── EncoderError             an encoder that is unknown or not here, or an option that it refuses
     │   ├── EncodeFailed             an encoder that failed on the way
     │   └── UnreachableError         a target that the encoder can't reach
+    ├── EvaluationError (ValueError) ratings or a split that a model can't be evaluated with
     ├── StrictError                  a score with warnings, where none are allowed
     ├── ResumeError (ValueError)     a partial report that can't be gone on from
     ├── JobError (RuntimeError)      a job in another process was not completed
@@ -237,6 +238,10 @@ class UnreachableError(TuneError):
         super().__init__(*pieces)
         self.best = best
         self.points = list(points)
+
+
+class EvaluationError(AcuityError, ValueError):
+    """Ratings or a split that a model can't be evaluated with."""
 
 
 class StrictError(AcuityError):
