@@ -28,7 +28,6 @@ _NARROW: Final = frozenset(("bt709", "bt470bg", "smpte170m", "smpte240m", "ebu32
 # What a matrix says about primaries that nobody names.
 _IMPLIED: Final = {"bt2020nc": "bt2020", "bt709": "bt709", "bt470bg": "bt709", "smpte170m": "bt709"}
 _RANGES: Final = ("limited", "full")
-_HD: Final = (1280, 576)  # at least so wide, or more than so high
 
 
 def match_transfer(plan: PairPlan, options: PairOptions) -> None:
@@ -105,7 +104,9 @@ def _assume_matrix(plan: PairPlan, matrix: str) -> None:
 
 def _guessed_matrix(side: Side) -> str:
     """The matrix that players take a video for which doesn't say it."""
-    return "bt709" if side.width >= _HD[0] or side.height > _HD[1] else "smpte170m"
+    from acuity.video.rgb import usual_matrix
+
+    return usual_matrix(side.width, side.height)
 
 
 def match_matrix(plan: PairPlan, options: PairOptions) -> None:
@@ -162,7 +163,8 @@ def _gamuts(plan: PairPlan, one: str | None, other: str | None) -> tuple[str, st
 
 
 def _convertible(plan: PairPlan, one: str | None, other: str | None, wide: tuple[str, str] | None) -> bool:
-    from acuity.video.pairs.recolour import CHROMATICITIES, WEIGHTS
+    from acuity.video.pairs.recolour import CHROMATICITIES
+    from acuity.video.rgb import WEIGHTS
 
     # Linear light is known of SDR only.
     gamuts = wide is None or (CHROMATICITIES.keys() >= set(wide) and not _hdr(plan))

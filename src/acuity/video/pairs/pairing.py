@@ -86,6 +86,9 @@ class Pairing:
         self.aspect: float = plan.ref.aspect  # of one sample, width to height
         self.display: str = plan.display  # that both videos are scaled to, or 'native'
         self.format: PixelFormat = plan.ref.format
+        # Of both, after their conversions: what one of them doesn't say is taken from the other.
+        self.matrix: str | None = plan.ref.matrix or plan.dis.matrix
+        self.full_range: bool = plan.ref.full_range
         self.notes: list[Note] = plan.notes
         self._plan = plan
         self._readers = (ref, dis)

@@ -15,18 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.picture import Picture, PixelFormat, Samples
+from acuity.video.rgb import WEIGHTS
 
 Floats = NDArray[np.float32]
-
-# The weights of red and blue in luma (ITU-T H.273, table 4).
-WEIGHTS: Final = {
-    "bt709": (0.2126, 0.0722),
-    "fcc": (0.30, 0.11),
-    "bt470bg": (0.299, 0.114),
-    "smpte170m": (0.299, 0.114),
-    "smpte240m": (0.212, 0.087),
-    "bt2020nc": (0.2627, 0.0593),
-}
 
 # x and y of red, green and blue (H.273, table 2); white is D65 for all of them.
 CHROMATICITIES: Final = {
