@@ -1,31 +1,27 @@
 """Encoding: an encoder at work in another process, seen from this one.
 
-`EncoderProcess` is the handle of a process, `PyavEncoding` an encode in one. Processes that have finished
-their encode wait a while for the next, so a search doesn't start one for each.
+`PyavEncoding` is an encode in a process of encoders/process.py. Processes that have finished their encode
+wait a while for the next, so a search doesn't start one for each.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import io
-import json
 import os
-import select
 import struct
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 import av
 import numpy as np
 from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
+from acuity.child_process import ChildProcess, document
 from acuity.errors import EncodeFailed, EncoderError
 from acuity.text import one_line
 from acuity.tune.encoders import process as wire
@@ -33,10 +29,9 @@ from acuity.video.picture import Picture
 
 Packet: TypeAlias = "av.Packet[VideoStream]"
 
-_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.tune.encoders.process")
+_MODULE: Final = "acuity.tune.encoders.process"
 _MOST_IDLE: Final = 8
 _FRESH: Final = wire.IDLE / 2  # seconds after which one that waits may be about to end itself
-_PIPE_BYTES: Final = 1 << 20
 
 # Decoders where they aren't called as the codec; "av1" itself decodes in hardware only.
 _DECODERS: Final = {"av1": "libdav1d"}
@@ -92,66 +87,15 @@ class Encoding(Protocol):
         ...
 
 
-class EncoderProcess:
-    """A process of encoders/process.py."""
-
-    def __init__(self) -> None:
-        self.child = subprocess.Popen(
-            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-        )
-        self.stdin, self.stdout = cast("io.RawIOBase", self.child.stdin), cast("BinaryIO", self.child.stdout)
-        self._poll = select.poll()
-        self._poll.register(self.stdout, select.POLLIN)
-        with contextlib.suppress(OSError, ImportError, AttributeError):
-            import fcntl
-
-            for file in (self.stdin, self.stdout):
-                fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-
-    def write(self, data: Any) -> None:
-        view = memoryview(data).cast("B")
-        while len(view):
-            view = view[self.stdin.write(view) or 0 :]
-
-    def ready(self, seconds: float) -> bool:
-        """Wait for a message, or the end of the process."""
-        return bool(self._poll.poll(seconds * 1000))
-
-    def message(self) -> tuple[bytes, bytes]:
-        """The next message, kind and content; EOFError if the process is gone."""
-        kind, length = wire.MESSAGE.unpack(self._exactly(wire.MESSAGE.size))
-        return kind, self._exactly(length)
-
-    def kill(self) -> None:
-        """End it now, in the middle of whatever it does."""
-        self.child.kill()
-        self.child.wait()
-
-    def close(self) -> None:
-        for file in (self.child.stdin, self.child.stdout):
-            with contextlib.suppress(OSError, ValueError):
-                if file is not None:
-                    file.close()
-
-    def _exactly(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            got = self.stdout.read(count - len(data))
-            if not got:
-                raise EOFError
-            data += got
-        return bytes(data)
-
-
 class _Idle:
     """Processes that wait for an encode."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: list[tuple[EncoderProcess, float]] = []  # and since when
+        self._processes: list[tuple[ChildProcess, float]] = []  # and since when
         self._owner = os.getpid()
 
-    def take(self) -> EncoderProcess:
+    def take(self) -> ChildProcess:
         with self._lock:
             if self._owner != os.getpid():  # after a fork they are the parent's
                 self._processes, self._owner = [], os.getpid()
@@ -161,9 +105,9 @@ class _Idle:
                     return process
                 process.kill()
                 process.close()
-        return EncoderProcess()
+        return ChildProcess(_MODULE)
 
-    def put(self, process: EncoderProcess) -> None:
+    def put(self, process: ChildProcess) -> None:
         with self._lock:
             # Those that have ended themselves are reaped by being asked.
             self._processes = [entry for entry in self._processes if entry[0].child.poll() is None]
@@ -230,15 +174,14 @@ class PyavEncoding:
         self._time_base = 1 / job.rate
         self._header: bytes | None = None
         self._complete = False
-        self._killed: EncoderProcess | None = None
+        self._killed: ChildProcess | None = None
         self._lock = threading.Lock()
         self._job = job
         self._headers: bytes | None = None  # known once the encoder is open
         self._said: tuple[bytes, bytes] | None = None  # a message that receive() has still to take
-        document = json.dumps(job.document()).encode()
-        self._process: EncoderProcess | None = _IDLE.take()
+        self._process: ChildProcess | None = _IDLE.take()
         try:
-            self._process.write(wire.LENGTH.pack(len(document)) + document)
+            self._process.write(document(job.document()))
         except OSError as error:
             self.close()
             raise EncodeFailed(f"{label} could not be started: {one_line(str(error))}") from error
@@ -308,7 +251,7 @@ class PyavEncoding:
         try:
             return process.message()
         except (EOFError, OSError, ValueError):
-            raise EncodeFailed(f"{self._label} ended early: {_ending(process.child.wait())}") from None
+            raise EncodeFailed(f"{self._label} ended early: {process.ending()}") from None
 
     def decoder(self) -> VideoCodecContext:
         return open_decoder(self._codec, self.extradata)
@@ -351,8 +294,3 @@ def packet_of(data: bytes | memoryview | Packet) -> Packet:
     packet = cast("Packet", av.Packet(len(memoryview(cast("bytes", data)))))
     packet.update(cast("bytes", data))
     return packet
-
-
-def _ending(code: int) -> str:
-    """How a process ended, for a sentence."""
-    return f"its process was ended by signal {-code}" if code < 0 else f"its process ended with status {code}"

@@ -3,23 +3,20 @@
     python -m acuity.tune.encoders.process
 
 An encoder can't be interrupted: a frame of x265 or SVT-AV1 may take many seconds at slow presets, and closing
-one before its end longer still. A process can be killed at once, and one that crashes takes nothing with it.
+one before its end longer still. So it is a process that can be killed (acuity.child_process).
 
-Standard input has jobs, one after the other: a JSON document with its length before it, then frames, each
-after a byte 'F', then a byte 'E'. Standard output has messages: a kind, a length, and that many bytes.
+Standard input has jobs, one after the other: a JSON document, then frames, each after a byte 'F', then a byte
+'E'.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import select
-import signal
 import struct
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,12 +27,11 @@ from av.codec.context import Flags
 from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
+from acuity.child_process import Ended, Tell, begin, exactly, fill, read_document
 from acuity.video.picture import Picture, PixelFormat, Samples
 from acuity.video.readers.av_open import AV_ERRORS, reason
 from acuity.video.readers.avframes import DIRECT, to_frame
 
-LENGTH: Final = struct.Struct("<I")
-MESSAGE: Final = struct.Struct("<cI")  # kind, bytes that follow
 # Of a packet: pts, dts, duration, whether it is a keyframe, seconds of CPU time so far.
 PACKET: Final = struct.Struct("<qqq?d")
 FRAME: Final = b"F"
@@ -48,55 +44,24 @@ REFUSED: Final = b"R"  # options: a sentence
 FAILED: Final = b"X"  # on the way: a sentence
 
 IDLE: Final = 20.0  # seconds without a job after which the process ends
-_WATCH: Final = 0.5
 # How FFmpeg's warnings about wrong parameters of a library begin.
 _COMPLAINTS: Final = ("Error parsing option", "Unknown option", "Invalid value")
 
 
-class _Ended(Exception):
-    """The parent is gone, or gave up this job."""
-
-
 def main() -> None:
     """Carry out jobs until standard input ends, or none comes for a while."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     os.environ["SVT_LOG"] = "1"
-    frames, messages = os.fdopen(0, "rb", 0), _own_output()
-    _die_with_parent(os.getppid())
+    frames, tell = begin()
     while select.select([frames], [], [], IDLE)[0]:
         try:
-            length = LENGTH.unpack(_exactly(frames, LENGTH.size))[0]
-            job = json.loads(_exactly(frames, length))
-            _carry_out(job, frames, messages)
-        except (_Ended, BrokenPipeError):
+            _carry_out(read_document(frames), frames, tell)
+        except (Ended, BrokenPipeError):
             break
     # Without giving memory back piece by piece: an encoder that was not flushed takes long to close.
     os._exit(0)
 
 
-def _own_output() -> BinaryIO:
-    """Standard output for messages only: what a library prints goes to standard error."""
-    own = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return own
-
-
-def _die_with_parent(parent: int) -> None:
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _carry_out(job: dict[str, Any], frames: BinaryIO, messages: BinaryIO) -> None:
-    def tell(kind: bytes, *pieces: bytes) -> None:
-        messages.write(MESSAGE.pack(kind, sum(map(len, pieces))))
-        for piece in pieces:
-            messages.write(piece)
-        messages.flush()
-
+def _carry_out(job: dict[str, Any], frames: BinaryIO, tell: Tell) -> None:
     blob = io.BytesIO()
     container = av.open(blob, "w", format="matroska")
     try:
@@ -153,8 +118,8 @@ def _pictures(job: dict[str, Any], frames: BinaryIO) -> Iterator[av.VideoFrame |
     shapes = format.plane_shapes(job["width"], job["height"])
     buffer = bytearray(format.frame_bytes(job["width"], job["height"]))
     index = 0
-    while _exactly(frames, 1) == FRAME:
-        _fill(frames, memoryview(buffer))
+    while exactly(frames, 1) == FRAME:
+        fill(frames, memoryview(buffer))
         frame = to_frame(_picture(buffer, shapes, format))
         frame.pts, frame.time_base = index, Fraction(*job["time_base"])
         frame.color_range = job["range"]
@@ -176,20 +141,6 @@ def _picture(buffer: bytearray, shapes: list[tuple[int, int]], format: PixelForm
         planes.append(plane.reshape(rows, columns))
         start += count * format.bytes_per_sample
     return Picture(cast("tuple[Samples, ...]", tuple(planes)), format)
-
-
-def _exactly(file: BinaryIO, count: int) -> bytes:
-    data = bytearray(count)
-    _fill(file, memoryview(data))
-    return bytes(data)
-
-
-def _fill(file: BinaryIO, view: memoryview) -> None:
-    while len(view):
-        got = cast("io.RawIOBase", file).readinto(view)
-        if not got:
-            raise _Ended
-        view = view[got:]
 
 
 class _Refused(Exception):
