@@ -1,0 +1,109 @@
+"""Blocking: steps on a regular grid that the reference doesn't have."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from acuity.frames.artefacts.grid import Plane
+from acuity.frames.artefacts.measure import Figures, Gathered, Measured
+from acuity.frames.artefacts.severity import Anchors, worst
+from acuity.frames.artefacts.strip import Strip
+
+# Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
+_PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
+_LEAST_LINES: Final = 3
+_CERTAIN: Final = 5.0  # a grid stands out this many standard errors, or it is chance
+
+
+class Lines(NamedTuple):
+    """Where the lines of the best grid are, and how far they stand out."""
+
+    positions: np.ndarray[tuple[int], np.dtype[np.intp]]
+    excess: float
+    certainty: float
+
+
+class Blocking:
+    name = "blocking"
+    anchors = Anchors(0.4, 1.2, 4.0, 12.0)  # levels that steps on the grid are larger than others
+
+    def gather(self, strip: Strip) -> Figures | None:
+        if min(strip.grid.width, strip.grid.height) < 16:
+            return None
+        luma, inner = strip.luma, strip.inner
+        across = _means_down(_peaks(luma.dis[inner], 1) - _peaks(luma.ref[inner], 1), strip.row_starts)
+        down = (_peaks(luma.dis, 0) - _peaks(luma.ref, 0))[inner]
+        return across, _means_across(down, strip.grid.columns)
+
+    def judge(self, gathered: Gathered) -> Measured | None:
+        across, down = gathered.figures  # (rows of cells, columns), (rows, columns of cells)
+        grid = gathered.grid
+        columns, rows = _best_grid(across.mean(axis=0)), _best_grid(down.mean(axis=1))
+        cells = np.zeros(grid.shape, np.float32)
+        if columns is not None:
+            cells += _on_lines(across.T, columns, grid.columns).T
+        if rows is not None:
+            cells += _on_lines(down, rows, grid.rows)
+        cells = np.maximum(cells / 2, 0)
+        return Measured(worst(cells), cells)
+
+
+def _peaks(luma: Plane, axis: int) -> Plane:
+    """How far the step before each sample is above the mean of the steps beside it; 0 near the borders."""
+    steps = np.abs(np.diff(luma, axis=axis))
+    out = np.zeros_like(luma)
+    if axis == 0:
+        np.subtract(steps[1:-1], (steps[:-2] + steps[2:]) * np.float32(0.5), out=out[2:-1])
+    else:
+        np.subtract(steps[:, 1:-1], (steps[:, :-2] + steps[:, 2:]) * np.float32(0.5), out=out[:, 2:-1])
+    return out
+
+
+def _means_down(plane: Plane, starts: list[int]) -> Plane:
+    counts = np.diff([*starts, plane.shape[0]]).astype(np.float32)
+    return np.asarray(np.add.reduceat(plane, starts, axis=0) / counts[:, None], np.float32)
+
+
+def _means_across(plane: Plane, starts: list[int]) -> Plane:
+    counts = np.diff([*starts, plane.shape[1]]).astype(np.float32)
+    return np.asarray(np.add.reduceat(plane, starts, axis=1) / counts, np.float32)
+
+
+def _best_grid(profile: Plane) -> Lines | None:
+    """The regular lines that stand out most from a profile along one axis; None if none do for certain."""
+    values = np.clip(profile, *np.percentile(profile, (0.5, 99.5))) if profile.size > 400 else profile
+    best: Lines | None = None
+    for period in _PERIODS:
+        for phase in range(int(np.ceil(period))):
+            lines = _lines(values, period, phase)
+            if lines is not None and (best is None or lines.certainty > best.certainty):
+                best = lines
+    return best if best is not None and best.certainty >= _CERTAIN else None
+
+
+def _lines(profile: Plane, period: float, phase: int) -> Lines | None:
+    count = int((profile.size - 2 - phase) / period)
+    if count < _LEAST_LINES:
+        return None
+    positions = np.rint(phase + period * np.arange(count + 1)).astype(np.intp)
+    positions = positions[(positions >= 2) & (positions < profile.size - 1)]
+    off = np.ones(profile.size, bool)
+    off[positions] = False
+    rest, lines = profile[off], profile[positions]
+    excess = float(lines.mean() - rest.mean())
+    error = max(float(rest.std()), 0.02) / np.sqrt(lines.size)
+    return Lines(positions, excess, excess / error)
+
+
+def _on_lines(profiles: Plane, lines: Lines, starts: list[int]) -> Plane:
+    """The mean on the lines in each cell, above that beside them; the first axis is the one of the lines."""
+    marked = np.zeros(profiles.shape[0], np.float32)
+    marked[lines.positions] = 1
+    counts = np.add.reduceat(marked, starts)
+    sizes = np.diff([*starts, profiles.shape[0]]).astype(np.float32)
+    on = np.add.reduceat(profiles * marked[:, None], starts, axis=0)
+    off = np.add.reduceat(profiles * (1 - marked)[:, None], starts, axis=0)
+    above = on / np.maximum(counts, 1)[:, None] - off / np.maximum(sizes - counts, 1)[:, None]
+    return np.asarray(above, np.float32)

@@ -1,0 +1,50 @@
+"""Colour shift and brightness shift: areas whose mean chroma or luma isn't the reference's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from acuity.frames.artefacts.grid import Plane
+from acuity.frames.artefacts.measure import Figures, Gathered, Measured
+from acuity.frames.artefacts.severity import Anchors, worst
+from acuity.frames.artefacts.strip import Strip
+from acuity.video.picture import LAYOUTS
+
+
+class ColourShift:
+    name = "colour shift"
+    anchors = Anchors(1.5, 4.0, 10.0, 30.0)  # levels of chroma
+
+    def gather(self, strip: Strip) -> Figures | None:
+        return ()
+
+    def judge(self, gathered: Gathered) -> Measured | None:
+        frame, grid = gathered.frame, gathered.grid
+        shift = LAYOUTS[frame.ref.format.layout]
+        if shift is None or min(min(plane.shape) for plane in frame.ref.planes) == 0:
+            return None
+        off = np.zeros(grid.shape, np.float32)
+        for ref, dis in zip(frame.ref.planes[1:], frame.dis.planes[1:], strict=True):
+            moved = grid.means(dis, shift) - grid.means(ref, shift)
+            off += np.square(smoothed(moved / np.float32(frame.level)))
+        cells = np.sqrt(off)
+        return Measured(worst(cells), cells)
+
+
+class BrightnessShift:
+    name = "brightness shift"
+    anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma
+
+    def gather(self, strip: Strip) -> Figures | None:
+        return ()
+
+    def judge(self, gathered: Gathered) -> Measured | None:
+        cells = np.abs(smoothed(gathered.dis_means - gathered.ref_means))
+        return Measured(worst(cells), cells)
+
+
+def smoothed(cells: Plane) -> Plane:
+    """Means of three by three cells: a shift is what neighbours share, coding errors aren't."""
+    padded = np.pad(cells, 1, mode="edge")
+    rows = padded[:-2] + padded[1:-1] + padded[2:]
+    return np.asarray((rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]) / 9, np.float32)

@@ -1,0 +1,80 @@
+"""The sentence and the list of a frame's artefacts: order, words, comparison with the clip."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acuity.frames.artefacts import Box, Examination, Finding, Typical, artefacts, describe
+
+
+def _found(*findings: tuple[str, float], where: str = "whole picture", note: str = "") -> Examination:
+    box = Box(0, 0, 64, 48)
+    return Examination(
+        {name: Finding(name, severity, severity, where, box, note) for name, severity in findings}
+    )
+
+
+def test_the_worst_comes_first_and_at_most_three() -> None:
+    found = _found(("blur", 0.35), ("blocking", 0.7), ("noise", 0.15), ("ringing", 0.5))
+    assert describe(found, Typical()) == (
+        "Blocking, severe, whole picture; ringing, visible, whole picture; blur, visible, whole picture."
+    )
+
+
+@pytest.mark.parametrize(
+    ("typical", "words"),
+    [
+        ({"blocking": 0.2}, "Blocking, severe, mostly lower left (3.0 times the clip's median)."),
+        ({"blocking": 0.55}, "Blocking, severe, mostly lower left (as in most of the clip)."),
+        ({"blocking": 0.0}, "Blocking, severe, mostly lower left (none in most of the clip)."),
+        ({}, "Blocking, severe, mostly lower left."),
+    ],
+)
+def test_compared_with_the_clip(typical: dict[str, float], words: str) -> None:
+    assert describe(_found(("blocking", 0.6), where="lower left"), Typical(typical)) == words
+
+
+def test_close_severities_are_ordered_by_what_is_unusual() -> None:
+    found = _found(("blur", 0.42), ("noise", 0.40))
+    assert describe(found, Typical({"blur": 0.4, "noise": 0.1})).startswith("Noise")
+    assert describe(found, Typical({"blur": 0.1, "noise": 0.4})).startswith("Blur")
+
+
+def test_nothing_visible() -> None:
+    assert describe(_found(("blur", 0.05)), Typical()) == "No visible artefact measured."
+    assert artefacts(_found(("blur", 0.05)), Typical()) == []
+
+
+def test_a_freeze_says_which_frame_is_repeated() -> None:
+    found = _found(("freeze", 0.8), note="the picture repeats frame 41 while the reference moves")
+    assert describe(found, Typical()) == ("Freeze: the picture repeats frame 41 while the reference moves.")
+
+
+def test_the_list_has_the_figures() -> None:
+    listed = artefacts(_found(("blocking", 0.6), ("blur", 0.3)), Typical({"blocking": 0.2, "blur": 0.0}))
+    assert json.loads(json.dumps(listed)) == [
+        {
+            "name": "blocking",
+            "severity": 0.6,
+            "typical": 0.2,
+            "ratio": 3.0,
+            "where": "whole picture",
+            "region": {"x": 0, "y": 0, "width": 64, "height": 48},
+        },
+        {
+            "name": "blur",
+            "severity": 0.3,
+            "typical": 0.0,
+            "ratio": None,
+            "where": "whole picture",
+            "region": {"x": 0, "y": 0, "width": 64, "height": 48},
+        },
+    ]
+
+
+def test_typical_is_the_median_of_each_artefact() -> None:
+    clip = [_found(("blur", value), ("noise", 0.1)) for value in (0.1, 0.9, 0.2)]
+    assert Typical.of(clip).medians == {"blur": 0.2, "noise": 0.1}
+    assert Typical.of([]).medians == {}
