@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from acuity.errors import OutputError
-from acuity.features.heatmaps import png
 from acuity.measure import Measurement
+from acuity.video.png import grey_png
 from banding import HEATMAPS, Case, pictures
 
 SUMS: list[list[int]] = json.loads(Path(__file__).with_name("banding_figures.json").read_text())["heatmaps"]
@@ -48,7 +48,7 @@ def draw(feature: str, case: Case, frames: int, threads: int) -> None:
 
 def test_an_image_is_what_was_drawn() -> None:
     image = np.arange(35, dtype=np.uint16).reshape(5, 7) * 1800
-    np.testing.assert_array_equal(read_png(png(image)), image)
+    np.testing.assert_array_equal(read_png(grey_png(image)), image)
 
 
 @pytest.mark.parametrize(("case", "sums"), list(zip(HEATMAPS, SUMS, strict=True)))

@@ -57,7 +57,7 @@ class Recolour:
         if one is None or other is None or one == other:
             parts: tuple[NDArray[np.float64], ...] = (to_yuv @ to_rgb,)
         else:
-            parts = (to_rgb, np.linalg.inv(_to_xyz(other)) @ _to_xyz(one), to_yuv)
+            parts = (to_rgb, gamut_matrix(one, other), to_yuv)
         object.__setattr__(self, "_parts", parts)
 
     def __call__(self, picture: Picture) -> Picture:
@@ -79,6 +79,11 @@ class Recolour:
             for plane, zero in zip(values, _zeros(self.target), strict=True)
         )
         return replace(picture, planes=planes, format=format)
+
+
+def gamut_matrix(source: str, target: str) -> NDArray[np.float64]:
+    """From linear red, green and blue of some primaries to those of others."""
+    return np.linalg.inv(_to_xyz(target)) @ _to_xyz(source)
 
 
 def _to_yuv(matrix: str) -> NDArray[np.float64]:

@@ -1,0 +1,133 @@
+"""Reads the pairs of a comparison once more, and gives the ones that are wanted.
+
+They are the very pictures that were scored: the same request pairs, crops, scales and converts them, and
+what it decided is compared with what the report says.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from acuity.errors import InputError
+from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
+from acuity.video.pairs.open_pair import Video, open_pair
+from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.picture import Picture
+from acuity.video.source import STDIN
+
+Pair: TypeAlias = tuple[Picture, Picture]
+
+# Entries of a report's `input` that say how its pictures were made.
+_DECIDED: Final = (
+    "width",
+    "height",
+    "pixel_format",
+    "bitdepth",
+    "pair_by",
+    "range",
+    "display",
+    "crop",
+    "conversions",
+    "frame_step_ref",
+    "frame_step_dis",
+)
+
+
+class ComparedPair(NamedTuple):
+    """Two pictures that were compared, and the two before them."""
+
+    number: int
+    ref: Picture
+    dis: Picture
+    before: Pair | None
+
+
+class Identity(NamedTuple):
+    """The files of a request, as far as they are files here, when they were looked at."""
+
+    files: tuple[tuple[int, ...] | None, ...]
+
+    @classmethod
+    def of(cls, request: Request) -> Identity:
+        """Raises InputError for a video that can't be read twice."""
+        return cls(tuple(map(_identity, (request.reference, request.distorted))))
+
+
+def _identity(video: Video) -> tuple[int, ...] | None:
+    again = "the worst frames are read a second time once they are known, and "
+    if not isinstance(video, str | os.PathLike):
+        raise InputError(f"{again}a reader can't: pass the path of '{video.info.path}'")
+    if os.fspath(video) == STDIN:
+        raise InputError(f"{again}standard input can't: save the video to a file, and pass that")
+    try:
+        found = os.stat(video)
+    except (OSError, ValueError):
+        return None  # a pattern of images or an address; opening it says what is wrong with it
+    if stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode):
+        raise InputError(
+            f"{again}the pipe '{os.fspath(video)}' can't: save the video to a file, and pass that"
+        )
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def reopen(request: Request, report: ScoreReport) -> Pairing:
+    """The pairing whose pairs were scored, from its start and with chroma; InputError if it changed."""
+    # Only 'auto' changes which frames are paired; the others look at what the first reading has looked at.
+    align = "auto" if request.align == "auto" else "off"
+    again = replace(request, display=report.input["display"], align=align)
+    readers = open_pair(again.reference, again.distorted, again.geometry, again.opening, again.streams)
+    pairing = pair_videos(*readers, options=again.pairing)
+    try:
+        found: dict[str, Any] = pairing.description
+        for name in _DECIDED:
+            if found[name] != report.input[name]:
+                raise _changed(pairing, f"{name} was {report.input[name]} and is {found[name]}")
+    except BaseException:
+        pairing.close()
+        raise
+    return pairing
+
+
+def compared_pairs(
+    pairing: Pairing, wanted: Collection[int], passed: Callable[[int], None] | None = None
+) -> Iterator[ComparedPair]:
+    """The wanted pairs in order, up to the last of them; `passed` is called with each number that is read."""
+    if not wanted:
+        return
+    last = max(wanted)
+    before: Pair | None = None
+    with closing(iter(pairing)) as pairs:  # type: ignore[type-var]
+        for index, (ref, dis) in enumerate(pairs):
+            if index in wanted:
+                yield ComparedPair(index, ref, dis, before)
+            if passed is not None:
+                passed(index)
+            if index == last:
+                return
+            before = (ref, dis) if index + 1 in wanted else None
+    raise _changed(pairing, f"frame {last} was scored, and there are {pairing.pairs} now")
+
+
+def check_unchanged(request: Request, before: Identity) -> None:
+    """Raise InputError if a file is not the one that was scored."""
+    for video, was, now in zip(
+        (request.reference, request.distorted), before.files, Identity.of(request).files, strict=True
+    ):
+        if was != now:
+            raise InputError(
+                f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]
+                ": run this again when nothing writes to it"
+            )
+
+
+def _changed(pairing: Pairing, what: str) -> InputError:
+    names = f"'{pairing.info_ref.path}' or '{pairing.info_dis.path}'"
+    return InputError(
+        f"{names} changed between scoring and drawing ({what}): run this again when nothing writes to them"
+    )
