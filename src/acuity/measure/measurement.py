@@ -44,7 +44,7 @@ from acuity.measure.worker import WorkItem, worker_factory
 if TYPE_CHECKING:
     from acuity.devices import Device
     from acuity.features.extractor import Extractor
-    from acuity.models import Model, ModelCollection
+    from acuity.models.inputs import AnyModel
 
 
 class Measurement:
@@ -85,7 +85,7 @@ class Measurement:
 
     # ---- what to measure --------------------------------------------------------------------
 
-    def add_model(self, model: Model | ModelCollection | str) -> Model | ModelCollection:
+    def add_model(self, model: AnyModel | str) -> AnyModel:
         """Add a model, by itself or by name, with the features it needs."""
         self._check_unstarted("a model")
         prediction = self._candidates.get(model)
@@ -237,7 +237,7 @@ class Measurement:
 
     # ---- steering, between two frames -------------------------------------------------------
 
-    def swap_model(self, name: str, model: Model | ModelCollection | str, *, repredict: bool = False) -> Swap:
+    def swap_model(self, name: str, model: AnyModel | str, *, repredict: bool = False) -> Swap:
         """Report another model as `name`, from the next frame on or as soon as its features are exact.
 
         With `repredict` also for earlier frames that have all its features; others keep their score.
@@ -373,7 +373,7 @@ class Measurement:
         return self._agenda.measured.uses_chroma
 
     @property
-    def models(self) -> list[Model | ModelCollection]:
+    def models(self) -> list[AnyModel]:
         """The models of the next frame; at the end, those of the last frame."""
         index = max(self._frames - self.over, 0)
         return [slot.holders.at(index).model for slot in self._agenda.slots]

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import FeatureError, ScoreError
-from acuity.features import get_extractor
+from acuity.errors import ScoreError
 from acuity.measure.collector import Collector
 
 if TYPE_CHECKING:
-    from acuity.models import Model, ModelCollection
+    from acuity.models.inputs import AnyModel
 
 
 class Prediction:
@@ -23,17 +22,11 @@ class Prediction:
     or assigned to earlier frames, finds its scores, and no thread can overwrite another model's.
     """
 
-    def __init__(
-        self, model: Model | ModelCollection, features: Collector, origin: object | None = None
-    ) -> None:
+    def __init__(self, model: AnyModel, features: Collector, origin: object | None = None) -> None:
         self.model = model
         self.origin = model if origin is None else origin  # the requested model
         self.outputs = model.output_names()
-        needed = model.extractors()
-        try:
-            self.extractors = tuple(get_extractor(name)(options) for name, options in needed)
-        except FeatureError as error:
-            raise FeatureError(f"the model '{model.label}' cannot be measured: {error}") from None
+        self.extractors = tuple(model.make_extractors())
         self.inputs = model.feature_keys()
         self._features = features
         self._scores = Collector()
@@ -89,3 +82,9 @@ class Prediction:
     def column(self, output: str, length: int) -> NDArray[np.float64]:
         """The first scores; NaN if missing."""
         return self._scores.column(output, length)
+
+    def infinite(self, output: str, length: int) -> NDArray[np.bool_]:
+        """Which of the first scores exist and are not a finite number."""
+        scores, there = self._scores.table([output], length)
+        found: NDArray[np.bool_] = there & ~np.isfinite(scores[:, 0])
+        return found

@@ -90,7 +90,7 @@ class Results:
         return chosen
 
     def _has_undefined(self, name: str | None, first: int | None, last: int | None) -> bool:
-        which = self.undefined.get(name or "")
+        which = self.undefined.get(self.models[0] if name is None and self.models else name or "")
         return which is not None and bool(which[self._rows(first, last)].any())
 
     def pooled(self) -> dict[str, dict[str, float]]:

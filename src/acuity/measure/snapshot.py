@@ -97,7 +97,10 @@ class Snapshot(NamedTuple):
                 holder.fill(own, begin)
 
     def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
-        """All figures known so far; raises ScoreError if a score isn't a number, unless partial."""
+        """All figures known so far; raises ScoreError if a score isn't a number, unless partial.
+
+        Beside other models, a lenient model's scores that are no numbers are undefined instead.
+        """
         self.predict()
         rows = counted(self.agenda.steps, self.frames)
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
@@ -108,10 +111,14 @@ class Snapshot(NamedTuple):
         if self.over:  # drop figures that the pictures don't have, such as chroma figures of luma alone
             columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
+        firm = any(not self._is_lenient(slot) for slot in self.agenda.slots)
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
                 columns[output], labels[output] = self._scores(slot, output, rows)
-                if not partial:
+                if firm and self._is_lenient(slot):
+                    undefined[output] = self._infinite(slot, output)[rows]
+                    columns[output][undefined[output]] = np.nan
+                elif not partial:
                     self._check_scores(slot, output)
         segments = self.segments()
         if len(self.agenda.plans) > 1 or len(segments) > len(self.agenda.slots):
@@ -146,6 +153,18 @@ class Snapshot(NamedTuple):
             }
             if columns:
                 found.update(extractor.aggregate(columns, geometry))
+        return found
+
+    def _is_lenient(self, slot: Slot) -> bool:
+        """Whether every model of the slot is lenient."""
+        return all(holder.model.lenient for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
+
+    def _infinite(self, slot: Slot, output: str) -> NDArray[np.bool_]:
+        """Which frames have a score of the slot that is not a finite number."""
+        found = np.zeros(self.frames, bool)
+        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+            if output in holder.outputs:
+                found[first:stop] = holder.infinite(output, self.frames)[first:stop]
         return found
 
     def _check_scores(self, slot: Slot, output: str) -> None:

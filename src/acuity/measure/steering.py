@@ -24,7 +24,7 @@ from acuity.measure.epochs import Epochs
 from acuity.measure.prediction import Prediction
 
 if TYPE_CHECKING:
-    from acuity.models import Model, ModelCollection
+    from acuity.models.inputs import AnyModel
 
 # Recently used models, which need not be loaded again.
 _REMEMBERED: Final = 8
@@ -46,7 +46,7 @@ class Candidates:
         self._collector = collector
         self._made: OrderedDict[tuple[str, Hashable], Prediction] = OrderedDict()
 
-    def get(self, model: Model | ModelCollection | str, name: str | None = None) -> Prediction:
+    def get(self, model: AnyModel | str, name: str | None = None) -> Prediction:
         """The prediction of this model, under the given name or its own."""
         if name is not None and (name, model) in self._made:
             self._made.move_to_end((name, model))

@@ -5,10 +5,17 @@ be described.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from acuity.errors import TO_LIST_FEATURES, TO_LIST_MODELS, FeatureError, ModelError
 from acuity.text import quoted, shortened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from acuity.features.extractor import Extractor
 
 OptionValue = str | float | bool | int
 
@@ -35,8 +42,54 @@ class _HasFeatures(Protocol):
     def label(self) -> str: ...
 
 
+class _HasExtractors(_HasFeatures, Protocol):
+    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]: ...
+
+
+class AnyModel(Protocol):
+    """What a measurement asks of a model: Model and ModelCollection have it, and tiny models."""
+
+    lenient: ClassVar[bool]
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def options(self) -> str: ...
+
+    @property
+    def features(self) -> tuple[ModelFeature, ...]: ...
+
+    def feature_keys(self) -> list[str]: ...
+
+    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]: ...
+
+    def make_extractors(self) -> "list[Extractor]": ...
+
+    def outputs(self, columns: Any) -> "dict[str, NDArray[np.float64]]": ...
+
+    def output_names(self) -> list[str]: ...
+
+    def renamed(self, name: str) -> Self: ...
+
+
 class ReadsFeatures:
     """Methods about features that models and collections share."""
+
+    # Whether a score that isn't a number is left out of the results, if another model scores beside it;
+    # otherwise it is an error.
+    lenient: ClassVar[bool] = False
 
     def feature_keys(self: _HasFeatures) -> list[str]:
         """The keys of the columns that predict() takes, in order; raises FeatureError if one is unknown."""
@@ -52,6 +105,15 @@ class ReadsFeatures:
             if entry not in found:
                 found.append(entry)
         return found
+
+    def make_extractors(self: "_HasExtractors") -> "list[Extractor]":
+        """The extractors that a measurement computes for this model; FeatureError if one is unknown here."""
+        from acuity.features import get_extractor
+
+        try:
+            return [get_extractor(name)(options) for name, options in self.extractors()]
+        except FeatureError as error:
+            raise FeatureError(f"the model '{self.label}' cannot be measured: {error}") from None
 
     def unknown_features(self: _HasFeatures) -> list[str]:
         """Long names of the features that this version can't measure; empty for a usable model."""

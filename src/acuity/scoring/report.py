@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,14 @@ from acuity.errors import MissingExtra
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
 from acuity.models.choose import Choice
+from acuity.models.inputs import AnyModel as AnyModel
 from acuity.report.plain import plain
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import Timeline
 
 if TYPE_CHECKING:
-    from acuity.models import Model, ModelCollection
     from acuity.scoring.metrics import Headline
     from acuity.scoring.resume import Partial
-
-AnyModel: TypeAlias = "Model | ModelCollection"
 
 SCHEMA: Final = "acuity.score/1"
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)

@@ -1,0 +1,170 @@
+"""Loads a tiny model: finds and checks its file, reads its sidecar, and starts its session."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from acuity.errors import ModelError
+from acuity.tiny.codec_block import make_block
+from acuity.tiny.feature_input import FeatureInput, make_feature_input
+from acuity.tiny.files import digest, find_tiny_model, read_model, registered_digest
+from acuity.tiny.graph_checks import Graph, Tensor, check_graph
+from acuity.tiny.network import Network, choose_outputs
+from acuity.tiny.options import TinyOptions
+from acuity.tiny.picture_input import PictureInput, make_picture_inputs
+from acuity.tiny.session import Session, import_runtime
+from acuity.tiny.sidecar import Sidecar, check_kind, read_sidecar
+from acuity.tiny.tiny_model import TinyModel
+
+_FLOATS: Final = ("float32", "float16", "float64")
+_CODEC_NAMES: Final = ("codec", "codec_block")
+_DEFAULTS: Final = TinyOptions()
+
+
+def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS) -> TinyModel:
+    """The tiny model of a name or a path; raises ModelError, BackendError or MissingExtra.
+
+    A model that reads RGB must be told the video's colours: see TinyModel.in_colours().
+    """
+    options.check()
+    import_runtime()
+    label = os.fspath(name)
+    path = find_tiny_model(name)
+    data = read_model(path)
+    sha256 = digest(data)
+    sidecar = read_sidecar(path)
+    _check_digest(path, sha256, sidecar)
+    signer = _verify(path) if options.verify else None
+    graph = check_graph(path, data)
+    if signer is not None and graph.external:
+        raise ModelError(
+            f"the signature of '{path}' covers that file alone, and its weights are in "
+            f"{', '.join(graph.external)}: export it as one file and sign that"
+        )
+    pictures, features = _inputs(label, graph, sidecar, options)
+    kind = _kind(label, pictures, sidecar)
+    outputs = choose_outputs(label, graph, sidecar)
+    _check_half(label, pictures, features, options)
+    session = Session(label, graph, options)
+    network = Network(label, sha256, graph, options, session, outputs, tuple(pictures), features)
+    return TinyModel(sidecar.name or path.stem, label, path, kind, network, sidecar, signer)
+
+
+def _check_digest(path: Path, sha256: str, sidecar: Sidecar) -> None:
+    """Refuse a file that its sidecar or registry knows as another."""
+    for source, wanted in ((sidecar.file, sidecar.sha256), registered_digest(path)):
+        if wanted is not None and wanted != sha256:
+            raise ModelError(
+                f"'{path}' has the SHA-256 {sha256}, and {source!r} says {wanted}: it was changed or "
+                "replaced, so fetch both again"
+            )
+
+
+def _verify(path: Path) -> str:
+    from importlib import import_module
+
+    return str(import_module("acuity.tiny.signature").verify_signature(path))
+
+
+def _inputs(
+    label: str, graph: Graph, sidecar: Sidecar, options: TinyOptions
+) -> tuple[list[PictureInput], FeatureInput | None]:
+    """What the graph's inputs are fed with; raises ModelError where nothing fits them."""
+    tensors = _ordered(graph.inputs, sidecar)
+    if not tensors:
+        raise ModelError(f"the model '{label}' has no input, so it reads neither pictures nor features")
+    for tensor in tensors:
+        if tensor.type not in _FLOATS:
+            raise ModelError(
+                f"the input '{tensor.name}' of '{label}' takes {tensor.type}, and it must take float32 "
+                "or float16"
+            )
+        if tensor.shape is None or len(tensor.shape) not in (2, 4):
+            rank = "an unknown rank" if tensor.shape is None else f"rank {len(tensor.shape)}"
+            raise ModelError(
+                f"the input '{tensor.name}' of '{label}' has {rank}, and it must have rank 4 (pictures: "
+                "batch x channels x rows x columns) or 2 (features: batch x features)"
+            )
+    ranks = {len(tensor.shape or ()) for tensor in tensors}
+    if ranks == {4}:
+        _check_unread(label, options)
+        return make_picture_inputs(label, tensors, sidecar), None
+    if ranks != {2} or len(tensors) > 2:
+        shown = ", ".join(f"'{tensor.name}' of rank {len(tensor.shape or ())}" for tensor in tensors)
+        raise ModelError(
+            f"the model '{label}' has the inputs {shown}, which cannot be fed: it must have one or two of "
+            "pictures, or one of features and one of the codec"
+        )
+    codec = _codec(tensors, sidecar)
+    if codec is None:
+        if len(tensors) == 2:
+            raise ModelError(
+                f"the model '{label}' has two inputs of rank 2, and neither is the codec block: call that "
+                "one 'codec' or 'codec_block', or set codec_aware in the sidecar"
+            )
+        if sidecar.codec_aware:
+            raise sidecar.fail("it says codec_aware, and the graph has no second input for the codec")
+        _check_unread(label, options)
+        return [], make_feature_input(label, tensors[0], sidecar, None, None)
+    (features,) = (tensor for tensor in tensors if tensor is not codec)
+    size = (codec.shape or (None, None))[1] or sidecar.codec_block_size
+    if size is None:
+        size = 2 + len(sidecar.vocabulary or ())
+    block = make_block(label, size, sidecar.vocabulary, options)
+    return [], make_feature_input(label, features, sidecar, codec, block)
+
+
+def _ordered(tensors: tuple[Tensor, ...], sidecar: Sidecar) -> tuple[Tensor, ...]:
+    """The inputs in the sidecar's order, if it has one."""
+    known = {tensor.name: tensor for tensor in tensors}
+    for name in sidecar.inputs:
+        if name not in known:
+            raise sidecar.fail(f"it names the input '{name}', and the graph has {', '.join(known) or 'none'}")
+    return tuple(known[name] for name in dict.fromkeys((*sidecar.inputs, *known)))
+
+
+def _codec(tensors: tuple[Tensor, ...], sidecar: Sidecar) -> Tensor | None:
+    """The input of the codec block, if there is one."""
+    if len(tensors) != 2 or sidecar.codec_aware is False:
+        return None
+    named = [tensor for tensor in tensors if tensor.name in _CODEC_NAMES]
+    if len(named) == 1:
+        return named[0]
+    return tensors[1] if sidecar.codec_aware else None
+
+
+def _check_unread(label: str, options: TinyOptions) -> None:
+    """Refuse a codec for a model that would not look at it."""
+    for field, value in (
+        ("tiny_codec", options.codec),
+        ("tiny_preset", options.preset),
+        ("tiny_crf", options.crf),
+    ):
+        if value is not None:
+            raise ModelError(f"the model '{label}' reads no codec: leave out {field}")
+
+
+def _kind(label: str, pictures: list[PictureInput], sidecar: Sidecar) -> str:
+    """'fr' or 'nr', by the sidecar or else by what the model reads."""
+    alone = bool(pictures) and all(entry.pictures == ("dis",) for entry in pictures)
+    read = "nr" if alone else "fr"
+    kind = read if sidecar.kind is None else check_kind(label, sidecar.kind)
+    if kind != read:
+        what = "the distorted picture alone" if alone else "the reference too"
+        raise sidecar.fail(f"it says kind {kind!r}, and the model reads {what}, which is {read!r}")
+    return kind
+
+
+def _check_half(
+    label: str, pictures: list[PictureInput], features: FeatureInput | None, options: TinyOptions
+) -> None:
+    """Refuse tiny_fp16 for a graph of another precision, which nothing here converts."""
+    types = [entry.type for entry in pictures] + ([features.type] if features else [])
+    if options.fp16 and any(entry != "float16" for entry in types):
+        raise ModelError(
+            f"tiny_fp16 asks for inputs of half precision, and '{label}' takes {types[0].name}: export it in "
+            "float16, or leave out tiny_fp16"
+        )

@@ -1,0 +1,166 @@
+"""Pictures as inputs of a model: rank 4, batch x channels x rows x columns.
+
+    1 channel    luma, x = Y / (2^depth - 1)
+    2 channels   luma of the reference, luma of the distorted picture
+    3 channels   red, green and blue of 0 to 1, by the video's matrix and range
+
+A model with one input of 1 or 3 channels reads the distorted picture alone. One with two inputs reads the
+reference and the distorted picture, told apart by their names, or else in this order. Values are normalised
+to (x - norm_mean) / norm_std; RGB by ImageNet's numbers unless the sidecar has others.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import ModelError, UnfitPictureError, to_give
+from acuity.features.extractor import Frame, Geometry
+from acuity.tiny.graph_checks import Tensor
+from acuity.tiny.resizing import resize
+from acuity.tiny.sidecar import Sidecar
+from acuity.video.picture import Picture
+from acuity.video.rgb import to_rgb
+
+Floats = NDArray[np.float32]
+
+RGB_CHANNELS: Final = 3
+_BOTH: Final = ("ref", "dis")
+# ImageNet's, with which networks for photographs are trained.
+_RGB_MEAN: Final = (0.485, 0.456, 0.406)
+_RGB_STD: Final = (0.229, 0.224, 0.225)
+
+
+class Colours(NamedTuple):
+    """How the samples of a video stand for colours; None: the matrix that players take."""
+
+    matrix: str | None = None
+    full_range: bool = False
+
+
+class PictureInput(NamedTuple):
+    """One input: which pictures it takes, and how."""
+
+    name: str
+    pictures: tuple[str, ...]  # 'ref', 'dis' or both, as channels
+    channels: int
+    height: int | None  # None: any
+    width: int | None
+    type: np.dtype[np.float32] | np.dtype[np.float16] | np.dtype[np.float64]
+    mean: tuple[float, ...]  # a number for each channel
+    std: tuple[float, ...]
+
+    @property
+    def uses_chroma(self) -> bool:
+        return self.channels == RGB_CHANNELS
+
+    def size(self, geometry: Geometry) -> tuple[int, int]:
+        """Rows and columns of the input for pictures of this size."""
+        return self.height or geometry.height, self.width or geometry.width
+
+    def check_size(self, label: str, geometry: Geometry, filter: str) -> None:
+        """Refuse pictures of another size than the model's, unless they are to be resized."""
+        height, width = self.size(geometry)
+        if filter == "disabled" and (height, width) != (geometry.height, geometry.width):
+            raise UnfitPictureError(
+                f"the model '{label}' takes pictures of {width}x{height}, and these are "
+                f"{geometry.width}x{geometry.height}: ",
+                to_give("tiny_resize"),
+                " as bilinear, nearest or bicubic, or give a model of this size",
+            )
+
+    def tensor(self, frame: Frame, colours: Colours, filter: str) -> NDArray[np.floating]:
+        """The input for a frame: 1 x channels x rows x columns."""
+        planes = self._rgb(frame.dis if self.pictures == ("dis",) else frame.ref, colours)
+        planes = planes if planes is not None else self._luma(frame)
+        height, width = self.height or planes.shape[1], self.width or planes.shape[2]
+        if planes.shape[1:] != (height, width):
+            planes = resize(planes, height, width, filter)
+        if any(self.mean) or any(value != 1 for value in self.std):
+            mean, std = (np.array(v, np.float32).reshape(-1, 1, 1) for v in (self.mean, self.std))
+            planes = (planes - mean) / std
+        return np.ascontiguousarray(planes[np.newaxis], self.type)
+
+    def _rgb(self, picture: Picture, colours: Colours) -> Floats | None:
+        if not self.uses_chroma:
+            return None
+        return to_rgb(picture, colours.matrix, colours.full_range).transpose(2, 0, 1)
+
+    def _luma(self, frame: Frame) -> Floats:
+        both = {"ref": frame.ref, "dis": frame.dis}
+        pictures = [both[which] for which in self.pictures]
+        planes = np.empty((len(pictures), *pictures[0].luma.shape), np.float32)
+        for plane, picture in zip(planes, pictures, strict=True):
+            top = np.float32((1 << picture.format.depth) - 1)
+            np.divide(picture.luma, top, out=plane, dtype=np.float32, casting="unsafe")
+        return planes
+
+
+def make_picture_inputs(label: str, tensors: tuple[Tensor, ...], sidecar: Sidecar) -> list[PictureInput]:
+    """The inputs of a model whose inputs are all of rank 4; raises ModelError."""
+    if len(tensors) > 2:
+        raise ModelError(
+            f"the model '{label}' has {len(tensors)} picture inputs, and one or two can be fed: the "
+            "distorted picture, or the reference and the distorted one"
+        )
+    sides = _sides(tensors)
+    found = []
+    for tensor, side in zip(tensors, sides, strict=True):
+        channels, height, width = _shape(label, tensor)
+        if channels == 2 and len(tensors) == 2:
+            raise ModelError(
+                f"the input '{tensor.name}' of '{label}' has 2 channels, which hold both pictures, and there "
+                "is another input beside it: give each 1 or 3 channels"
+            )
+        mean, std = _normalisation(label, channels, sidecar)
+        pictures = _BOTH if channels == 2 else (side,)
+        found.append(
+            PictureInput(tensor.name, pictures, channels, height, width, np.dtype(tensor.type), mean, std)
+        )
+    return found
+
+
+def _sides(tensors: tuple[Tensor, ...]) -> tuple[str, ...]:
+    """Which picture each input takes."""
+    if len(tensors) == 1:
+        return ("dis",)
+    names = [tensor.name.lower() for tensor in tensors]
+    reference = ["ref" in name for name in names]
+    distorted = ["dis" in name or "dist" in name for name in names]
+    swapped = (distorted[0] and not distorted[1]) or (reference[1] and not reference[0])
+    return ("dis", "ref") if swapped else _BOTH
+
+
+def _shape(label: str, tensor: Tensor) -> tuple[int, int | None, int | None]:
+    """Channels, rows and columns of an input of rank 4."""
+    assert tensor.shape is not None
+    batch, channels, height, width = tensor.shape
+    where = f"the input '{tensor.name}' of '{label}'"
+    if batch not in (None, 1):
+        raise ModelError(f"{where} takes {batch} pictures at once, and it must take 1, or leave that open")
+    if channels is None:
+        raise ModelError(f"{where} leaves its channels open: export it with 1 (luma), 2 (both) or 3 (RGB)")
+    if channels not in (1, 2, 3):
+        if width in (1, 2, 3):
+            raise ModelError(
+                f"{where} has its channels last (NHWC): export it as batch x channels x rows x columns (NCHW)"
+            )
+        raise ModelError(f"{where} has {channels} channels, and it must have 1 (luma), 2 (both) or 3 (RGB)")
+    return channels, height, width
+
+
+def _normalisation(label: str, channels: int, sidecar: Sidecar) -> tuple[tuple[float, ...], ...]:
+    """Mean and deviation of each channel."""
+    if not sidecar.norm_mean:
+        plain = (0.0,) * channels, (1.0,) * channels
+        return (_RGB_MEAN, _RGB_STD) if channels == RGB_CHANNELS else plain
+    found = []
+    for key, numbers in (("norm_mean", sidecar.norm_mean), ("norm_std", sidecar.norm_std)):
+        if len(numbers) not in (1, channels):
+            raise sidecar.fail(
+                f"{key} has {len(numbers)} numbers, and pictures of {channels} channels need 1 or {channels}"
+            )
+        found.append(numbers * channels if len(numbers) == 1 else numbers)
+    return tuple(found)

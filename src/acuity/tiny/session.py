@@ -1,0 +1,151 @@
+"""Runs a graph with ONNX Runtime on the execution provider that was asked for, or refuses.
+
+ONNX Runtime itself falls back to the CPU without a word where a provider is missing or doesn't start. Here a
+provider that isn't in this installation, or isn't the first of the finished session, is a BackendError.
+
+Threads. A measurement has worker threads, each with a frame of its own, and all of them use one session,
+which ONNX Runtime allows. With threads=0 each call runs in the worker's own thread: every core is busy with a
+frame already, and the figures are the same on machines with other numbers of cores. With threads=N the calls
+share a pool of N threads, for few workers and large models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from numpy.typing import NDArray
+
+from acuity.errors import BackendError, MissingExtra, ModelError, to_set
+from acuity.text import one_line, shortened
+from acuity.tiny.graph_checks import Graph
+from acuity.tiny.options import TinyOptions
+
+_CPU: Final = "CPUExecutionProvider"
+_FATAL: Final = 4  # the only severity that is logged
+
+
+class Provider(NamedTuple):
+    """An execution provider of ONNX Runtime, its options, and the package that brings it."""
+
+    name: str
+    options: Mapping[str, str]
+    package: str
+
+
+def _openvino(device: str) -> Provider:
+    return Provider("OpenVINOExecutionProvider", {"device_type": device}, "onnxruntime-openvino")
+
+
+def _coreml(units: str) -> Provider:
+    return Provider("CoreMLExecutionProvider", {"MLComputeUnits": units}, "onnxruntime on macOS")
+
+
+PROVIDERS: Final[Mapping[str, Provider]] = {
+    "cpu": Provider(_CPU, {}, "onnxruntime"),
+    "cuda": Provider("CUDAExecutionProvider", {}, "onnxruntime-gpu"),
+    "openvino": _openvino("AUTO"),
+    "openvino-npu": _openvino("NPU"),
+    "openvino-cpu": _openvino("CPU"),
+    "openvino-gpu": _openvino("GPU"),
+    "coreml": _coreml("ALL"),
+    "coreml-ane": _coreml("CPUAndNeuralEngine"),
+    "coreml-gpu": _coreml("CPUAndGPU"),
+    "coreml-cpu": _coreml("CPUOnly"),
+    "rocm": Provider("ROCMExecutionProvider", {}, "onnxruntime-rocm"),
+}
+# What 'auto' takes, if it is installed and starts.
+_AUTOMATIC: Final = ("cuda", "rocm")
+
+
+class Session:
+    """A graph that is ready to run; any thread may call run()."""
+
+    def __init__(self, label: str, graph: Graph, options: TinyOptions) -> None:
+        """Raises BackendError if the provider isn't here, and ModelError if the graph can't be run."""
+        self._label = label
+        self._outputs = [output.name for output in graph.outputs]
+        self.threads = options.threads
+        self._session, self.provider = _open(label, graph, options)
+
+    def run(self, feeds: Mapping[str, NDArray[Any]], outputs: list[str] | None = None) -> list[NDArray[Any]]:
+        """The outputs, in order; raises ModelError if the graph fails on these inputs."""
+        try:
+            found: list[NDArray[Any]] = self._session.run(outputs or self._outputs, dict(feeds))
+        except Exception as error:  # ONNX Runtime's errors have no common base
+            raise ModelError(f"the model '{self._label}' failed: {reason(error)}") from None
+        return found
+
+
+def available_providers() -> list[str]:
+    """The execution providers of this installation."""
+    return list(import_runtime().get_available_providers())
+
+
+def import_runtime() -> Any:
+    """The module onnxruntime; raises MissingExtra without it."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity[tiny]'") from None
+    return onnxruntime
+
+
+def reason(error: Exception) -> str:
+    """ONNX Runtime's own words on one line, without its codes."""
+    text = one_line(" ".join(str(error).split()))
+    return shortened(text.rpartition("[ONNXRuntimeError] : ")[2], 300)
+
+
+def _open(label: str, graph: Graph, options: TinyOptions) -> tuple[Any, str]:
+    runtime = import_runtime()
+    runtime.set_default_logger_severity(_FATAL)
+    there = runtime.get_available_providers()
+    if options.device == "auto":
+        for word in _AUTOMATIC:
+            if PROVIDERS[word].name in there:
+                try:
+                    return _start(runtime, label, graph, options, PROVIDERS[word])
+                except BackendError:
+                    continue  # installed without its device: 'auto' promises none
+        return _start(runtime, label, graph, options, PROVIDERS["cpu"])
+    provider = PROVIDERS[options.device]
+    if provider.name not in there:
+        raise BackendError(
+            f"tiny_device {options.device!r} needs the {provider.name} of ONNX Runtime, and this "
+            f"installation has {', '.join(there)}: install {provider.package}, or pass ",
+            to_set("tiny_device", "cpu"),
+        )
+    return _start(runtime, label, graph, options, provider)
+
+
+def _start(
+    runtime: Any, label: str, graph: Graph, options: TinyOptions, provider: Provider
+) -> tuple[Any, str]:
+    settings = runtime.SessionOptions()
+    settings.log_severity_level = _FATAL
+    settings.intra_op_num_threads = options.threads or 1
+    settings.inter_op_num_threads = 1
+    settings.execution_mode = runtime.ExecutionMode.ORT_SEQUENTIAL
+    # Threads that wait for work would otherwise keep a core from the measurement's workers.
+    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # The CPU takes the operators that the provider doesn't have.
+    entries = [(provider.name, dict(provider.options))]
+    if provider.name != _CPU:
+        entries.append((_CPU, {}))
+    try:
+        session = runtime.InferenceSession(graph.data, settings, providers=entries, enable_fallback=0)
+    except Exception as error:
+        if provider.name != _CPU:
+            raise BackendError(
+                f"the {provider.name} of ONNX Runtime did not start: {reason(error)}; pass ",
+                to_set("tiny_device", "cpu"),
+            ) from None
+        raise ModelError(f"ONNX Runtime cannot run '{label}': {reason(error)}") from None
+    if session.get_providers()[:1] != [provider.name]:
+        raise BackendError(
+            f"the {provider.name} of ONNX Runtime did not start, and it would have gone on with "
+            f"{', '.join(session.get_providers())}: check its driver, or pass ",
+            to_set("tiny_device", "cpu"),
+        )
+    return session, provider.name

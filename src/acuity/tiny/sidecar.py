@@ -1,0 +1,212 @@
+"""The sidecar of a tiny model: MODEL.json beside MODEL.onnx, which says what the graph can't.
+
+Two spellings of several keys are in use, and both are accepted:
+
+    id | name                                   the column of its scores in reports
+    kind                                        fr (reads both videos) or nr (reads the distorted one alone)
+    features | feature_order                    the features of a rank-2 input, in order
+    feature_mean, feature_std | input_mean, input_std   their normalisation, a number for each
+    norm_mean, norm_std                         the normalisation of pictures: a number, or one a channel
+    input_name | input_names, output_name | output_names   which of the graph's, in order
+    codec_aware, encoder_vocab, codec_block_layout      the second input of codec-aware models
+    sha256, onnx, opset | onnx_opset            of the .onnx file
+    license, license_url, notes, quant_mode, …  repeated in reports
+
+Other keys are ignored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from acuity.errors import ModelError
+from acuity.models.document import Section, read_document
+from acuity.text import quoted
+
+KINDS: Final = ("fr", "nr")
+# Kinds of ONNX files that give no score, and what they are.
+_OTHER_KINDS: Final = {
+    "filter": "a filter, which makes pictures",
+    "shot_detector": "a shot detector, which finds cuts",
+    "saliency": "a saliency model, which makes maps of where people look",
+}
+_FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab_version", "version")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_MOST_NAMES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """What a sidecar says; everything is optional."""
+
+    file: str = ""  # empty: there is none
+    name: str | None = None
+    kind: str | None = None
+    onnx: str | None = None
+    sha256: str | None = None
+    opset: int | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    feature_mean: tuple[float, ...] = ()
+    feature_std: tuple[float, ...] = ()
+    norm_mean: tuple[float, ...] = ()
+    norm_std: tuple[float, ...] = ()
+    codec_aware: bool | None = None
+    vocabulary: tuple[str, ...] | None = None
+    codec_block_size: int | None = None  # the number of entries of codec_block_layout, if it is a list
+    facts: dict[str, str] = field(default_factory=dict)  # for reports
+
+    def fail(self, problem: str) -> ModelError:
+        return ModelError(f"the sidecar {self.file!r} does not fit its model: {problem}")
+
+
+def sidecar_path(model: Path) -> Path:
+    """The sidecar's path: that of the model, ending in .json."""
+    return model.with_suffix(".json")
+
+
+def read_sidecar(model: Path) -> Sidecar:
+    """The sidecar beside a model; an empty one if there is none. Raises ModelError, PathError."""
+    path = sidecar_path(model)
+    return parse_sidecar(read_document(path)) if path.exists() else Sidecar()
+
+
+def parse_sidecar(document: Section) -> Sidecar:
+    """Check the types, lengths and values of a sidecar; raises ModelError with file and key."""
+    features = _texts(document, "features", "feature_order")
+    mean, std = _normalisation(document, ("feature_mean", "input_mean"), ("feature_std", "input_std"))
+    for key, numbers in (("feature_mean", mean), ("feature_std", std)):
+        if numbers and features and len(numbers) != len(features):
+            key = key if document.has(key) else key.replace("feature", "input")
+            raise document.fail(
+                key, f"it must hold {len(features)} numbers, one a feature, not {len(numbers)}"
+            )
+    norm_mean, norm_std = _normalisation(document, ("norm_mean",), ("norm_std",))
+    vocabulary = _texts(document, "encoder_vocab")
+    return Sidecar(
+        file=document.file,
+        name=_name(document),
+        kind=_kind(document),
+        onnx=_text(document, "onnx"),
+        sha256=_sha256(document),
+        opset=_whole(document, "opset", "onnx_opset"),
+        inputs=_texts(document, "input_names", "input_name"),
+        outputs=_texts(document, "output_names", "output_name"),
+        features=features,
+        feature_mean=mean,
+        feature_std=std,
+        norm_mean=norm_mean,
+        norm_std=norm_std,
+        codec_aware=document.switch("codec_aware") if document.has("codec_aware") else None,
+        vocabulary=vocabulary or None,
+        codec_block_size=_layout_size(document),
+        facts={key: document.text(key) for key in _FACTS if isinstance(document.values.get(key), str)},
+    )
+
+
+def check_kind(label: str, kind: str) -> str:
+    """The kind, if models of that kind give scores; raises ModelError otherwise."""
+    if kind in KINDS:
+        return kind
+    what = _OTHER_KINDS.get(kind)
+    problem = f"is {what}, no model that scores" if what else f"has the unknown kind {quoted(kind)}"
+    raise ModelError(f"the model {label!r} {problem}: give one of kind {' or '.join(KINDS)}")
+
+
+def _present(document: Section, *keys: str) -> str | None:
+    """The spelling that is used; refuses two of them that say different things."""
+    found = [key for key in keys if document.has(key)]
+    if len({repr(document.values[key]) for key in found}) > 1:
+        raise document.fail(found[1], f"it says something else than {found[0]!r}: keep one of them")
+    return found[0] if found else None
+
+
+def _text(document: Section, *keys: str) -> str | None:
+    key = _present(document, *keys)
+    return None if key is None else document.text(key)
+
+
+def _texts(document: Section, *keys: str) -> tuple[str, ...]:
+    """A list of names; a single string is a list of one."""
+    key = _present(document, *keys)
+    if key is None:
+        return ()
+    value = document.values[key]
+    names = [value] if isinstance(value, str) else document.texts(key)
+    if not 1 <= len(names) <= _MOST_NAMES:
+        raise document.fail(key, f"it must hold 1 to {_MOST_NAMES} names, not {len(names)}")
+    twice = next((name for name in names if names.count(name) > 1), None) if len(names) < 200 else None
+    if twice is not None:
+        raise document.fail(key, f"it holds {quoted(twice)} twice")
+    return tuple(names)
+
+
+def _numbers(document: Section, *keys: str) -> tuple[float, ...]:
+    """A list of finite numbers; a single number is a list of one."""
+    key = _present(document, *keys)
+    if key is None:
+        return ()
+    single = not isinstance(document.values[key], list)
+    numbers = [document.number(key)] if single else document.numbers(key)
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise document.fail(key, "it must hold finite numbers, at least one")
+    return tuple(numbers)
+
+
+def _normalisation(
+    document: Section, means: tuple[str, ...], deviations: tuple[str, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and deviation, which come together or not at all."""
+    mean, std = _numbers(document, *means), _numbers(document, *deviations)
+    if bool(mean) != bool(std):
+        there, lacks = (means, deviations) if mean else (deviations, means)
+        key = str(_present(document, *there))
+        raise document.fail(key, f"it comes without {lacks[there.index(key)]!r}: give both or none")
+    if any(number <= 0 for number in std):
+        key = str(_present(document, *deviations))
+        raise document.fail(key, "a standard deviation must be greater than 0, because it is divided by")
+    return mean, std
+
+
+def _name(document: Section) -> str | None:
+    key = "id" if document.has("id") else "name"
+    name = _text(document, key)
+    if name is not None and not _NAME.fullmatch(name):
+        raise document.fail(
+            key, f"{quoted(name)} cannot name a column: use up to 64 letters, digits, '_', '.', '+' and '-'"
+        )
+    return name
+
+
+def _kind(document: Section) -> str | None:
+    return _text(document, "kind")
+
+
+def _sha256(document: Section) -> str | None:
+    digest = _text(document, "sha256")
+    if digest is not None and not _SHA256.fullmatch(digest.lower()):
+        raise document.fail("sha256", f"{quoted(digest)} is no SHA-256, which has 64 hexadecimal digits")
+    return None if digest is None else digest.lower()
+
+
+def _whole(document: Section, *keys: str) -> int | None:
+    key = _present(document, *keys)
+    if key is None:
+        return None
+    number = document.number(key)
+    if number != int(number) or number < 1:
+        raise document.fail(key, f"{number:g} is no version: it must be a whole number from 1 on")
+    return int(number)
+
+
+def _layout_size(document: Section) -> int | None:
+    value = document.values.get("codec_block_layout")
+    if value is None or isinstance(value, str):
+        return None
+    return len(document.texts("codec_block_layout"))

@@ -1,0 +1,128 @@
+"""TinyModel: a model in an ONNX file, as measurements use models."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.features.extractor import Extractor
+from acuity.models.inputs import ModelFeature, OptionValue, ReadsFeatures
+from acuity.models.model import Columns, as_matrix
+from acuity.tiny.network import Network
+from acuity.tiny.picture_extractor import PictureExtractor
+from acuity.tiny.picture_input import Colours
+from acuity.tiny.sidecar import Sidecar
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TinyModel(ReadsFeatures):
+    """A loaded tiny model. It reads features of the collector, or pictures by an extractor of its own."""
+
+    name: str  # the column of its scores in reports
+    label: str  # the name or path that was given, for people
+    path: Path
+    kind: str  # 'fr' or 'nr'
+    network: Network
+    sidecar: Sidecar = field(default_factory=Sidecar)
+    signer: str | None = None  # who signed the file, if that was checked
+    colours: Colours = field(
+        default_factory=Colours
+    )  # of the pictures that will be scored; matters to RGB alone
+    options: str = ""  # changed options, in the notation of --model: tiny models have none
+
+    lenient: ClassVar[bool] = True  # a figure that isn't a number is left undefined, beside other models
+
+    def __repr__(self) -> str:
+        return f"<TinyModel {self.label}: {self.name!r}, {self.kind}>"
+
+    @property
+    def features(self) -> tuple[ModelFeature, ...]:
+        """The features it reads; none if it reads pictures."""
+        return self.network.features.features if self.network.features is not None else ()
+
+    @property
+    def no_reference(self) -> bool:
+        """Whether it reads the distorted picture alone."""
+        return bool(self.network.pictures) and all(p.pictures == ("dis",) for p in self.network.pictures)
+
+    @property
+    def uses_chroma(self) -> bool:
+        """Whether pictures must come with chroma for it."""
+        return any(extractor.uses_chroma for extractor in self.make_extractors())
+
+    def in_colours(self, matrix: str | None, full_range: bool) -> Self:
+        """The model for pictures of this matrix and range, which a model of RGB must know."""
+        return replace(self, colours=Colours(matrix, full_range))
+
+    def feature_keys(self) -> list[str]:
+        """The keys of the columns that outputs() takes, in order."""
+        if self.network.pictures:
+            return self._extractor().hidden_keys()
+        return super().feature_keys()
+
+    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]:
+        """Extractors of features by name and options; none if it reads pictures."""
+        return super().extractors()
+
+    def make_extractors(self) -> list[Extractor]:
+        """The extractors that a measurement computes for it."""
+        return [self._extractor()] if self.network.pictures else super().make_extractors()
+
+    def outputs(self, columns: Columns, at_once: int = 1) -> dict[str, Array]:
+        """The score columns by name, from the columns of feature_keys().
+
+        `at_once` frames go through a feature network together: faster for large tables, and figures may then
+        differ in the last digits from those of single frames.
+        """
+        matrix = as_matrix(columns, len(self.feature_keys()))
+        scores = list(matrix.T) if self.network.pictures else self.network.score_rows(matrix, at_once)
+        return dict(zip(self.output_names(), scores, strict=True))
+
+    def output_names(self) -> list[str]:
+        names = self.network.outputs
+        return [self.name] if len(names) == 1 else [f"{self.name}_{_plain(name)}" for name in names]
+
+    def renamed(self, name: str) -> Self:
+        """The model under another name."""
+        return replace(self, name=name)
+
+    def _extractor(self) -> PictureExtractor:
+        return PictureExtractor(self.network, self.colours)
+
+    def describe(self) -> dict[str, Any]:
+        """The `tiny_model` block of reports."""
+        network = self.network
+        found: dict[str, Any] = {
+            "name": self.name,
+            "path": str(self.path),
+            "sha256": network.sha256,
+            "kind": self.kind,
+            "opset": network.graph.opset,
+            "inputs": {tensor.name: list(tensor.shape or ()) for tensor in network.graph.inputs},
+            "outputs": self.output_names(),
+            "provider": network.session.provider,
+            "threads": network.session.threads,
+            "fp16": network.half,
+            "resize": network.options.resize,
+        }
+        if network.features is not None:
+            found["features"] = [feature.key for feature in network.features.features]
+            if network.features.block is not None:
+                found["codec"] = network.features.block.describe()
+        if network.graph.external:
+            found["external_data"] = dict(network.graph.external)
+        if self.signer is not None:
+            found["signed_by"] = self.signer
+        return {**found, **self.sidecar.facts}
+
+
+def _plain(name: str) -> str:
+    """An output's name as a part of a column's."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
