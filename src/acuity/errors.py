@@ -21,6 +21,7 @@
     │   ├── EncodeFailed             an encoder that failed on the way
     │   └── UnreachableError         a target that the encoder can't reach
     ├── EvaluationError (ValueError) ratings or a split that a model can't be evaluated with
+    ├── NarratorError (RuntimeError) a model that describes pictures can't be used, or failed on one
     ├── StrictError                  a score with warnings, where none are allowed
     ├── ResumeError (ValueError)     a partial report that can't be gone on from
     ├── JobError (RuntimeError)      a job in another process was not completed
@@ -242,6 +243,10 @@ class UnreachableError(TuneError):
 
 class EvaluationError(AcuityError, ValueError):
     """Ratings or a split that a model can't be evaluated with."""
+
+
+class NarratorError(AcuityError, RuntimeError):
+    """The model that describes pictures can't be used, or failed on this one."""
 
 
 class StrictError(AcuityError):

@@ -1,0 +1,158 @@
+"""The narrator: asks a model about pictures, within limits of time, and ends its process."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Protocol
+
+from acuity.child_process import ChildProcess, document
+from acuity.errors import MissingExtra, NarratorError
+from acuity.frames.narrator import process as wire
+from acuity.frames.narrator.model_folder import check_model_folder
+from acuity.frames.narrator.wording import cleaned, question
+from acuity.text import one_line
+
+_MODULE: Final = "acuity.frames.narrator.process"
+_STARTS: Final = 2  # of the process in one call: once more after a crash
+INSTALL: Final = "a model that describes pictures needs the extra 'vlm': pip install 'acuity[vlm]'"
+
+
+class Narrator(Protocol):
+    """Describes pictures in words."""
+
+    model_id: str | None  # None until a model is loaded
+
+    def narrate(self, png: Path, hint: str) -> str:
+        """A sentence or two about the picture; `hint` says what was measured. Raises NarratorError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NarratorLimits:
+    """What a narrator may take; beyond that its process is killed."""
+
+    load: float = 60.0  # seconds to load the model
+    frame: float = 60.0  # seconds for a picture
+    total: float = 120.0  # seconds for all pictures together, loading included
+    tokens: int = 96  # of an answer
+    memory: int | None = None  # bytes of data; None: what the machine has
+
+
+def open_narrator(folder: str | os.PathLike[str], limits: NarratorLimits | None = None) -> ModelNarrator:
+    """The narrator with the model in a folder. Nothing is loaded before the first picture."""
+    return ModelNarrator(Path(folder), limits or NarratorLimits())
+
+
+def check_narrator(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that can't be used, before long work; raises MissingExtra or NarratorError."""
+    if importlib.util.find_spec("onnxruntime_genai") is None:
+        raise MissingExtra(INSTALL)
+    check_model_folder(Path(folder))
+
+
+class ModelNarrator:
+    """A narrator with a model of ONNX Runtime GenAI. It is used by one thread, and closed at the end."""
+
+    def __init__(self, folder: Path, limits: NarratorLimits) -> None:
+        self.model_id: str | None = None
+        self._folder = folder.absolute()
+        self._limits = limits
+        self._process: ChildProcess | None = None
+        self._starts = 0
+        self._end: float | None = None  # on the monotonic clock, from the first picture on
+        self._given_up: str | None = None  # why no picture will be described any more
+
+    def __enter__(self) -> ModelNarrator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that the model runs in, if there is one."""
+        return None if self._process is None else self._process.child.pid
+
+    def narrate(self, png: Path, hint: str) -> str:
+        """A sentence or two about the picture; raises NarratorError."""
+        if self._given_up is not None:
+            raise NarratorError(self._given_up)
+        if self._end is None:
+            self._end = time.monotonic() + self._limits.total
+        process = self._process or self._load()
+        job = {"png": str(png), "question": question(hint), "tokens": self._limits.tokens}
+        kind, content = self._ask(process, job, self._limits.frame, "describe a picture")
+        if kind == wire.FAILED:
+            raise NarratorError(f"{self._label} can't describe the picture: {_said(content)}")
+        sentence = cleaned(content.decode("utf-8", "replace"))
+        if not sentence:
+            raise NarratorError(f"{self._label} said nothing about the picture")
+        return sentence
+
+    def close(self) -> None:
+        """End the process. May be called again."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.close()
+
+    @property
+    def _label(self) -> str:
+        return f"the model in '{self._folder}'"
+
+    def _load(self) -> ChildProcess:
+        try:
+            check_model_folder(self._folder)
+        except NarratorError as error:
+            raise self._stop(str(error)) from None
+        try:
+            self._process = process = ChildProcess(_MODULE, wire.ENVIRONMENT)
+        except OSError as error:
+            raise self._stop(f"{self._label} can't be started: {error.strerror}") from error
+        self._starts += 1
+        setup = {"folder": str(self._folder), "memory": self._limits.memory}
+        kind, content = self._ask(process, setup, self._limits.load, "load")
+        if kind == wire.MISSING:
+            raise self._stop(f"{INSTALL} ({_said(content)})")
+        if kind == wire.REFUSED:
+            raise self._stop(f"{self._label} can't be loaded: {_said(content)}")
+        self.model_id = self._folder.name
+        return process
+
+    def _ask(self, process: ChildProcess, job: object, seconds: float, what: str) -> tuple[bytes, bytes]:
+        """The answer of the process; one that is late or gone is ended."""
+        assert self._end is not None
+        left = self._end - time.monotonic()
+        limit = min(seconds, left)
+        try:
+            process.write(document(job))
+            if process.ready(max(limit, 0.0)):
+                return process.message()
+        except (EOFError, OSError, ValueError):
+            sentence = f"{self._label} crashed: {process.ending()}"
+            self.close()
+            if self._starts >= _STARTS:
+                raise self._stop(sentence) from None
+            raise NarratorError(sentence) from None
+        if left < seconds:
+            raise self._stop(
+                f"{self._label} was ended because the {self._limits.total:g} s for all pictures are over"
+            )
+        raise self._stop(f"{self._label} was ended because it took more than {seconds:g} s to {what}")
+
+    def _stop(self, sentence: str) -> NarratorError:
+        """End the process for good; the error for this picture and all others."""
+        self.close()
+        self._given_up = sentence
+        return NarratorError(sentence)
+
+
+def _said(content: bytes) -> str:
+    return one_line(content.decode("utf-8", "replace")).rstrip(".")

@@ -1,0 +1,309 @@
+"""A vision-language model of a few kilobytes, in the folder layout of ONNX Runtime GenAI (gemma3 or phi3v).
+
+It says one of two sentences, word after word. The picture decides which: the mean of its samples, against a
+half. So what the model says proves that the picture was decoded and scaled, and that it reached the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+DARK: Final = ("Dark", " and", " blocky", ".")
+BRIGHT: Final = ("Bright", " with", " ringing", ".")
+_SPECIAL: Final = (
+    "<pad>",
+    "<eos>",
+    "<bos>",
+    "<unk>",
+    "<start_of_image>",
+    "<image_soft_token>",
+    "<end_of_image>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+)
+_TEXT_TEMPLATE: Final = (  # for models whose questions are plain text
+    "{%- for message in messages -%}{{ '<start_of_turn>' + message['content'] + '<end_of_turn>' }}"
+    "{%- endfor -%}{{ '<start_of_turn>' }}"
+)
+_TEMPLATE: Final = (
+    "{{ bos_token }}{%- for message in messages -%}{{ '<start_of_turn>' + message['role'] }}"
+    "{%- for item in message['content'] -%}{%- if item['type'] == 'image' -%}{{ '<start_of_image>' }}"
+    "{%- elif item['type'] == 'text' -%}{{ item['text'] }}{%- endif -%}{%- endfor -%}"
+    "{{ '<end_of_turn>' }}{%- endfor -%}{{ '<start_of_turn>' }}"
+)
+_SIDE: Final = 16  # samples of the scaled picture of gemma3
+_TOKENS: Final = 256  # that GenAI puts in for a picture of Gemma 3
+_SURE: Final = 50.0
+
+
+def write_small_vlm(
+    folder: Path,
+    dark: Sequence[str] = DARK,
+    bright: Sequence[str] = BRIGHT,
+    *,
+    endless: bool = False,
+    type: str = "gemma3",
+) -> Path:
+    """Write the model that says these words; a word is followed by the same one in both sentences.
+
+    `endless`: it repeats its last word for ever.
+    """
+    folder.mkdir(parents=True)
+    names = list(dict.fromkeys([*_SPECIAL, *dark, *bright]))
+    vocabulary = len(names)
+    following = np.zeros((vocabulary + 2, vocabulary), np.float32)
+    for row, words in enumerate((dark, bright), vocabulary):
+        ids = [names.index(word) for word in words]
+        assert len({*ids}) == len(ids)
+        following[row, ids[0]] = 10 * _SURE
+        for one, another in pairwise([*ids, ids[-1] if endless else names.index("<eos>")]):
+            following[one, another] = _SURE
+    _save(_vision(vocabulary, type), folder / "vision.onnx")
+    _save(_embedding(vocabulary), folder / "embedding.onnx")
+    _save(_decoder(following), folder / "decoder.onnx")
+    documents: dict[str, Any] = {
+        "genai_config.json": _config(vocabulary, type),
+        "processor_config.json": _processor(type),
+        "tokenizer.json": _tokenizer(names),
+        "tokenizer_config.json": _tokenizer_config(type),
+    }
+    for name, document in documents.items():
+        (folder / name).write_text(json.dumps(document))
+    return folder
+
+
+def _save(graph: onnx.GraphProto, path: Path) -> None:
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(path))
+
+
+def _info(name: str, kind: int, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, list(shape))
+
+
+def _vision(vocabulary: int, type: str) -> onnx.GraphProto:
+    """pixel_values → image_features: of two extra columns, the one that the picture's mean chooses is 1."""
+    hidden = vocabulary + 2
+    dark, bright = np.zeros((1, hidden), np.float32), np.zeros((1, hidden), np.float32)
+    dark[0, vocabulary] = bright[0, vocabulary + 1] = 1.0
+    nodes = [
+        helper.make_node("ReduceMean", ["pixel_values"], ["mean"], keepdims=0),
+        helper.make_node("Greater", ["mean", "zero"], ["is_bright"]),
+        helper.make_node("Where", ["is_bright", "bright", "dark"], ["chosen"]),
+        helper.make_node("Expand", ["chosen", "shape"], ["image_features"]),
+    ]
+    values = {"zero": np.float32(0), "dark": dark, "bright": bright}
+    inputs = [_info("pixel_values", TensorProto.FLOAT, ["images", 3, _SIDE, _SIDE])]
+    if type == "phi3v":
+        inputs = [
+            _info("pixel_values", TensorProto.FLOAT, ["images", "crops", 3, "height", "width"]),
+            _info("image_sizes", TensorProto.INT64, ["images", 2]),
+        ]
+        # Tokens of m by n crops: 144 for each and the whole, with marks at the ends of rows.
+        nodes[:0] = [
+            helper.make_node("Div", ["image_sizes", "side"], ["crops"]),
+            helper.make_node("ReduceProd", ["crops"], ["all"], keepdims=0),
+            helper.make_node("Slice", ["crops", "first", "second", "across"], ["down"]),
+            helper.make_node("Reshape", ["down", "second"], ["rows"]),
+            helper.make_node("Mul", ["all", "each"], ["local"]),
+            helper.make_node("Mul", ["rows", "row"], ["ends"]),
+            helper.make_node("Sum", ["local_f", "ends_f", "others"], ["tokens_f"]),
+            helper.make_node("Cast", ["tokens_f"], ["tokens"], to=TensorProto.INT64),
+            helper.make_node("Concat", ["tokens", "hidden"], ["shape"], axis=0),
+        ]
+        nodes[6:6] = [
+            helper.make_node("Cast", [name], [f"{name}_f"], to=TensorProto.FLOAT)
+            for name in ("local", "ends")
+        ]
+        values |= {
+            "side": np.array(336),
+            "first": np.array([0]),
+            "second": np.array([1]),
+            "across": np.array([1]),
+            "each": np.array(144),
+            "row": np.array(12),
+            "others": np.array([144 + 1 + 12], np.float32),
+            "hidden": np.array([hidden]),
+        }
+    else:
+        values["shape"] = np.array([_TOKENS, hidden])
+    return helper.make_graph(
+        nodes,
+        "vision",
+        inputs,
+        [_info("image_features", TensorProto.FLOAT, ["tokens", hidden])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in values.items()],
+    )
+
+
+def _embedding(vocabulary: int) -> onnx.GraphProto:
+    """input_ids, image_features → inputs_embeds: a column for each token, and the picture's."""
+    hidden = vocabulary + 2
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["words"]),
+        helper.make_node("ReduceSum", ["image_features", "rows"], ["seen"], keepdims=0),
+        helper.make_node("Add", ["words", "seen"], ["inputs_embeds"]),
+    ]
+    table = np.eye(vocabulary, hidden, dtype=np.float32)
+    return helper.make_graph(
+        nodes,
+        "embedding",
+        [
+            _info("input_ids", TensorProto.INT32, ["batch", "sequence"]),
+            _info("image_features", TensorProto.FLOAT, ["tokens", hidden]),
+        ],
+        [_info("inputs_embeds", TensorProto.FLOAT, ["batch", "sequence", hidden])],
+        [numpy_helper.from_array(table, "table"), numpy_helper.from_array(np.array([0]), "rows")],
+    )
+
+
+def _decoder(following: np.ndarray) -> onnx.GraphProto:
+    """inputs_embeds → logits by one matrix, with a cache of keys and values that nothing reads."""
+    hidden, vocabulary = following.shape
+    nodes = [
+        helper.make_node("MatMul", ["inputs_embeds", "following"], ["logits"]),
+        helper.make_node("Slice", ["inputs_embeds", "starts", "ends", "axis"], ["column"]),
+        helper.make_node("Unsqueeze", ["column", "heads"], ["grown"]),
+    ]
+    inputs = [_info("inputs_embeds", TensorProto.FLOAT, ["batch", "sequence", hidden])]
+    outputs = [_info("logits", TensorProto.FLOAT, ["batch", "sequence", vocabulary])]
+    for kind in ("key", "value"):
+        past, present = f"past_key_values.0.{kind}", f"present.0.{kind}"
+        nodes.append(helper.make_node("Concat", [past, "grown"], [present], axis=2))
+        inputs.append(_info(past, TensorProto.FLOAT, ["batch", 1, "past", 1]))
+        outputs.append(_info(present, TensorProto.FLOAT, ["batch", 1, "total", 1]))
+    values = {
+        "following": following,
+        "starts": np.array([0]),
+        "ends": np.array([1]),
+        "axis": np.array([2]),
+        "heads": np.array([1]),
+    }
+    return helper.make_graph(
+        nodes, "decoder", inputs, outputs, [numpy_helper.from_array(v, name) for name, v in values.items()]
+    )
+
+
+def _config(vocabulary: int, type: str) -> dict[str, Any]:
+    options = {"provider_options": []}
+    return {
+        "model": {
+            "type": type,
+            "bos_token_id": 2,
+            "eos_token_id": 1,
+            "pad_token_id": 0,
+            "vocab_size": vocabulary,
+            "context_length": 4096,
+            "decoder": {
+                "filename": "decoder.onnx",
+                "hidden_size": vocabulary + 2,
+                "head_size": 1,
+                "num_attention_heads": 1,
+                "num_key_value_heads": 1,
+                "num_hidden_layers": 1,
+                "session_options": options,
+                "inputs": {
+                    "inputs_embeds": "inputs_embeds",
+                    "past_key_names": "past_key_values.%d.key",
+                    "past_value_names": "past_key_values.%d.value",
+                },
+                "outputs": {
+                    "logits": "logits",
+                    "present_key_names": "present.%d.key",
+                    "present_value_names": "present.%d.value",
+                },
+            },
+            "embedding": {
+                "filename": "embedding.onnx",
+                "inputs": {"input_ids": "input_ids", "image_features": "image_features"},
+                "outputs": {"inputs_embeds": "inputs_embeds"},
+            },
+            "vision": {
+                "filename": "vision.onnx",
+                "config_filename": "processor_config.json",
+                "inputs": {"pixel_values": "pixel_values", "image_sizes": "image_sizes"},
+                "outputs": {"image_features": "image_features"},
+            },
+        },
+        "search": {
+            "do_sample": False,
+            "max_length": 4096,
+            "num_beams": 1,
+            "past_present_share_buffer": False,
+        },
+    }
+
+
+def _processor(type: str) -> dict[str, Any]:
+    steps: list[tuple[str, dict[str, Any]]] = [
+        ("DecodeImage", {"color_space": "RGB"}),
+        ("Resize", {"interpolation": "CUBIC", "width": _SIDE, "height": _SIDE, "keep_aspect_ratio": 0}),
+        ("Rescale", {}),
+        ("Normalize", {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5]}),
+        ("Permute3D", {"dims": [2, 0, 1]}),
+    ]
+    if type == "phi3v":
+        steps = [
+            ("DecodeImage", {"color_space": "BGR"}),
+            ("ConvertRGB", {}),
+            ("Phi3ImageTransform", {"num_crops": 16, "num_img_tokens": 144}),
+        ]
+    transforms = [
+        {"operation": {"name": kind.lower(), "type": kind, **({"attrs": attrs} if attrs else {})}}
+        for kind, attrs in steps
+    ]
+    return {"processor": {"name": "small_image_processing", "transforms": transforms}}
+
+
+def _tokenizer(names: list[str]) -> dict[str, Any]:
+    added = [
+        {
+            "id": id,
+            "content": name,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+        for id, name in enumerate(names[: len(_SPECIAL)])
+    ]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "byte_fallback": False,
+            "vocab": {name: id for id, name in enumerate(names)},
+            "merges": [],
+        },
+    }
+
+
+def _tokenizer_config(type: str) -> dict[str, Any]:
+    return {
+        "bos_token": "<bos>",
+        "eos_token": "<eos>",
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "model_max_length": 4096,
+        "tokenizer_class": "GemmaTokenizer",
+        "chat_template": _TEMPLATE if type == "gemma3" else _TEXT_TEMPLATE,
+    }

@@ -1,0 +1,292 @@
+"""Narrators: a real model of a few kilobytes, and runtimes that are slow, crash, fail or are missing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import av
+import numpy as np
+import psutil
+import pytest
+
+import acuity
+from acuity.errors import MissingExtra, NarratorError
+from acuity.frames.narrator import NarratorLimits, check_narrator, open_narrator
+from small_vlm import write_small_vlm
+
+Spoil: TypeAlias = Callable[[Path], None]
+Runtime: TypeAlias = Callable[..., None]
+
+pytest.importorskip("onnxruntime_genai", reason="onnxruntime-genai is not installed here")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small_vlm(tmp_path_factory.mktemp("models") / "small-vlm")
+
+
+def picture(folder: Path, level: int) -> Path:
+    path = folder / f"{level}.png"
+    frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), level, np.uint8), format="rgb24")
+    with av.open(str(path), "w", format="image2") as container:
+        stream = container.add_stream("png", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "rgb24"
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.mark.parametrize(("level", "sentence"), [(10, "Dark and blocky."), (240, "Bright with ringing.")])
+def test_a_model_says_what_it_sees(tmp_path: Path, model: Path, level: int, sentence: str) -> None:
+    with open_narrator(model) as narrator:
+        assert narrator.model_id is None
+        assert narrator.narrate(picture(tmp_path, level), "blocking 0.4 at the left") == sentence
+        assert narrator.model_id == "small-vlm"
+
+
+def test_a_model_whose_questions_name_their_picture_in_the_text(tmp_path: Path) -> None:
+    phi = write_small_vlm(tmp_path / "phi", type="phi3v")
+    with open_narrator(phi) as narrator:
+        assert narrator.narrate(picture(tmp_path, 240), "noise 0.2") == "Bright with ringing."
+        assert narrator.narrate(picture(tmp_path, 10), "noise 0.2") == "Dark and blocky."
+
+
+def test_one_process_describes_all_pictures_and_ends_with_the_narrator(tmp_path: Path, model: Path) -> None:
+    with open_narrator(model) as narrator:
+        narrator.narrate(picture(tmp_path, 10), "")
+        pid = narrator.pid
+        assert narrator.narrate(picture(tmp_path, 240), "") == "Bright with ringing."
+        assert narrator.pid == pid
+    assert pid is not None
+    assert not psutil.pid_exists(pid)
+    assert narrator.pid is None
+
+
+def test_what_it_says_is_made_safe_to_show(tmp_path: Path) -> None:
+    words = ("Blocks\x1b[31m", "\n\n\ton", " the\x00 face.", " And ringing.", " A third sentence.")
+    with open_narrator(write_small_vlm(tmp_path / "loud", words)) as narrator:
+        assert narrator.narrate(picture(tmp_path, 10), "") == "Blocks [31m on the face. And ringing."
+
+
+def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
+    endless = write_small_vlm(tmp_path / "endless", ("Blocks", " everywhere"), endless=True)
+    with open_narrator(endless) as narrator:
+        said = narrator.narrate(picture(tmp_path, 10), "")
+    assert said.startswith("Blocks everywhere everywhere")
+    assert len(said) <= 400
+    assert said.endswith("everywhere…")
+
+
+def test_a_picture_that_is_none_leaves_the_others(tmp_path: Path, model: Path) -> None:
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"\x89PNG\r\n\x1a\n and nothing else")
+    with open_narrator(model) as narrator:
+        with pytest.raises(NarratorError, match="can't describe the picture: "):
+            narrator.narrate(broken, "")
+        with pytest.raises(NarratorError, match="can't describe the picture: "):
+            narrator.narrate(tmp_path / "absent.png", "")
+        assert narrator.narrate(picture(tmp_path, 10), "") == "Dark and blocky."
+
+
+# What can be wrong with a folder, and what the sentence says.
+def _nothing(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def _no_part(folder: Path) -> None:
+    (folder / "vision.onnx").unlink()
+
+
+def _no_json(folder: Path) -> None:
+    (folder / "genai_config.json").write_text("{")
+
+
+def _no_onnx(folder: Path) -> None:
+    (folder / "decoder.onnx").write_bytes(b"this is no model")
+
+
+def _change(folder: Path, **changes: object) -> None:
+    path = folder / "genai_config.json"
+    config = json.loads(path.read_text())
+    config["model"] |= changes
+    path.write_text(json.dumps(config))
+
+
+def _no_vision(folder: Path) -> None:
+    _change(folder, vision=None)
+
+
+def _outside(folder: Path) -> None:
+    _change(folder, embedding={"filename": "../other/embedding.onnx"})
+
+
+def _own_code(folder: Path) -> None:
+    _change(folder, extra={"session_options": {"custom_ops_library": "evil.so"}})
+
+
+def _unknown_type(folder: Path) -> None:
+    _change(folder, type="telepathy")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (_nothing, "is no model of ONNX Runtime GenAI: it has no genai_config.json"),
+        (_no_part, "is incomplete: it has no file 'vision.onnx'"),
+        (_no_json, "is no JSON object"),
+        (_no_vision, "doesn't look at pictures"),
+        (_outside, "which is outside its folder"),
+        (_own_code, "would run code of the folder"),
+        (_no_onnx, "can't be loaded: "),
+        (_unknown_type, "can't be loaded: .*telepathy"),
+    ],
+)
+def test_a_folder_that_is_no_model_is_one_sentence(tmp_path: Path, spoil: Spoil, sentence: str) -> None:
+    folder = write_small_vlm(tmp_path / "model")
+    spoil(folder)
+    with open_narrator(folder) as narrator:
+        for _ in range(2):  # the second picture gets the same sentence at once
+            with pytest.raises(NarratorError, match=sentence) as raised:
+                narrator.narrate(picture(tmp_path, 10), "")
+            assert "\n" not in str(raised.value)
+        assert narrator.model_id is None
+        assert narrator.pid is None
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NarratorError, match="is no folder: name the folder of a model"):
+        check_narrator(tmp_path / "absent")
+    with open_narrator(tmp_path / "absent") as narrator, pytest.raises(NarratorError, match="is no folder"):
+        narrator.narrate(picture(tmp_path, 10), "")
+
+
+# Runtimes that misbehave, in the place of onnxruntime_genai.
+_RUNTIME = """
+import os, signal, time
+from pathlib import Path
+
+class Model:
+    type = "gemma3"
+    def __init__(self, folder):
+        {load}
+    def create_multimodal_processor(self):
+        return Processor()
+
+class Tokenizer:
+    def __init__(self, model):
+        pass
+    def apply_chat_template(self, messages, **options):
+        return messages
+
+class Processor:
+    def __call__(self, prompt, images):
+        {describe}
+
+class Images:
+    @staticmethod
+    def open(path):
+        return path
+"""
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    """Put a runtime that loads and describes like this before the real one, for other processes."""
+
+    def put(load: str = "pass", describe: str = "raise RuntimeError('no')", source: str = _RUNTIME) -> None:
+        folder = tmp_path / "site" / "onnxruntime_genai"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(source.format(load=load, describe=describe))
+        package = Path(acuity.__file__).parents[1]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder.parent), str(package)]))
+
+    return put
+
+
+def test_a_model_that_is_slow_on_a_picture_is_ended(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(describe="time.sleep(600)")
+    with open_narrator(model, NarratorLimits(frame=0.3)) as narrator:
+        with pytest.raises(NarratorError, match=r"was ended because it took more than 0\.3 s to describe"):
+            narrator.narrate(picture(tmp_path, 10), "")
+        assert narrator.pid is None
+        with pytest.raises(NarratorError, match=r"took more than 0\.3 s"):  # no second wait
+            narrator.narrate(picture(tmp_path, 240), "")
+
+
+def test_a_model_that_is_slow_to_load_is_ended(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(load="time.sleep(600)")
+    with open_narrator(model, NarratorLimits(load=0.3)) as narrator:
+        with pytest.raises(NarratorError, match=r"took more than 0\.3 s to load"):
+            narrator.narrate(picture(tmp_path, 10), "")
+        assert narrator.model_id is None
+
+
+def test_all_pictures_together_have_a_limit(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(describe="time.sleep(600)")
+    with (
+        open_narrator(model, NarratorLimits(total=1.0)) as narrator,
+        pytest.raises(NarratorError, match="because the 1 s for all pictures are over"),
+    ):
+        narrator.narrate(picture(tmp_path, 10), "")
+
+
+def test_a_model_that_crashes_is_started_once_more(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(describe="os.kill(os.getpid(), signal.SIGSEGV)")
+    with open_narrator(model) as narrator:
+        for _ in range(3):
+            with pytest.raises(NarratorError, match=r"crashed: .*signal 11 \(SIGSEGV\)"):
+                narrator.narrate(picture(tmp_path, 10), "")
+        assert narrator.pid is None
+
+
+def test_a_model_that_crashes_while_it_loads(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(load="os._exit(3)")
+    with open_narrator(model) as narrator:
+        with pytest.raises(NarratorError, match="crashed: its process ended with status 3"):
+            narrator.narrate(picture(tmp_path, 10), "")
+        assert narrator.model_id is None
+
+
+def test_a_model_that_fails_on_each_picture_stays_loaded(
+    tmp_path: Path, model: Path, runtime: Runtime
+) -> None:
+    runtime(describe="raise RuntimeError('out of ideas\\x1b[2J')")
+    with open_narrator(model) as narrator:
+        for _ in range(2):
+            with pytest.raises(NarratorError, match=r"can't describe the picture: out of ideas\\x1b\[2J$"):
+                narrator.narrate(picture(tmp_path, 10), "")
+        assert narrator.model_id == "small-vlm"
+
+
+def test_without_the_package_the_sentence_has_the_install_line(
+    tmp_path: Path, model: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime(source="raise ImportError('No module named onnxruntime_genai')")
+    with open_narrator(model) as narrator, pytest.raises(NarratorError, match=r"pip install 'acuity\[vlm\]'"):
+        narrator.narrate(picture(tmp_path, 10), "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'acuity\[vlm\]'"):
+        check_narrator(model)
+
+
+def test_usage_data_is_turned_off_before_the_runtime_is_loaded(
+    tmp_path: Path, model: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    runtime(source="import os\nraise ImportError(os.environ['ORT_DISABLE_TELEMETRY'])")
+    with open_narrator(model) as narrator, pytest.raises(NarratorError, match=r"\(1\)"):
+        narrator.narrate(picture(tmp_path, 10), "")
+
+
+def test_memory_has_a_limit(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(load="self.much = bytearray(1 << 30)")
+    with (
+        open_narrator(model, NarratorLimits(memory=512 << 20)) as narrator,
+        pytest.raises(NarratorError, match="can't be loaded: MemoryError"),
+    ):
+        narrator.narrate(picture(tmp_path, 10), "")
