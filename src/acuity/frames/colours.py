@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.frames.report import Box
+from acuity.frames.artefacts.box import Box
 from acuity.frames.tone_map import TONE_MAPS, tone_mapped
 from acuity.video import notes
 from acuity.video.notes import Note

@@ -11,17 +11,16 @@ import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from acuity.errors import InputError
+from acuity.features.extractor import Pair
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video.pairs.open_pair import Video, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import Picture
 from acuity.video.source import STDIN
-
-Pair: TypeAlias = tuple[Picture, Picture]
 
 # Entries of a report's `input` that say how its pictures were made.
 _DECIDED: Final = (
@@ -110,7 +109,7 @@ def compared_pairs(
                 passed(index)
             if index == last:
                 return
-            before = (ref, dis) if index + 1 in wanted else None
+            before = Pair(ref, dis) if index + 1 in wanted else None
     raise _changed(pairing, f"frame {last} was scored, and there are {pairing.pairs} now")
 
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple
 
+from acuity.frames.artefacts.describe import artefacts, describe
+from acuity.frames.artefacts.examination import Examination, Typical
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.frame import ExaminedFrame
+from acuity.frames.colours import PairColours
 from acuity.frames.compared import ComparedPair
-from acuity.frames.pick import Pick
+
+# How CAMBI weighs steps; it knows no curve of HLG, whose lower half is much like SDR's.
+_CURVES: Final = {"smpte2084": "pq"}
 
 
-class Finding(NamedTuple):
+_FEW: Final = 4  # frames that say nothing about a clip
+
+
+class Described(NamedTuple):
     """What is wrong with a frame, as a sentence and as figures."""
 
     description: str
@@ -16,11 +27,31 @@ class Finding(NamedTuple):
 
 
 class Examiner:
-    """Looks at frames as they pass; when all have passed, describes those that were picked."""
+    """Examines frames as they pass; when all have passed, describes those that were picked.
 
-    def look(self, pair: ComparedPair) -> None:
-        """Measure the flaws of a frame."""
+    `typical` are the numbers of the frames, spread over the clip, that stand for all of it.
+    """
 
-    def finding(self, pick: Pick, mean: float) -> Finding:
-        """What is wrong with a frame that was looked at; `mean` is the clip's score."""
-        return Finding(f"score {pick.score:.2f}, {mean - pick.score:.2f} below the mean of the clip", [])
+    def __init__(self, typical: Collection[int]) -> None:
+        self._numbers = typical
+        self._found: dict[int, Examination] = {}
+
+    def look(self, pair: ComparedPair, colours: PairColours) -> None:
+        """Measure the artefacts of a frame."""
+        self._found[pair.number] = examine(
+            ExaminedFrame(
+                pair.ref,
+                pair.dis,
+                pair.before,
+                pair.number,
+                full_range=colours.full_range,
+                eotf=_CURVES.get(str(colours.transfer), "bt1886"),
+            )
+        )
+
+    def described(self, number: int) -> Described:
+        """What is wrong with a frame that was looked at."""
+        sampled = [self._found[typical] for typical in self._numbers if typical in self._found]
+        typical = Typical.of(sampled if len(sampled) >= _FEW else ())
+        found = self._found[number]
+        return Described(describe(found, typical), artefacts(found, typical))

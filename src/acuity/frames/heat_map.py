@@ -17,7 +17,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.frames.report import Box
+from acuity.frames.artefacts.box import Box
 from acuity.video.picture import LAYOUTS, Picture, Samples
 
 Floats = NDArray[np.float32]

@@ -8,19 +8,19 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.frames.artefacts.box import Box
 from acuity.frames.colours import PairColours, Rgb8
 from acuity.frames.heat_map import HeatMap, heat_map
-from acuity.frames.report import Box
 from acuity.video.picture import Picture
 
 Floats = NDArray[np.float64]
 
-FULL_COLOUR: Final = 0.5  # the loss at which the heat map's colour is the last of its scale
 _STEPS: Final = 256  # of the scale of colours
 _ROWS: Final = 128  # drawn at once
+_COVER: Final = 0.75  # of the picture that colours hide at most
 _DIMMED: Final = 0.55  # of the grey picture under the colours, which would drown in a bright one
-# Red, green and blue in light that their mean is made of, about: the weights of BT.709.
-_GREY: Final = np.array((0.2126, 0.7152, 0.0722), np.float32)
+# What red, green and blue count in that grey: as in BT.709's luma.
+_GREY: Final = tuple(np.float32(_DIMMED * weight) for weight in (0.2126, 0.7152, 0.0722))
 
 # The scale of colours in CIELAB: lightness rises evenly, hue goes from violet over red to yellow.
 _LIGHTNESS: Final = (25.0, 92.0)
@@ -60,9 +60,10 @@ def _over_grey(found: HeatMap, picture: Rgb8, box: Box) -> Rgb8:
     for start in range(0, box.height, _ROWS):
         stop = min(start + _ROWS, box.height)
         loss = found.pixels(box.y + start, box.y + stop)[:, box.x : box.x + box.width]
-        part = np.minimum(loss / np.float32(FULL_COLOUR), 1)
-        cover = np.minimum(part * 3, np.float32(0.85))[..., np.newaxis]
-        grey = (picture[start:stop] @ _GREY)[..., np.newaxis] * np.float32(_DIMMED)
+        part = np.sqrt(loss)
+        cover = np.minimum(part * 2, np.float32(_COVER))[..., np.newaxis]
+        red, green, blue = (picture[start:stop, :, index] * weight for index, weight in enumerate(_GREY))
+        grey = (red + green + blue)[..., np.newaxis]
         colour = scale[(part * (_STEPS - 1) + np.float32(0.5)).astype(np.intp)]
         out[start:stop] = np.rint(grey + cover * (colour - grey)).astype(np.uint8)
     return out
@@ -70,7 +71,7 @@ def _over_grey(found: HeatMap, picture: Rgb8, box: Box) -> Rgb8:
 
 @cache
 def heat_colours() -> NDArray[np.uint8]:
-    """The scale of colours, from no loss to FULL_COLOUR and more, as (256, 3) in sRGB."""
+    """The scale of colours as (256, 3) in sRGB: its first is no loss, its middle 0.25, its last 1."""
     along = np.linspace(0, 1, _STEPS)
     stops = np.linspace(0, 1, len(_HUES))
     hue, chroma = np.radians(np.interp(along, stops, _HUES)), np.interp(along, stops, _CHROMAS)

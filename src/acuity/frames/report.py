@@ -8,25 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from acuity.frames.artefacts.box import Box
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Note
 
 SCHEMA: Final = "acuity.worst/1"
-
-
-class Box(NamedTuple):
-    """A part of a picture, in pixels."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    def __str__(self) -> str:
-        return f"{self.width}x{self.height} at {self.x},{self.y}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +43,7 @@ class WorstFrame:
             "png": str(self.distorted),
             "reference_png": str(self.reference),
             "heat_png": str(self.heat),
-            "region": self.region._asdict(),
+            "region": self.region.to_document(),
             "loss": self.loss,
             "description": self.description,
             "artefacts": list(self.artefacts),

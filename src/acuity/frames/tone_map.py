@@ -35,7 +35,9 @@ def tone_mapped(rgb: Floats, transfer: str, primaries: str | None) -> Floats:
     """Red, green and blue of an HDR signal, 0 to 1, as those of sRGB."""
     light = _pq_light(rgb) if transfer == "smpte2084" else _hlg_light(rgb)
     gamut = primaries if primaries in CHROMATICITIES else "bt2020"
-    light = light @ gamut_matrix(gamut, "bt709").T.astype(np.float32)
+    rows = gamut_matrix(gamut, "bt709").astype(np.float32)
+    # Not with @, which may start a thread for every core.
+    light = np.stack([light[..., 0] * r + light[..., 1] * g + light[..., 2] * b for r, g, b in rows], -1)
     np.clip(light, 0, None, out=light)
     # One factor for the three, so that hues stay; it goes by the brightest of them, so that none is cut off.
     brightest = np.maximum(light.max(-1, keepdims=True), np.float32(1e-6))
@@ -54,7 +56,7 @@ def _hlg_light(signal: Floats) -> Floats:
     low = signal * signal / np.float32(3)
     high = (np.exp((signal - np.float32(_C)) / np.float32(_A)) + np.float32(_B)) / np.float32(12)
     scene = np.where(signal <= np.float32(0.5), low, high).astype(np.float32)
-    luma = scene @ np.array(_LUMA, np.float32)
+    luma = sum(scene[..., index] * np.float32(weight) for index, weight in enumerate(_LUMA))
     gain = np.power(np.maximum(luma, np.float32(1e-6)), np.float32(_HLG_GAMMA - 1))
     return cast("Floats", scene * gain[..., np.newaxis] * np.float32(_PEAK / _WHITE))
 

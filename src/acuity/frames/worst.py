@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Final, Protocol
 from acuity.errors import AcuityError, InputError, ScoreError, to_set
 from acuity.frames.colours import PairColours, colours_of
 from acuity.frames.compared import ComparedPair, Identity, check_unchanged, compared_pairs, reopen
+from acuity.frames.contact_sheet import ContactSheet
 from acuity.frames.examining import Examiner
 from acuity.frames.folder import PictureFolder
 from acuity.frames.pick import FRAMES_A_SECOND, Pick, Picked, pick, spread
-from acuity.frames.pictures import draw
+from acuity.frames.pictures import Drawn, draw
 from acuity.frames.progress import Listener, WorstProgress
 from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import WorstRequest
@@ -130,15 +132,17 @@ class _Drawing:
         self._picks = picks
         self._folder = folder
         self._tell = tell
-        self._examiner = Examiner()
+        self._typical = spread(report.pairs, _SAMPLED)
+        self._examiner = Examiner(self._typical)
         self._made: dict[int, WorstFrame] = {}
+        self._sheet: ContactSheet | None = None  # made when the first picture says how large they are
         self.colours = PairColours("bt709", False)
         self.notes: list[Note] = []
 
     def run(self) -> None:
         """Read up to the last frame that is wanted; a frame's pictures are written as it passes."""
         picks = {found.frame: found for found in self._picks}
-        wanted = picks.keys() | set(spread(self._report.pairs, _SAMPLED))
+        wanted = picks.keys() | set(self._typical)
         total = max(wanted) + 1
         with reopen(self._request.scoring, self._report) as pairing:
             self.colours = colours_of(pairing)
@@ -149,7 +153,7 @@ class _Drawing:
                 self._tell(WorstProgress("drawing", index + 1, total))
 
             for pair in compared_pairs(pairing, wanted, passed):
-                self._examiner.look(pair)
+                self._examiner.look(pair, self.colours)
                 if (found := picks.get(pair.number)) is not None:
                     self._made[pair.number] = self._draw(pair, found)
 
@@ -159,6 +163,8 @@ class _Drawing:
         names = {kind: f"frame_{pair.number:06d}_{kind}.png" for kind in pictures}
         for kind, picture in pictures.items():
             self._folder.write(names[kind], rgb_png(picture, self.colours.aspect))
+        self._sheet = self._sheet or self._new_sheet(drawn)
+        self._sheet.place(self._picks.index(found), drawn, None if self._request.region else drawn.region)
         return WorstFrame(
             index=pair.number,
             time=found.time,
@@ -171,14 +177,43 @@ class _Drawing:
             description="",
         )
 
+    def _new_sheet(self, drawn: Drawn) -> ContactSheet:
+        height, width, _ = drawn.reference.shape
+        report, count = self._report, len(self._picks)
+        ref, dis = (os.path.basename(report.input[side]["path"]) for side in ("reference", "distorted"))
+        size = f"{report.results.width}x{report.results.height}"
+        shown = f"{width}x{height} of {size}, where the loss is greatest" if self._request.region else size
+        return ContactSheet(
+            count,
+            width,
+            height,
+            f"{'The worst frame' if count == 1 else f'{count} worst frames'} of {dis}",
+            f"reference {ref}, {report.model}, mean {report.score:.2f}, {shown}",
+        )
+
     def frames(self) -> list[WorstFrame]:
-        """The frames with their descriptions, the worst first."""
+        """The frames with their descriptions, the worst first; writes the contact sheet."""
+        assert self._sheet is not None
         found = []
-        for picked in self._picks:
-            what = self._examiner.finding(picked, self._report.score)
-            frame = self._made[picked.frame]
-            found.append(replace(frame, description=what.description, artefacts=what.artefacts))
+        for rank, picked in enumerate(self._picks):
+            what = self._examiner.described(picked.frame)
+            frame = replace(self._made[picked.frame], description=what.description, artefacts=what.artefacts)
+            self._sheet.caption(rank, _line(frame, self._request), frame.description)
+            found.append(frame)
+        self._folder.write(_SHEET, rgb_png(self._sheet.image))
         return found
+
+
+def _line(frame: WorstFrame, request: WorstRequest) -> str:
+    """`frame 123   0:04.920   score 38.40`, and the place of the region if that is all that is shown."""
+    parts = [f"frame {frame.index}"]
+    if frame.time is not None:
+        minutes, seconds = divmod(round(frame.time, 3), 60)
+        parts.append(f"{int(minutes)}:{seconds:06.3f}")
+    parts.append(f"score {frame.score:.2f}")
+    if request.region:
+        parts.append(f"at {frame.region.x},{frame.region.y}")
+    return "   ".join(parts)
 
 
 def _narrated(
