@@ -33,6 +33,7 @@ class WorstFrame:
     description: str  # measured, without any model
     artefacts: Sequence[dict[str, Any]] = ()  # what was measured, the worst first
     narration: str | None = None  # by a vision-language model, if there is one
+    narration_error: str | None = None  # why there is one and it said nothing
 
     def to_document(self) -> dict[str, Any]:
         """The entry of the document."""
@@ -48,6 +49,7 @@ class WorstFrame:
             "description": self.description,
             "artefacts": list(self.artefacts),
             "narration": self.narration,
+            "narration_error": self.narration_error,
         }
 
 

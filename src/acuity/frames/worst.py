@@ -6,8 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from acuity.errors import AcuityError, InputError, ScoreError, to_set
 from acuity.frames.colours import PairColours, colours_of
@@ -15,6 +14,7 @@ from acuity.frames.compared import ComparedPair, Identity, check_unchanged, comp
 from acuity.frames.contact_sheet import ContactSheet
 from acuity.frames.examining import Examiner
 from acuity.frames.folder import PictureFolder
+from acuity.frames.narrator import Narrator
 from acuity.frames.pick import FRAMES_A_SECOND, Pick, Picked, pick, spread
 from acuity.frames.pictures import Drawn, draw
 from acuity.frames.progress import Listener, WorstProgress
@@ -31,14 +31,6 @@ from acuity.video.png import rgb_png
 _SAMPLED: Final = 24  # frames spread over the clip whose flaws are taken for typical
 _EVERY: Final = 0.1  # seconds between two reports of progress while scoring
 _SHEET: Final = "contact_sheet.png"
-
-
-class Narrator(Protocol):
-    """A vision-language model that says what it sees in a picture."""
-
-    model_id: str | None
-
-    def narrate(self, png: Path, hint: str) -> str: ...
 
 
 def find_worst(
@@ -230,7 +222,7 @@ def _narrated(
             said = narrator.narrate(folder.present(frame.distorted.name), frame.description)
             found.append(replace(frame, narration=said))
         except AcuityError as error:
-            found.append(frame)
+            found.append(replace(frame, narration_error=str(error)))
             failed.setdefault(str(error), notes.warning("narrator", *error.args))
     tell(WorstProgress("describing", len(frames), len(frames)))
     return found, list(failed.values())
