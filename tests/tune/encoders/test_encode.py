@@ -205,6 +205,20 @@ def test_a_stop_ends_encoder_and_threads(name: str, tmp_path: Path) -> None:
     assert children() <= before
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's encoders may take real-time scheduling")
+def test_no_thread_of_an_encoder_has_priority_over_the_machine(tmp_path: Path) -> None:
+    long = open_clip(write_y4m(tmp_path / "long.y4m", 300, 320, 180))
+    before = children()
+    reader = EncodedReader(long, fast("libsvtav1"), 30)
+    next(iter(reader))
+    threads = [
+        int(thread) for child in children() - before or before for thread in os.listdir(f"/proc/{child}/task")
+    ]
+    assert len(threads) > 10  # SVT-AV1's own
+    assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
+    reader.close()
+
+
 def test_an_encoder_that_is_killed_is_reported(tmp_path: Path) -> None:
     slow = open_clip(write_y4m(tmp_path / "slow.y4m", 12, 1280, 720))
     measure(slow.of(Part(0, 1)), fast("libx264"), 30)  # so that a process waits

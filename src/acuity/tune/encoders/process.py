@@ -175,12 +175,25 @@ def _opened(job: dict[str, Any], container: av.container.OutputContainer) -> Vid
                 raise _Refused(_said(logs) or reason(error)) from error
     finally:
         av.logging.set_level(None)
+    _leave_real_time()
     if context.options:
         raise _Refused(f"it has no option {', '.join(sorted(context.options))}")
     unknown = [text.strip() for _, _, text in logs if text.startswith(_COMPLAINTS)]
     if unknown:
         raise _Refused(unknown[0].rstrip("."))
     return context
+
+
+def _leave_real_time() -> None:
+    """Give all threads of this process the usual scheduling.
+
+    Where it is allowed to, as root is, SVT-AV1 makes its threads real-time ones, and everything else on the
+    machine, scoring included, waits for them.
+    """
+    for thread in map(int, os.listdir("/proc/self/task")):
+        with contextlib.suppress(OSError):  # it has ended
+            if os.sched_getscheduler(thread) != os.SCHED_OTHER:
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
 
 def _said(logs: list[tuple[int, str, str]]) -> str | None:
