@@ -23,6 +23,7 @@ from acuity.text import shortened
 # A module with a table COMMANDS has commands of its own. Only the module of the called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
+    "worst": ("acuity.cli.worst", "show the worst frames: pictures, heat maps, what is wrong"),
     "tune": ("acuity.cli.tune", "find the right encode: search, compare, ladder, tune-per-shot"),
     "models": ("acuity.cli.models", "list the models"),
     "features": ("acuity.cli.features", "list the feature extractors and their options"),

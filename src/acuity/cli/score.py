@@ -22,7 +22,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
 from typing import Final
 
 from acuity.cli.embedded import embedded
@@ -30,7 +29,7 @@ from acuity.cli.exits import interruptible
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request
 from acuity.cli.scoring import check_target, exit_code, say, score_with
-from acuity.cli.style import Style, columns
+from acuity.cli.style import Style, wrapped_columns
 from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
@@ -92,17 +91,7 @@ def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) ->
     for model in models:
         shown = "" if model.name == "vmaf" else f"shown as {model.name}"
         rows.append(("model", model.label, _why(choice) if choice and model.label == choice.model else shown))
-    print("\n".join(_wrapped(rows, style)), file=sys.stderr)
-
-
-def _wrapped(rows: Sequence[tuple[str, str, str]], style: Style) -> list[str]:
-    """The rows as lines that fit the terminal; what doesn't goes on below the last cell, or below all."""
-    lines = []
-    for line, row in zip(columns(rows), rows, strict=True):
-        start = len(line) - len(row[-1])
-        room = start < style.columns // 2
-        lines += style.paragraph("dim", line.lstrip(), hanging=start - 2 if room else 2)
-    return lines
+    print("\n".join(wrapped_columns(rows, style, "dim")), file=sys.stderr)
 
 
 def _why(choice: Choice) -> str:

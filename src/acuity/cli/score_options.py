@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -158,12 +159,25 @@ GROUPS: Final = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    add_videos(parser)
+    add_groups(parser, GROUPS)
+
+
+def add_videos(parser: argparse.ArgumentParser) -> None:
+    """Add the two videos."""
     parser.add_argument("reference", metavar="REF", help="the original")
     parser.add_argument("distorted", metavar="DIS", help="the version to judge")
-    for title, entries in GROUPS.items():
+
+
+def add_groups(
+    parser: argparse.ArgumentParser, titles: Iterable[str], leave_out: Collection[str] = ()
+) -> None:
+    """Add the options of these groups, but not those that set one of `leave_out`."""
+    for title in titles:
         group = parser.add_argument_group(title)
-        for names, settings in entries:
-            group.add_argument(*names, **settings)
+        for names, settings in GROUPS[title]:
+            if settings.get("dest") not in leave_out:
+                group.add_argument(*names, **settings)
 
 
 # Options that do nothing without another one, and why.
@@ -183,13 +197,18 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
         raise UsageError(
             "argument --pool: --quiet prints the score alone: leave one of them out, or pass --json"
         )
-    if arguments.size is not None and (arguments.width or arguments.height):
-        raise UsageError("argument --size: it is the width and the height: leave out --width and --height")
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """The request; raises errors before a file is opened."""
+    """The request of `acuity score`; raises errors before a file is opened."""
     _check_combinations(arguments)
+    return scoring_request(arguments)
+
+
+def scoring_request(arguments: argparse.Namespace) -> Request:
+    """The request that the options of a command make, whichever of them it has."""
+    if arguments.size is not None and (arguments.width or arguments.height):
+        raise UsageError("argument --size: it is the width and the height: leave out --width and --height")
     if arguments.viewing and arguments.models and AUTO not in arguments.models:
         raise UsageError(
             "argument --viewing: it chooses the model, and --model names one: leave one of them out, or add "

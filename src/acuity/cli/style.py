@@ -61,3 +61,13 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
         indent + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+def wrapped_columns(rows: Sequence[Sequence[str]], style: Style, name: str | None = None) -> list[str]:
+    """Rows of cells as lines that fit the terminal; the rest goes on below the last cell, or below all."""
+    lines = []
+    for line, row in zip(columns(rows), rows, strict=True):
+        start = len(line) - len(row[-1])
+        room = start < style.columns // 2
+        lines += style.paragraph(name, line.lstrip(), hanging=start - 2 if room else 2)
+    return lines

@@ -1,0 +1,189 @@
+"""Show the worst frames of a distorted video: what they look like, where the loss is, and what is wrong.
+
+    acuity worst original.mp4 encoded.mp4 -o worst
+    acuity worst original.mp4 encoded.mp4 -o worst -n 8 --apart 3
+    acuity worst original.mp4 encoded.mp4 -o worst --region
+    acuity worst original.mp4 encoded.mp4 -o worst --json
+
+The folder gets, for each frame, the reference, the distorted picture and a heat map of the loss as PNG, and
+contact_sheet.png with all of them. The frames are the ones that were scored: cropped, scaled and aligned in
+the same way. Both videos are read twice, so they can't come from a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.cli.exits import OK
+from acuity.cli.progress import ProgressDisplay, for_people
+from acuity.cli.score_options import GROUPS, add_groups, add_videos, positive, scoring_request
+from acuity.cli.scoring import say
+from acuity.cli.style import Style, clock, wrapped_columns
+from acuity.frames.request import DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
+from acuity.report import check_output
+from acuity.scoring.fronts import ACUITY
+from acuity.text import one_line
+
+if TYPE_CHECKING:
+    from acuity.frames.progress import WorstProgress
+    from acuity.frames.report import WorstReport
+
+USAGE: Final = "REF DIS -o DIR [options]"
+SURPLUS: Final = "a call shows the frames of one encode, so show this one's in a call of its own"
+
+# Options of `acuity score` that would change nothing here, or that need a report.
+_GROUPS: Final = [title for title in GROUPS if title not in ("output", "for agents, while it runs")]
+_LEFT_OUT: Final = frozenset(("metrics", "features", "pools", "resume", "no_reference"))
+
+
+def _frames(text: str) -> int:
+    if positive(text) > MAX_FRAMES:
+        raise argparse.ArgumentTypeError(f"'{text}' is too many: ask for 1 to {MAX_FRAMES} frames")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"'{text}' should be seconds, from 0 on")
+    return seconds
+
+
+_VLM: Final = "let the vision-language model in this folder describe the frames too (extra 'vlm')"
+_APART: Final = f"seconds between two of them at least (default: {DEFAULT_APART:g}); 0 allows neighbours"
+_OPTIONS: Final[tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = (
+    (
+        ("-o", "--output"),
+        {"metavar": "DIR", "required": True, "help": "the folder for the pictures; it is created"},
+    ),
+    (
+        ("-n",),
+        {
+            "type": _frames,
+            "default": DEFAULT_FRAMES,
+            "metavar": "N",
+            "help": f"how many frames, at most {MAX_FRAMES} (default: {DEFAULT_FRAMES})",
+        },
+    ),
+    (("--apart",), {"type": _seconds, "default": DEFAULT_APART, "metavar": "S", "help": _APART}),
+    (
+        ("--region",),
+        {"action": "store_true", "help": "pictures of the region with the greatest loss alone"},
+    ),
+    (("--vlm",), {"metavar": "FOLDER", "help": _VLM}),
+    (("--json",), {"action": "store_true", "help": "print one JSON document on standard output"}),
+    (
+        ("-q", "--quiet"),
+        {"action": "store_true", "help": "print only where the contact sheet is, and warnings on stderr"},
+    ),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_videos(parser)
+    group = parser.add_argument_group("the frames and their pictures")
+    for names, settings in _OPTIONS:
+        group.add_argument(*names, **settings)
+    add_groups(parser, _GROUPS, _LEFT_OUT)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.frames.worst import find_worst
+
+    wanted = WorstRequest(
+        scoring_request(arguments), arguments.output, arguments.n, arguments.apart, arguments.region
+    )
+    check_output("-")
+    quiet = arguments.quiet or arguments.json
+    with ExitStack() as stack:
+        narrator = None
+        if arguments.vlm is not None:
+            from acuity.frames.narrator import check_narrator, open_narrator
+
+            check_narrator(arguments.vlm)
+            narrator = stack.enter_context(open_narrator(arguments.vlm))
+        stack.enter_context(_terminable())
+        shown = stack.enter_context(_Shown(quiet))
+        report = find_worst(wanted, narrator=narrator, progress=shown)
+    if quiet:
+        say("acuity", [note for note in report.notes if note.level == "warning"], ACUITY.spell)
+    print("\n".join(_answer(report, arguments)))
+    return OK
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Make SIGTERM end the block as Ctrl-C does, so that no file is left."""
+    before: Any = None
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+class _Shown:
+    """Shows the progress of each stage: a bar on a terminal, lines in a log."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._stage: str | None = None
+        self._display: ProgressDisplay | None = None
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._display is not None:
+            self._display.done()
+
+    def __call__(self, progress: WorstProgress) -> None:
+        if progress.stage != self._stage:
+            self._stage = progress.stage
+            self.__exit__()
+            self._display = for_people(sys.stderr, self._quiet)
+            if self._display is not None:
+                print(Style(sys.stderr)("dim", _STAGES[progress.stage]), file=sys.stderr, flush=True)
+        if self._display is not None:
+            self._display.frame(progress.done, progress.total, progress.mean)
+
+
+_STAGES: Final = {
+    "scoring": "  scoring",
+    "drawing": "  reading once more, to draw and examine the worst frames",
+    "describing": "  describing them with the vision-language model",
+}
+
+
+def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
+    if arguments.json:
+        return [json.dumps(report.to_document(), indent=2, allow_nan=False)]
+    if arguments.quiet:
+        return [one_line(str(report.contact_sheet))]
+    style = Style(sys.stdout)
+    rows = [("frame", "time", "score", "picture", "what is wrong")]
+    for frame in report.frames:
+        time = "" if frame.time is None else clock(frame.time, 3)
+        said = frame.description if frame.narration is None else f"{frame.description} {frame.narration}"
+        rows.append((str(frame.index), time, f"{frame.score:.2f}", frame.distorted.name, one_line(said)))
+    head, *table = wrapped_columns(rows, style)
+    mean = style("bold", f"mean {report.scoring.score:.2f}")
+    lines = ["", f"  {mean}   {style('dim', str(report.scoring.model))}"]
+    lines += ["", style("dim", head), *table, ""]
+    for level, colour, mark in (("warning", "yellow", "warning: "), ("info", "dim", "")):
+        for note in report.notes:
+            if note.level == level:
+                lines += style.paragraph(colour, mark + note.spelled(ACUITY.spell))
+    return [*lines, "", *style.paragraph(None, f"all of them: {one_line(str(report.contact_sheet))}")]
