@@ -21,6 +21,7 @@ from acuity.errors import TO_LIST_MODELS, ModelError, PathError
 from acuity.models.document import Section, read_document
 from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.text import quoted, shortened
+from acuity.tiny.external_data import too_large
 from acuity.tiny.graph_checks import MAX_BYTES
 from acuity.video.local_file import local_opener
 
@@ -86,13 +87,6 @@ def read_model(path: Path) -> bytes:
     if len(data) > MAX_BYTES:
         raise too_large(path)
     return data
-
-
-def too_large(path: Path) -> ModelError:
-    return ModelError(
-        f"the tiny model {str(path)!r} has more than {MAX_BYTES // 1_000_000} MB with its weights, "
-        "which is the most that a tiny model may have"
-    )
 
 
 def digest(data: bytes) -> str:

@@ -7,11 +7,18 @@ Threads. A measurement has worker threads, each with a frame of its own, and all
 which ONNX Runtime allows. With threads=0 each call runs in the worker's own thread: every core is busy with a
 frame already, and the figures are the same on machines with other numbers of cores. With threads=N the calls
 share a pool of N threads, for few workers and large models.
+
+Memory. All sessions of a process take it from one arena with a limit, half of the machine's memory. A graph
+that asks for more fails with a sentence and leaves the process alive.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from numpy.typing import NDArray
@@ -23,6 +30,10 @@ from acuity.tiny.options import TinyOptions
 
 _CPU: Final = "CPUExecutionProvider"
 _FATAL: Final = 4  # the only severity that is logged
+_LEAST_ARENA: Final = 2 << 30
+_CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # the limit of the container that this runs in
+_arena = threading.Lock()
+_arena_made = False
 
 
 class Provider(NamedTuple):
@@ -73,6 +84,11 @@ class Session:
         try:
             found: list[NDArray[Any]] = self._session.run(outputs or self._outputs, dict(feeds))
         except Exception as error:  # ONNX Runtime's errors have no common base
+            if "bfc_arena" in str(error):
+                raise ModelError(
+                    f"the model '{self._label}' asks for more memory than the {arena_limit() >> 30} GiB that "
+                    "tiny models may take: use fewer threads, smaller pictures or a smaller model"
+                ) from None
             raise ModelError(f"the model '{self._label}' failed: {reason(error)}") from None
         return found
 
@@ -129,12 +145,18 @@ def _start(
     settings.execution_mode = runtime.ExecutionMode.ORT_SEQUENTIAL
     # Threads that wait for work would otherwise keep a core from the measurement's workers.
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    settings.add_session_config_entry("session.use_env_allocators", "1")
+    _make_arena(runtime)
+    # What is computed ahead is outside the arena, so constants of unknown size are computed with each frame.
+    left_out = [] if graph.settled else ["ConstantFolding"]
     # The CPU takes the operators that the provider doesn't have.
     entries = [(provider.name, dict(provider.options))]
     if provider.name != _CPU:
         entries.append((_CPU, {}))
     try:
-        session = runtime.InferenceSession(graph.data, settings, providers=entries, enable_fallback=0)
+        session = runtime.InferenceSession(
+            graph.data, settings, providers=entries, enable_fallback=0, disabled_optimizers=left_out
+        )
     except Exception as error:
         if provider.name != _CPU:
             raise BackendError(
@@ -149,3 +171,28 @@ def _start(
             to_set("tiny_device", "cpu"),
         )
     return session, provider.name
+
+
+def _make_arena(runtime: Any) -> None:
+    """Give the sessions of this process an arena with a limit, once."""
+    global _arena_made
+    with _arena:
+        if _arena_made:
+            return
+        _arena_made = True
+        kind = runtime.OrtAllocatorType.ORT_ARENA_ALLOCATOR
+        place = runtime.OrtMemoryInfo("Cpu", kind, 0, runtime.OrtMemType.DEFAULT)
+        # Strategy 1: grow by what is asked for, not to the next power of two.
+        limits = runtime.OrtArenaCfg({"max_mem": arena_limit(), "arena_extend_strategy": 1})
+        try:
+            runtime.create_and_register_allocator(place, limits)
+        except Exception:  # the program that Acuity is part of has made one already, which then counts
+            return
+
+
+def arena_limit() -> int:
+    """The most memory that all sessions together may take, in bytes."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        memory = min(memory, int(_CONTAINER.read_text()))
+    return max(_LEAST_ARENA, memory // 2)
