@@ -4,11 +4,12 @@ from acuity.features.extractor import Pair
 from acuity.frames.artefacts.box import Box
 from acuity.frames.artefacts.describe import artefacts, describe
 from acuity.frames.artefacts.examination import Examination, Finding, Typical
-from acuity.frames.artefacts.examine import MEASURES, examine
+from acuity.frames.artefacts.examine import MEASURES, NAMES, examine
 from acuity.frames.artefacts.frame import ExaminedFrame
 
 __all__ = [
     "MEASURES",
+    "NAMES",
     "Box",
     "Examination",
     "ExaminedFrame",

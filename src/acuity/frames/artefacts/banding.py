@@ -24,7 +24,7 @@ _ANTI_DITHER_BELOW: Final = 10  # bits
 
 class Banding:
     name = "banding"
-    anchors = Anchors(1.0, 4.0, 12.0, 30.0)  # points of CAMBI
+    anchors = Anchors(1.5, 5.0, 14.0, 32.0)  # points of CAMBI
 
     def gather(self, strip: Strip) -> Figures | None:
         return ()

@@ -14,6 +14,7 @@ from acuity.frames.artefacts.strip import Strip
 # Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
 _LEAST_LINES: Final = 3
+_MASKING: Final = 6.0  # levels of fine detail around that make steps half as visible
 _CERTAIN: Final = 5.0  # a grid stands out this many standard errors, or it is chance
 
 
@@ -27,7 +28,7 @@ class Lines(NamedTuple):
 
 class Blocking:
     name = "blocking"
-    anchors = Anchors(0.4, 1.2, 4.0, 12.0)  # levels that steps on the grid are larger than others
+    anchors = Anchors(0.35, 1.0, 3.2, 10.0)  # levels that steps on the grid are larger than others
 
     def gather(self, strip: Strip) -> Figures | None:
         if min(strip.grid.width, strip.grid.height) < 16:
@@ -35,10 +36,11 @@ class Blocking:
         luma, inner = strip.luma, strip.inner
         across = _means_down(_peaks(luma.dis[inner], 1) - _peaks(luma.ref[inner], 1), strip.row_starts)
         down = (_peaks(luma.dis, 0) - _peaks(luma.ref, 0))[inner]
-        return across, _means_across(down, strip.grid.columns)
+        detail = strip.means(strip.details[0].dis)
+        return across, _means_across(down, strip.grid.columns), detail
 
     def judge(self, gathered: Gathered) -> Measured | None:
-        across, down = gathered.figures  # (rows of cells, columns), (rows, columns of cells)
+        across, down, detail = gathered.figures  # (rows of cells, columns), (rows, columns of cells), cells
         grid = gathered.grid
         columns, rows = _best_grid(across.mean(axis=0)), _best_grid(down.mean(axis=1))
         cells = np.zeros(grid.shape, np.float32)
@@ -46,7 +48,7 @@ class Blocking:
             cells += _on_lines(across.T, columns, grid.columns).T
         if rows is not None:
             cells += _on_lines(down, rows, grid.rows)
-        cells = np.maximum(cells / 2, 0)
+        cells = np.maximum(cells / 2, 0) / (1 + detail / np.float32(_MASKING))
         return Measured(worst(cells), cells)
 
 

@@ -7,23 +7,24 @@ from typing import Final
 
 import numpy as np
 
+from acuity.frames.artefacts import freeze
 from acuity.frames.artefacts.banding import Banding
 from acuity.frames.artefacts.blocking import Blocking
 from acuity.frames.artefacts.blur import Blur
 from acuity.frames.artefacts.box import place_of
 from acuity.frames.artefacts.examination import Examination, Finding
+from acuity.frames.artefacts.explained import explained
 from acuity.frames.artefacts.frame import ExaminedFrame
-from acuity.frames.artefacts.freeze import Freeze
 from acuity.frames.artefacts.grid import Grid
 from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured
 from acuity.frames.artefacts.noise import Noise
 from acuity.frames.artefacts.ringing import Ringing
+from acuity.frames.artefacts.severity import Anchors
 from acuity.frames.artefacts.shifts import BrightnessShift, ColourShift
 from acuity.frames.artefacts.strip import strips
 from acuity.frames.artefacts.tone import Tone
 
 MEASURES: Final[tuple[Measure, ...]] = (
-    Freeze(),
     Blocking(),
     Blur(),
     Ringing(),
@@ -33,10 +34,26 @@ MEASURES: Final[tuple[Measure, ...]] = (
     BrightnessShift(),
 )
 
+NAMES: Final = (freeze.NAME, *(measure.name for measure in MEASURES))
+
 
 def examine(frame: ExaminedFrame) -> Examination:
     """What is wrong with the distorted picture, compared with the reference."""
     grid = Grid(frame.ref.width, frame.ref.height)
+    frozen = freeze.find_freeze(frame, grid)
+    findings: dict[str, Finding] = {}
+    if frozen is not None:
+        note = _repeats(frame) if frozen.measured.figure > 0 else ""
+        findings[freeze.NAME] = _finding(freeze.NAME, freeze.ANCHORS, frozen.measured, grid, note)
+        if frozen.measured.figure > 0:
+            # The reference shows another moment: the picture is compared with the one that it repeats.
+            if not frozen.repeats_last or frame.before is None:
+                return Examination(findings)
+            frame = replace(frame, ref=frame.before.ref, before=None)
+    return Examination(findings | _measured(frame, grid))
+
+
+def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, Finding]:
     level = np.float32(frame.level)
     ref_means, dis_means = grid.means(frame.ref.luma) / level, grid.means(frame.dis.luma) / level
     tone = Tone.between(ref_means, dis_means)
@@ -46,7 +63,7 @@ def examine(frame: ExaminedFrame) -> Examination:
             figures = measure.gather(strip)
             if figures is not None:
                 gathered[measure.name].append(figures)
-    findings: dict[str, Finding] = {}
+    results: dict[str, Measured] = {}
     for measure in MEASURES:
         parts = gathered[measure.name]
         if not parts:
@@ -54,20 +71,21 @@ def examine(frame: ExaminedFrame) -> Examination:
         figures = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
         measured = measure.judge(Gathered(frame, grid, ref_means, dis_means, figures))
         if measured is not None:
-            findings[measure.name] = _finding(measure, measured, grid)
-    return Examination(_with_note(findings, frame))
+            results[measure.name] = measured
+    results = explained(results)
+    return {
+        measure.name: _finding(measure.name, measure.anchors, results[measure.name], grid)
+        for measure in MEASURES
+        if measure.name in results
+    }
 
 
-def _finding(measure: Measure, measured: Measured, grid: Grid) -> Finding:
+def _finding(name: str, anchors: Anchors, measured: Measured, grid: Grid, note: str = "") -> Finding:
     place = place_of(measured.cells)
-    severity = measure.anchors.severity(measured.figure)
-    return Finding(measure.name, severity, measured.figure, place.words, grid.box(place))
+    severity = anchors.severity(measured.figure)
+    return Finding(name, severity, measured.figure, place.words, grid.box(place), note)
 
 
-def _with_note(findings: dict[str, Finding], frame: ExaminedFrame) -> dict[str, Finding]:
-    frozen = findings.get("freeze")
-    if frozen is None or frozen.severity == 0:
-        return findings
+def _repeats(frame: ExaminedFrame) -> str:
     repeated = f"frame {frame.index - 1}" if frame.index else "the frame before"
-    note = f"the picture repeats {repeated} while the reference moves"
-    return {**findings, "freeze": replace(frozen, note=note)}
+    return f"the picture repeats {repeated} while the reference moves"

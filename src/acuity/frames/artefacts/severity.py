@@ -12,7 +12,7 @@ VISIBLE: Final = 0.3
 SEVERE: Final = 0.6
 _LADDER: Final = (0.0, JUST_VISIBLE, VISIBLE, SEVERE, 1.0)
 _WORDS: Final = ((SEVERE, "severe"), (VISIBLE, "visible"), (JUST_VISIBLE, "slight"))
-_WORST: Final = 0.2  # share of cells, the worst, that a figure of the picture is the mean of
+WORST: Final = 0.2  # share of cells, the worst, that a figure of the picture is the mean of
 
 
 class Anchors(NamedTuple):
@@ -32,7 +32,7 @@ def word(severity: float) -> str:
     return next((text for least, text in _WORDS if severity >= least), "invisible")
 
 
-def worst(cells: NDArray[np.float32], share: float = _WORST) -> float:
+def worst(cells: NDArray[np.float32], share: float = WORST) -> float:
     """The mean of the worst cells."""
     count = max(1, round(cells.size * share))
     return float(np.partition(cells, cells.size - count, axis=None)[-count:].mean())

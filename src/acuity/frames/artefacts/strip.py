@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.frame import ExaminedFrame
 from acuity.frames.artefacts.grid import Grid, Plane, Rows, cell_means
+from acuity.frames.artefacts.local_range import Around, around
 from acuity.frames.artefacts.tone import Tone
 
 MARGIN: Final = 16  # rows above and below that measures may look at; a multiple of the tile
@@ -45,15 +46,9 @@ class Strip:
         return Both(self._tone(self._levels(self._frame.ref.luma)), self._levels(self._frame.dis.luma))
 
     @cached_property
-    def motion(self) -> Both | None:
-        """How far luma, without its finest detail, is from that of the pair before."""
-        before = self._frame.before
-        if before is None:
-            return None
-        return Both(
-            np.abs(quartered(self._levels(self._frame.ref.luma) - self._levels(before.ref.luma))),
-            np.abs(quartered(self._levels(self._frame.dis.luma) - self._levels(before.dis.luma))),
-        )
+    def around(self) -> Around:
+        """The tones of the reference around each sample."""
+        return around(self.luma.ref)
 
     @cached_property
     def details(self) -> list[Both]:
@@ -63,7 +58,7 @@ class Strip:
             if min(both.ref.shape) < 4:
                 break
             found.append(Both(np.abs(_detail(both.ref)), np.abs(_detail(both.dis))))
-            both = Both(halved(both.ref), halved(both.dis))
+            both = Both(_halved(both.ref), _halved(both.dis))
         return found
 
     def means(self, plane: Plane, octave: int = 0) -> Plane:
@@ -80,19 +75,11 @@ def strips(frame: ExaminedFrame, tone: Tone, grid: Grid) -> Iterator[Strip]:
         yield Strip(frame, tone, grid, rows)
 
 
-def halved(plane: Plane) -> Plane:
+def _halved(plane: Plane) -> Plane:
     """Means of two by two; an odd last row or column is left out."""
     height, width = plane.shape[0] & ~1, plane.shape[1] & ~1
     rows = plane[0:height:2] + plane[1:height:2]
     return (rows[:, 0:width:2] + rows[:, 1:width:2]) * np.float32(0.25)
-
-
-def quartered(plane: Plane) -> Plane:
-    """Means of four by four; of two by two, or none, where the plane is too small."""
-    for _ in range(2):
-        if min(plane.shape) >= 2:
-            plane = halved(plane)
-    return plane
 
 
 def _detail(plane: Plane) -> Plane:
