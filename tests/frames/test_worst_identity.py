@@ -1,0 +1,109 @@
+"""The pictures show the frames that were scored, whatever was skipped, scaled, cropped or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from acuity.frames.request import WorstRequest
+from acuity.frames.worst import find_worst
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
+from acuity.video.pairs.open_pair import open_pair
+from acuity.video.pairs.pairing import pair_videos
+from acuity.video.picture import Picture
+from acuity.video.rgb import to_rgb8
+from numbered_clips import DAMAGED, FRAMES, clip, container, number_of, pair, read_png, y4m
+
+X264 = partial(container, codec="libx264", crf="18", bf="3", g="8")
+Clips = Callable[[Path], tuple[Path, Path]]
+
+
+def of_two(ref: Any, dis: Any, **settings: Any) -> Clips:
+    """A writer of two clips in containers, by the arguments of clip()."""
+    return lambda folder: (
+        container(folder / "ref.mkv", clip(**ref), settings.get("rate_ref", 25)),
+        container(folder / "dis.mkv", clip(damaged=DAMAGED, **dis), settings.get("rate_dis", 25)),
+    )
+
+
+class Case(NamedTuple):
+    """Two clips, the options, and the numbers of the frames that are compared as pair k."""
+
+    clips: Clips
+    options: dict[str, Any]
+    ref_of: Callable[[int], int] = lambda pair: pair
+    dis_of: Callable[[int], int] = lambda pair: pair
+
+
+CASES = {
+    "y4m": Case(pair, {}),
+    "b-frames": Case(partial(pair, write=X264, suffix="mkv"), {}),
+    "skip": Case(pair, {"skip_ref": 3, "skip_dis": 3}, lambda k: k + 3, lambda k: k + 3),
+    "late start": Case(
+        of_two({}, {"numbers": range(2, FRAMES)}), {"skip_ref": 2}, lambda k: k + 2, lambda k: k + 2
+    ),
+    "subsample": Case(pair, {"subsample": 2}),
+    "limit": Case(pair, {"frames": 8}),
+    "crop": Case(pair, {"crop": "120:90:4:2"}),
+    "scaled": Case(of_two({}, {"half": True}), {}),
+    "display": Case(pair, {"display": "1080p", "frames": 5}),
+    "rates": Case(
+        of_two({}, {"numbers": range(0, FRAMES, 2)}, rate_ref=50),
+        {"rate": "match"},
+        lambda k: 2 * k,
+        lambda k: 2 * k,
+    ),
+    "no rate": Case(pair, {"align": "off"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_the_pictures_are_the_frames(case: Case, tmp_path: Path) -> None:
+    ref, dis = case.clips(tmp_path)
+    request = Request(ref, dis, threads=1, **case.options)
+    found = find_worst(WorstRequest(request, tmp_path / "out", n=2, apart=0))
+    scores = dict(run_request(request).worst(FRAMES))
+    assert [frame.score for frame in found.frames] == sorted(scores.values())[:2]
+    compared = pictures_of(request)
+    for frame in found.frames:
+        assert frame.score == scores[frame.index]
+        shown = read_png(frame.reference), read_png(frame.distorted)
+        assert number_of(shown[0]) == case.ref_of(frame.index)
+        assert number_of(shown[1]) == case.dis_of(frame.index)
+        for png, picture in zip(shown, compared[frame.index], strict=True):
+            np.testing.assert_array_equal(png, to_rgb8(picture, "smpte170m"))
+
+
+def pictures_of(request: Request) -> list[tuple[Picture, Picture]]:
+    readers = open_pair(request.reference, request.distorted, request.geometry, request.opening)
+    with pair_videos(*readers, options=request.pairing) as pairing:
+        return list(pairing)
+
+
+def test_frames_that_one_video_lacks_are_left_out(tmp_path: Path) -> None:
+    """With align=auto pairs after a lost frame are one apart in their files."""
+    numbers = [*range(40)]
+    lost = 12
+    ref = y4m(tmp_path / "ref.y4m", clip(numbers))
+    dis = y4m(tmp_path / "dis.y4m", clip([n for n in numbers if n != lost], damaged=(4, 30)))
+    request = Request(ref, dis, threads=1, align="auto")
+    found = find_worst(WorstRequest(request, tmp_path / "out", n=2, apart=0))
+    assert {frame.index for frame in found.frames} == {4, 29}
+    for frame in found.frames:
+        wanted = frame.index if frame.index < lost else frame.index + 1
+        assert number_of(read_png(frame.reference)) == number_of(read_png(frame.distorted)) == wanted
+
+
+def test_frames_are_worst_first_with_their_times(tmp_path: Path) -> None:
+    ref, dis = pair(tmp_path)
+    found = find_worst(WorstRequest(Request(ref, dis, threads=1), tmp_path / "out", n=3, apart=0.1))
+    assert [frame.index for frame in found.frames] == sorted(
+        DAMAGED, key=lambda n: found.scoring.results.columns["vmaf"][n]
+    )
+    assert [frame.time for frame in found.frames] == [frame.index / 25 for frame in found.frames]

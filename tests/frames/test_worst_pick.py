@@ -1,0 +1,74 @@
+"""The lowest frames, spread out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.frames.pick import FRAMES_A_SECOND, pick, spread
+
+SCORES = st.lists(
+    st.one_of(
+        st.floats(0, 100), st.sampled_from([math.nan, math.inf, -math.inf]), st.integers(0, 3).map(float)
+    ),
+    max_size=60,
+)
+
+
+def timed(frame: int) -> float:
+    return frame / 25
+
+
+@given(scores=SCORES, n=st.integers(1, 32), apart=st.floats(0, 3), step=st.integers(1, 4))
+def test_picks_are_the_lowest_that_are_apart(scores: list[float], n: int, apart: float, step: int) -> None:
+    frames = [step * index for index in range(len(scores))]
+    found = pick(frames, np.array(scores, float), n, apart, timed)
+    assert found.timed
+    by_frame = dict(zip(frames, scores, strict=True))
+    picks = [(entry.frame, entry.score) for entry in found.picks]
+    assert len(picks) <= n
+    assert all(by_frame[frame] == score for frame, score in picks)
+    # What a plain reading of the rule gives, frame by frame.
+    expected: list[int] = []
+    for frame in sorted((f for f in frames if math.isfinite(by_frame[f])), key=lambda f: (by_frame[f], f)):
+        if len(expected) < n and all(abs(timed(frame) - timed(other)) >= apart - 1e-6 for other in expected):
+            expected.append(frame)
+    assert [frame for frame, _ in picks] == expected
+
+
+def test_neighbours_are_allowed_if_asked_for() -> None:
+    scores = np.array([90, 10, 11, 12, 80], float)
+    assert [entry.frame for entry in pick(range(5), scores, 3, 0, timed).picks] == [1, 2, 3]
+    assert [entry.frame for entry in pick(range(5), scores, 3, 0.12, timed).picks] == [1, 4]
+
+
+def test_a_second_without_a_rate() -> None:
+    scores = np.arange(100, dtype=float)
+    found = pick(range(100), scores, 3, 1.0, lambda _: None)
+    assert not found.timed
+    assert [entry.frame for entry in found.picks] == [0, FRAMES_A_SECOND, 2 * FRAMES_A_SECOND]
+    assert found.picks[0].time is None
+
+
+def test_nothing_to_pick() -> None:
+    assert pick([], np.array([]), 5, 1.0, timed).picks == []
+    assert pick([0, 1], np.array([math.nan, math.inf]), 5, 1.0, timed).picks == []
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "expected"), [(0, 4, []), (1, 4, [0]), (3, 4, [0, 1, 2]), (8, 4, [1, 3, 5, 7])]
+)
+def test_frames_spread_over_a_clip(count: int, most: int, expected: list[int]) -> None:
+    assert spread(count, most) == expected
+
+
+@given(count=st.integers(1, 10_000), most=st.integers(1, 24))
+def test_spread_frames_are_in_the_clip(count: int, most: int) -> None:
+    found = spread(count, most)
+    assert found == sorted(set(found))
+    assert len(found) == min(count, most)
+    assert 0 <= found[0] <= found[-1] < count

@@ -1,0 +1,276 @@
+"""Pictures in their colours: against FFmpeg's conversion, and HDR, heat maps, letters and contact sheets."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from av.video.reformatter import ColorRange, Colorspace, Interpolation
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from acuity.frames.artefacts.box import Box
+from acuity.frames.colours import PairColours, colours_of
+from acuity.frames.contact_sheet import MOST, ContactSheet, layout, resized
+from acuity.frames.letters import LINE, fitting, width_of, wrapped, write
+from acuity.frames.pictures import Drawn, draw, heat_colours
+from acuity.frames.tone_map import tone_mapped
+from acuity.video.pairs.open_pair import open_pair
+from acuity.video.pairs.pairing import pair_videos
+from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.avframes import to_frame
+from acuity.video.readers.open import OpenOptions, RawGeometry
+from acuity.video.rgb import to_rgb8
+from video_clips import encode
+
+MATRICES = {"bt709": Colorspace.ITU709, "smpte170m": Colorspace.ITU601, "bt2020nc": Colorspace.BT2020}
+
+
+def smooth(width: int, height: int, format: PixelFormat) -> Picture:
+    """A picture whose chroma changes slowly, so that all ways of interpolating it agree."""
+    planes = []
+    for number, (rows, columns) in enumerate(format.plane_shapes(width, height)):
+        y, x = np.mgrid[:rows, :columns] / max(rows, columns)
+        wave = 0.5 + 0.2 * np.sin(3 * x + number) + 0.15 * np.cos(4 * y - number)
+        planes.append(np.rint(wave * ((1 << format.depth) - 1)).astype(format.dtype))
+    return Picture(tuple(planes), format)
+
+
+def by_ffmpeg(picture: Picture, matrix: str, full_range: bool) -> NDArray[np.uint8]:
+    frame = to_frame(picture)
+    shown = frame.reformat(
+        format="rgb24",
+        src_colorspace=MATRICES[matrix],
+        src_color_range=ColorRange.JPEG if full_range else ColorRange.MPEG,
+        dst_color_range=ColorRange.JPEG,
+        interpolation=Interpolation.BICUBIC
+        | Interpolation.ACCURATE_RND
+        | Interpolation.FULL_CHR_H_INT
+        | Interpolation.FULL_CHR_H_INP,
+    )
+    return shown.to_ndarray()
+
+
+@pytest.mark.parametrize("full_range", [False, True])
+@pytest.mark.parametrize("matrix", MATRICES)
+@pytest.mark.parametrize(("name", "depth"), [("444", 8), ("420", 8), ("422", 10), ("420", 10), ("444", 12)])
+def test_colours_are_ffmpegs(name: str, depth: int, matrix: str, full_range: bool) -> None:
+    picture = smooth(96, 320, PixelFormat(name, depth))
+    shown = PairColours(matrix, full_range).picture(picture)
+    expected = by_ffmpeg(picture, matrix, full_range)
+    difference = np.abs(shown.astype(int) - expected.astype(int))
+    assert difference.max() <= 2
+    assert difference.mean() < 0.5
+
+
+def test_gray_and_odd_and_deep() -> None:
+    format = PixelFormat("400", 16)
+    picture = Picture((np.linspace(0, 65535, 21 * 33).reshape(33, 21).astype(np.uint16),), format)
+    shown = PairColours("bt709", True).picture(picture)
+    assert (shown == shown[..., :1]).all()
+    assert (shown[0, 0, 0], shown[-1, -1, 0]) == (0, 255)
+
+
+@pytest.mark.parametrize("name", ["400", "420", "422", "444"])
+def test_rows_in_strips_are_the_whole(name: str) -> None:
+    format = PixelFormat(name, 8)
+    random = np.random.default_rng(5)
+    shapes = format.plane_shapes(35, 301)
+    picture = Picture(tuple(random.integers(0, 256, s).astype(np.uint8) for s in shapes), format)
+    colours = PairColours("bt709", False)
+    whole = to_rgb8(picture, "bt709")
+    np.testing.assert_array_equal(colours.picture(picture), whole)
+    box = Box(6, 150, 20, 100)
+    np.testing.assert_array_equal(colours.picture(picture, box), whole[150:250, 6:26])
+
+
+def colours_of_file(path: Path) -> PairColours:
+    readers = open_pair(path, path, RawGeometry(), OpenOptions())
+    with pair_videos(*readers) as pairing:
+        return colours_of(pairing)
+
+
+def test_hdr_is_tone_mapped_and_says_so(tmp_path: Path) -> None:
+    path = encode(
+        tmp_path / "hdr.mkv",
+        frames=2,
+        pix_fmt="yuv420p10le",
+        codec="libx265",
+        options={"x265-params": "log-level=none"},
+        color_trc=16,
+        color_primaries=9,
+        colorspace=9,
+    )
+    colours = colours_of_file(path)
+    assert (colours.matrix, colours.transfer, colours.primaries) == ("bt2020nc", "smpte2084", "bt2020")
+    assert str(colours) == "bt2020nc, limited range, PQ tone-mapped"
+    assert [note.code for note in colours.notes] == ["tone-mapped"]
+    assert "HDR (PQ)" in colours.notes[0].text
+
+
+def test_narrow_samples_are_kept_and_said(tmp_path: Path) -> None:
+    path = encode(tmp_path / "wide.mkv", frames=2, sample_aspect_ratio=Fraction(64, 45))
+    colours = colours_of_file(path)
+    assert colours.aspect == Fraction(64, 45)
+    assert [note.code for note in colours.notes] == ["sample-aspect"]
+    assert "64:45" in colours.notes[0].text
+
+
+@pytest.mark.parametrize(("transfer", "white"), [("smpte2084", 0.5806), ("arib-std-b67", 0.75)])
+def test_tone_mapping(transfer: str, white: float) -> None:
+    ramp = np.repeat(np.linspace(0, 1, 101, dtype=np.float32)[:, None], 3, 1)
+    shown = tone_mapped(ramp, transfer, "bt2020")
+    np.testing.assert_allclose(shown, shown[:, :1].repeat(3, 1), atol=2e-3)  # grey stays grey
+    assert (np.diff(shown[:, 0]) >= -1e-6).all()
+    assert shown[0, 0] == 0
+    assert shown[-1, 0] == pytest.approx(1)
+    # Graphics white has room above it, and is far from dark.
+    at_white = tone_mapped(np.full((1, 3), white, np.float32), transfer, None)
+    assert 0.7 < at_white[0, 0] < 0.85
+
+
+def test_tone_mapping_keeps_colours() -> None:
+    red = tone_mapped(np.array([[0.6, 0.3, 0.3]], np.float32), "smpte2084", "bt2020")[0]
+    assert red[0] > 0.5 > red[1]
+
+
+def test_lightness_of_the_scale_rises() -> None:
+    colours = heat_colours().astype(float) / 255
+    assert colours.shape == (256, 3)
+    light = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    assert (np.diff(light @ (0.2126, 0.7152, 0.0722)) > -1e-3).all()
+
+
+def test_a_heat_map_is_grey_where_nothing_is_lost() -> None:
+    ref = smooth(200, 120, PixelFormat("420", 8))
+    dis = Picture(tuple(plane.copy() for plane in ref.planes), ref.format)
+    dis.planes[0][:40, :60] = 90
+    drawn = draw(ref, dis, PairColours("bt709", False))
+    assert drawn.heat.shape == drawn.reference.shape == drawn.distorted.shape == (120, 200, 3)
+    grey = drawn.heat[90:, 130:].astype(int)
+    assert (np.ptp(grey, axis=-1) <= 1).all()
+    assert (np.ptp(drawn.heat[5:20, 5:30].astype(int), axis=-1) > 30).all()
+    assert drawn.loss > 0
+
+
+def test_a_crop_is_a_part_of_the_whole() -> None:
+    ref = smooth(400, 300, PixelFormat("420", 8))
+    dis = Picture(tuple(plane.copy() for plane in ref.planes), ref.format)
+    dis.planes[0][200:240, 300:340] = 16
+    colours = PairColours("bt709", False)
+    whole, part = draw(ref, dis, colours), draw(ref, dis, colours, crop=True)
+    x, y, width, height = part.region
+    assert part.region == whole.region
+    assert (width, height) == (100, 74)
+    assert x <= 300 < 340 <= x + width
+    assert y <= 200 < 240 <= y + height
+    for name in ("reference", "distorted", "heat"):
+        cut = getattr(whole, name)[y : y + height, x : x + width]
+        np.testing.assert_array_equal(getattr(part, name), cut)
+
+
+def test_every_letter_is_drawn_and_differs() -> None:
+    seen = set()
+    for code in range(32, 127):
+        canvas = np.zeros((LINE, 6, 3), np.uint8)
+        write(canvas, 0, 0, chr(code), (255, 255, 255))
+        assert canvas.any() == (code != 32)
+        seen.add(canvas.tobytes())
+    assert len(seen) == 95
+
+
+def test_letters_stay_inside_the_canvas() -> None:
+    canvas = np.zeros((10, 20, 3), np.uint8)
+    write(canvas, 15, 6, "Wide text \u00e4\n", (9, 9, 9), 2)
+    assert canvas[6:, 15:].any()
+    assert not canvas[:6].any()
+    write(canvas, 400, 400, "outside", (9, 9, 9))
+    write(canvas, 0, 0, "", (9, 9, 9))
+
+
+@given(text=st.text(st.characters(codec="ascii", exclude_categories=["C"])), width=st.integers(0, 400))
+def test_texts_fit(text: str, width: int) -> None:
+    assert width_of(fitting(text, width, 2), 2) <= width
+    lines = wrapped(text, max(width, 60), 2, 2)
+    assert len(lines) <= 2
+    assert all(width_of(line, 2) <= max(width, 60) for line in lines)
+
+
+def test_long_names_keep_both_ends() -> None:
+    name = f"start{'x' * 200}end.mp4"
+    short = fitting(name, 400, 2)
+    assert short.startswith("start")
+    assert ".." in short
+    assert short.endswith("end.mp4")
+
+
+@given(count=st.integers(1, 32), width=st.integers(1, 8000), height=st.integers(1, 8000))
+def test_sheets_have_their_size(count: int, width: int, height: int) -> None:
+    found = layout(count, width, height)
+    assert max(found.size) <= MOST
+    assert found.blocks * found.rows >= count
+    across, down = found.picture
+    if min(width, height) > 40 and max(width, height) < 20 * min(width, height):
+        assert across / down == pytest.approx(width / height, rel=0.15)
+        assert max(across, down) >= 100
+
+
+def test_pictures_and_captions_do_not_overlap() -> None:
+    sheet = ContactSheet(32, 320, 180, "title", "subtitle")
+    empty = sheet.image.copy()
+    for rank in range(32):
+        sheet.caption(rank, f"frame {rank}", "words " * 60)
+    captions = (sheet.image != empty).any(-1)
+    sheet.image[:] = empty
+    white = np.full((180, 320, 3), 255, np.uint8)
+    for rank in range(32):
+        sheet.place(rank, Drawn(white, white, white, Box(0, 0, 80, 64), 0.0))
+    pictures = (sheet.image != empty).any(-1)
+    across, down = layout(32, 320, 180).picture
+    assert (across, down) == (320, 180)
+    assert pictures.sum() == 32 * 3 * across * down
+    assert captions.sum() > 32 * 100
+    assert not (captions & pictures).any()
+
+
+def test_the_worst_region_is_marked() -> None:
+    sheet = ContactSheet(1, 400, 300, "title", "subtitle")
+    black = np.zeros((300, 400, 3), np.uint8)
+    sheet.place(0, Drawn(black, black, black, Box(0, 0, 100, 74), 0.0), Box(100, 60, 100, 74))
+    x, y = layout(1, 400, 300).corner(0)
+    bright = np.argwhere((sheet.image[y : y + 300, x : x + 400] == 255).all(-1))
+    assert bright.min(0).tolist() == [61, 101]
+    assert bright.max(0).tolist() == [132, 198]
+
+
+@pytest.mark.parametrize("size", [(40, 30), (7, 5), (33, 100), (1, 1)])
+def test_small_pictures_are_means_of_areas(size: tuple[int, int]) -> None:
+    image = np.random.default_rng(4).integers(0, 256, (60, 80, 3)).astype(np.uint8)
+    width, height = size
+    if height > 60:
+        image = image.repeat(2, 0)
+    small = resized(image, width, height)
+    assert small.shape == (height, width, 3)
+    assert small.mean() == pytest.approx(image.mean(), abs=0.6)
+    if size == (40, 30):
+        blocks = image.reshape(30, 2, 40, 2, 3).mean((1, 3))
+        np.testing.assert_array_equal(small, np.rint(blocks.astype(np.float32)))
+
+
+def test_tiny_pictures_are_enlarged_by_whole_pixels() -> None:
+    image = np.arange(16 * 16 * 3, dtype=np.uint8).reshape(16, 16, 3)
+    found = layout(1, 16, 16).picture
+    assert found == (208, 208)
+    np.testing.assert_array_equal(resized(image, *found)[::13, ::13], image)
+
+
+def test_to_frame_is_the_picture() -> None:
+    """by_ffmpeg() converts what the picture is."""
+    picture = smooth(16, 8, PixelFormat("420", 8))
+    frame = to_frame(picture)
+    assert isinstance(frame, av.VideoFrame)
+    np.testing.assert_array_equal(frame.to_ndarray()[:8], picture.luma)
