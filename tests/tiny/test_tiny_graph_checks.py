@@ -1,0 +1,368 @@
+"""Graphs that would run other code, without end or beyond all memory are refused before they run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+from onnx.external_data_helper import convert_model_to_external_data
+
+from acuity.errors import AcuityError, ModelError
+from acuity.tiny.external_data import take_in
+from acuity.tiny.graph_checks import MAX_DEPTH, MAX_TRIPS, check_graph
+from acuity.tiny.load import load_tiny_model
+from tiny_graphs import ConvNet, Regressor, constant, graph, save, value
+
+
+def refused(model: ModelProto, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        check_graph(Path("m.onnx"), model.SerializeToString())
+
+
+def features(nodes: Sequence[NodeProto], *constants: TensorProto) -> ModelProto:
+    """A graph from 'x' of six features to 'y'."""
+    return graph(nodes, [value("x", ["N", 6])], [value("y", ["N", 1])], constants)
+
+
+def body(nodes: Sequence[NodeProto], level: str = "") -> GraphProto:
+    """The body of a loop that carries 'v'; inside other bodies the names need a level behind them."""
+    return helper.make_graph(
+        [helper.make_node("Identity", [f"go_in{level}"], [f"go_out{level}"]), *nodes],
+        "body",
+        [
+            helper.make_tensor_value_info(f"i{level}", TensorProto.INT64, []),
+            helper.make_tensor_value_info(f"go_in{level}", TensorProto.BOOL, []),
+            value(f"v{level}", ["N", 6]),
+        ],
+        [helper.make_tensor_value_info(f"go_out{level}", TensorProto.BOOL, []), value(f"w{level}", ["N", 6])],
+    )
+
+
+def loop(trips: str, inner: GraphProto) -> list[NodeProto]:
+    return [
+        helper.make_node("Loop", [trips, "", "x"], ["looped"], body=inner),
+        helper.make_node("MatMul", ["looped", "ones"], ["y"]),
+    ]
+
+
+ONES = constant("ones", np.ones((6, 1)))
+ADD = [helper.make_node("Add", ["v", "v"], ["w"])]
+
+
+def test_a_loop_of_a_few_rounds(tmp_path: Path) -> None:
+    model = features(loop("m", body(ADD)), ONES, constant("m", 3, "int64"))
+    found = load_tiny_model(save(model, tmp_path / "loop.onnx")).outputs(np.ones((1, 6)))
+    assert found["loop"].tolist() == [48]
+
+
+def test_loops_without_a_small_number_of_rounds() -> None:
+    refused(features(loop("m", body(ADD)), ONES, constant("m", 2**40, "int64")), f"{MAX_TRIPS} are the most")
+    refused(features(loop("m", body(ADD)), ONES, constant("m", -1, "int64")), "a Loop of -1 rounds")
+    refused(features(loop("", body(ADD)), ONES), "number of rounds is not a constant")
+    computed = [
+        helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+        helper.make_node("Cast", ["s"], ["m"], to=TensorProto.INT64),
+        *loop("m", body(ADD)),
+    ]
+    refused(features(computed, ONES), "number of rounds is not a constant")
+
+
+def test_loops_in_loops_are_multiplied() -> None:
+    inner = body([helper.make_node("Add", ["v2", "v2"], ["w2"])], "2")
+    middle = body([helper.make_node("Loop", ["m", "", "v1"], ["w1"], body=inner)], "1")
+    outer = body([helper.make_node("Loop", ["m", "", "v"], ["w"], body=middle)])
+    refused(features(loop("m", outer), ONES, constant("m", 1000, "int64")), "takes more than 1000000 steps")
+
+
+def test_large_bodies() -> None:
+    chain = [helper.make_node("Add", ["v", "v"], ["a0"])]
+    chain += [helper.make_node("Add", [f"a{i}", "v"], [f"a{i + 1}"]) for i in range(300)]
+    inner = body([*chain, helper.make_node("Identity", ["a300"], ["w"])])
+    refused(features(loop("m", inner), ONES, constant("m", 3, "int64")), "has a Loop of 303 nodes, and 256")
+
+
+def test_deep_nesting() -> None:
+    def nested(depth: int) -> list[NodeProto]:
+        if not depth:
+            return [helper.make_node("Identity", ["x"], [f"o{depth}"])]
+        branch = helper.make_graph(nested(depth - 1), "branch", [], [value(f"o{depth - 1}", ["N", 6])])
+        return [
+            helper.make_node("If", ["yes"], [f"o{depth}"], then_branch=branch, else_branch=branch),
+        ]
+
+    yes = helper.make_tensor("yes", TensorProto.BOOL, [], [True])
+    deep = MAX_DEPTH + 1
+    nodes = [*nested(deep), helper.make_node("MatMul", [f"o{deep}", "ones"], ["y"])]
+    refused(features(nodes, ONES, yes), f"nests graphs more than {MAX_DEPTH} deep")
+
+
+def test_a_scan_over_a_long_axis() -> None:
+    scanned = helper.make_graph(
+        [helper.make_node("Identity", ["e"], ["f"])], "scan", [value("e", [1])], [value("f", [1])]
+    )
+    nodes = [
+        helper.make_node("ConstantOfShape", ["s"], ["long"]),
+        helper.make_node("Scan", ["long"], ["out"], body=scanned, num_scan_inputs=1),
+        helper.make_node("ReduceMean", ["out"], ["m"], keepdims=1),
+        helper.make_node("MatMul", ["x", "ones"], ["p"]),
+        helper.make_node("Add", ["m", "p"], ["y"]),
+    ]
+    refused(features(nodes, ONES, constant("s", [5000, 1], "int64")), "has a Scan of 5000 rounds, and 1024")
+    check_graph(Path("m"), features(nodes, ONES, constant("s", [500, 1], "int64")).SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("domain", "operator"),
+    [
+        ("com.microsoft", "Gelu"),
+        ("ai.onnx.ml", "LinearRegressor"),
+        ("evil.example", "Run"),
+        ("ai.onnx.contrib", "Py"),
+    ],
+)
+def test_custom_operators(domain: str, operator: str) -> None:
+    model = features([helper.make_node(operator, ["x"], ["y"], domain=domain)])
+    model.opset_import.append(helper.make_opsetid(domain, 1))
+    refused(model, f"has the custom operator '{domain}.{operator}', and only those of ONNX itself are run")
+
+
+def test_custom_operators_in_a_branch() -> None:
+    inner = body([helper.make_node("Run", ["v"], ["w"], domain="evil.example")])
+    refused(features(loop("m", inner), ONES, constant("m", 3, "int64")), "custom operator 'evil.example.Run'")
+
+
+def test_domains_that_are_imported_and_not_used() -> None:
+    model = Regressor().model()
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    check_graph(Path("m"), model.SerializeToString())
+
+
+def test_unknown_and_random_operators() -> None:
+    refused(features([helper.make_node("Nonsense", ["x"], ["y"])]), "is no valid ONNX model: .*Nonsense")
+    nodes = [
+        helper.make_node("RandomNormalLike", ["x"], ["r"]),
+        helper.make_node("MatMul", ["r", "ones"], ["y"]),
+    ]
+    refused(features(nodes, ONES), "has the random operator RandomNormalLike, so its scores would differ")
+
+
+def recursive(*calls: str) -> ModelProto:
+    """Functions f0, f1 …, each of which calls the ones named."""
+    model = features([helper.make_node("f0", ["x"], ["y"], domain="own")])
+    for index, called in enumerate(calls):
+        nodes = []
+        last = "a"
+        for step, name in enumerate(called.split()):
+            nodes.append(helper.make_node(name, [last], [f"b{step}"], domain="own" if name[0] == "f" else ""))
+            last = f"b{step}"
+        nodes.append(helper.make_node("Identity", [last], ["z"]))
+        imports = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+        model.functions.append(helper.make_function("own", f"f{index}", ["a"], ["z"], nodes, imports))
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    return model
+
+
+def test_functions_that_call_themselves_or_unfold() -> None:
+    refused(recursive("f0"), "has the function 'f0', which calls itself")
+    refused(recursive("f1", "f0"), "which calls itself")
+    tens = " ".join(["f{}"] * 12)
+    refused(
+        recursive(*[tens.replace("{}", str(i + 1)) for i in range(7)], "Abs"), "unfold to more than 1000000"
+    )
+    chain = [f"f{i + 1}" for i in range(20)]
+    refused(recursive(*chain, "Abs"), "call each other more than 8 deep")
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [helper.make_node("ConstantOfShape", ["s"], ["big"])],
+        [helper.make_node("Expand", ["step", "s"], ["big"])],
+        [helper.make_node("Tile", ["ones", "s"], ["big"])],
+        [helper.make_node("Pad", ["ones", "p"], ["big"])],
+        [helper.make_node("Resize", ["ones", "", "r"], ["big"])],
+        [helper.make_node("Range", ["zero", "far", "step"], ["big"])],
+    ],
+)
+def test_tensors_beyond_all_memory(nodes: list[NodeProto]) -> None:
+    constants = [
+        ONES,
+        constant("s", [300000, 300000], "int64"),
+        constant("p", [0, 0, 300000, 300000], "int64"),
+        constant("r", [300000.0, 300000.0]),
+        constant("zero", 0, "int64"),
+        constant("far", 10**12, "int64"),
+        constant("step", 1, "int64"),
+    ]
+    used = {name for node in nodes for name in node.input}
+    rest = [
+        helper.make_node("ReduceMax", ["big"], ["m"], keepdims=0),
+        helper.make_node("Cast", ["m"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["x", "ones"], ["p1"]),
+        helper.make_node("Add", ["p1", "f"], ["y"]),
+    ]
+    model = features([*nodes, *rest], *(c for c in constants if c.name in used | {"ones"}))
+    refused(model, r"makes the tensor 'big' of \d+ values from a 1080p picture, and 1073741824 are the most")
+
+
+def test_a_constant_of_more_values_than_the_file_has() -> None:
+    model = Regressor().model()
+    model.graph.initializer[0].dims[:] = [1 << 40, 1 << 20]
+    refused(model, "is no valid ONNX model|makes the tensor")
+
+
+def test_sparse_weights() -> None:
+    model = Regressor().model()
+    sparse = model.graph.sparse_initializer.add()
+    sparse.values.CopyFrom(constant("s", [1.0]))
+    sparse.indices.CopyFrom(constant("", [0], "int64"))
+    sparse.dims[:] = [1 << 60]
+    refused(model, "has sparse weights")
+
+
+# ---- weights in other files
+
+
+def external(tmp_path: Path) -> tuple[Path, ModelProto]:
+    net = Regressor(hidden=400)
+    model = net.model()
+    convert_model_to_external_data(model, location="net.onnx.data", size_threshold=0, convert_attribute=False)
+    from onnx import save_model
+
+    path = tmp_path / "net.onnx"
+    save_model(model, str(path))
+    return path, model
+
+
+def test_weights_in_a_file_beside_the_model(tmp_path: Path) -> None:
+    path, _ = external(tmp_path)
+    model = load_tiny_model(path)
+    rows = np.random.default_rng(0).uniform(size=(5, 6))
+    np.testing.assert_allclose(model.outputs(rows)["net"], Regressor(hidden=400).numpy(rows), rtol=1e-5)
+    (entry,) = model.describe()["external_data"].items()
+    assert entry[0] == "net.onnx.data"
+    assert len(entry[1]) == 64
+
+
+def moved(path: Path, location: str, **others: str) -> None:
+    model = ModelProto()
+    model.ParseFromString(path.read_bytes())
+    for tensor in model.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = location
+            elif entry.key in others:
+                entry.value = others[entry.key]
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("location", ["/etc/passwd", "../net.onnx.data", "sub/../../x", "a/b", "", "."])
+def test_weights_elsewhere(tmp_path: Path, location: str) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    path, _ = external(folder)
+    (tmp_path / "net.onnx.data").write_bytes((folder / "net.onnx.data").read_bytes())
+    moved(path, location)
+    with pytest.raises(ModelError, match=r"may only lie in its own folder|could not be read"):
+        load_tiny_model(path)
+
+
+def test_weights_behind_a_link_that_leads_out(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    path, _ = external(folder)
+    (folder / "net.onnx.data").rename(tmp_path / "outside.data")
+    (folder / "net.onnx.data").symlink_to(tmp_path / "outside.data")
+    with pytest.raises(
+        ModelError, match=r"has weights in 'net.onnx.data', and they may only lie in its own folder"
+    ):
+        load_tiny_model(path)
+
+
+def test_weights_that_are_missing_short_or_odd(tmp_path: Path) -> None:
+    path, _ = external(tmp_path)
+    data = (tmp_path / "net.onnx.data").read_bytes()
+    (tmp_path / "net.onnx.data").write_bytes(data[:100])
+    with pytest.raises(ModelError, match="and that file has 100: it is truncated or of another model"):
+        load_tiny_model(path)
+    (tmp_path / "net.onnx.data").unlink()
+    with pytest.raises(ModelError, match=r"'net.onnx.data', which could not be read: No such file"):
+        load_tiny_model(path)
+    moved(path, "net.onnx.data", offset="-5")
+    with pytest.raises(ModelError, match="has weights with the offset '-5'"):
+        load_tiny_model(path)
+
+
+def test_weights_of_more_than_50_mb(tmp_path: Path) -> None:
+    path, _ = external(tmp_path)
+    with open(tmp_path / "net.onnx.data", "r+b") as stream:
+        stream.truncate(50_000_000)
+    with pytest.raises(ModelError, match="has more than 50 MB with its weights"):
+        load_tiny_model(path)
+
+
+def test_one_file_used_many_times_counts_many_times(tmp_path: Path) -> None:
+    (tmp_path / "w.data").write_bytes(bytes(1_000_000))
+    tensors = []
+    for index in range(60):
+        tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[250_000])
+        tensor.data_location = TensorProto.EXTERNAL
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", "w.data"
+        tensors.append(tensor)
+    with pytest.raises(ModelError, match="has more than 50 MB"):
+        take_in(tmp_path / "m.onnx", 1000, tensors)
+
+
+# ---- damaged files: always one AcuityError, or a model that loads
+
+
+def damaged(data: bytes, seed: int) -> bytes:
+    rng = random.Random(seed)
+    found = bytearray(data)
+    for _ in range(rng.randint(1, 6)):
+        place = rng.randrange(len(found))
+        match rng.randrange(4):
+            case 0:
+                found[place] = rng.randrange(256)
+            case 1:
+                found[place] ^= 1 << rng.randrange(8)
+            case 2:
+                del found[place : place + rng.randint(1, 9)]
+            case _:
+                found[place:place] = rng.randbytes(rng.randint(1, 9))
+        if not found:
+            return b"\x00"
+    return bytes(found)
+
+
+def tried(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    try:
+        model = load_tiny_model(path)
+        if model.features:
+            model.outputs(np.zeros((1, len(model.features))))
+    except AcuityError as error:
+        return type(error).__name__ if "\n" not in str(error) else "several lines"
+    return "loads"
+
+
+@pytest.mark.parametrize(
+    "net", [Regressor(), Regressor(codec=14), ConvNet()], ids=["features", "codec", "conv"]
+)
+def test_truncated_files(tmp_path: Path, net: Any) -> None:
+    data = net.model().SerializeToString()
+    for length in range(0, len(data), max(1, len(data) // 60)):
+        assert tried(tmp_path / "m.onnx", data[:length]) == "ModelError"
+
+
+@pytest.mark.parametrize("net", [Regressor(hidden=3), ConvNet(kernels=2)], ids=["features", "conv"])
+def test_damaged_files(tmp_path: Path, net: Any) -> None:
+    data = net.model().SerializeToString()
+    outcomes = {tried(tmp_path / "m.onnx", damaged(data, seed)) for seed in range(300)}
+    assert outcomes <= {"ModelError", "loads"}

@@ -1,0 +1,159 @@
+"""Sidecars: both spellings, and one sentence with the place for everything that is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acuity.errors import ModelError
+from acuity.models.document import Section
+from acuity.tiny.sidecar import Sidecar, parse_sidecar, read_sidecar, sidecar_path
+
+FULL: dict[str, Any] = {
+    "id": "net",
+    "kind": "fr",
+    "onnx": "net.onnx",
+    "opset": 17,
+    "sha256": "AB" * 32,
+    "input_names": ["features", "codec"],
+    "output_names": ["score"],
+    "features": ["adm2", "motion2"],
+    "feature_mean": [0.5, 3],
+    "feature_std": [0.1, 2],
+    "norm_mean": 0.5,
+    "norm_std": [0.2, 0.2, 0.2],
+    "codec_aware": True,
+    "encoder_vocab": ["libx264", "unknown"],
+    "codec_block_layout": ["a", "b", "c", "d"],
+    "license": "MIT",
+    "training": {"anything": [1, 2]},
+    "notes": "made for a test",
+}
+OTHER_SPELLING = {
+    "id": "name",
+    "opset": "onnx_opset",
+    "input_names": "input_name",
+    "output_names": "output_name",
+    "features": "feature_order",
+    "feature_mean": "input_mean",
+    "feature_std": "input_std",
+}
+
+
+def parsed(document: dict[str, Any]) -> Sidecar:
+    return parse_sidecar(Section("net.json", "", document))
+
+
+def test_everything_that_is_said() -> None:
+    found = parsed(FULL)
+    assert found.name == "net"
+    assert found.sha256 == "ab" * 32
+    assert (found.features, found.feature_mean, found.feature_std) == (
+        ("adm2", "motion2"),
+        (0.5, 3),
+        (0.1, 2),
+    )
+    assert (found.norm_mean, found.norm_std) == ((0.5,), (0.2, 0.2, 0.2))
+    assert (found.inputs, found.outputs) == (("features", "codec"), ("score",))
+    assert (found.codec_aware, found.vocabulary, found.codec_block_size) == (True, ("libx264", "unknown"), 4)
+    assert found.facts == {"license": "MIT", "notes": "made for a test"}
+
+
+def test_the_other_spelling_is_the_same() -> None:
+    assert parsed({OTHER_SPELLING.get(key, key): value for key, value in FULL.items()}) == parsed(FULL)
+    assert parsed({**FULL, "input_mean": FULL["feature_mean"], "input_std": FULL["feature_std"]}) == parsed(
+        FULL
+    )
+
+
+def test_a_name_beside_an_id() -> None:
+    assert parsed({"id": "net", "name": "The net"}).name == "net"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"feature_std": [0, 1]}, "bad key 'feature_std': a standard deviation must be greater than 0"),
+        ({"norm_std": -1}, "bad key 'norm_std': a standard deviation"),
+        ({"feature_mean": None}, "bad key 'feature_std': it comes without 'feature_mean'"),
+        ({"norm_std": None}, "bad key 'norm_mean': it comes without 'norm_std'"),
+        ({"feature_mean": [1, 2, 3]}, "bad key 'feature_mean': it must hold 2 numbers"),
+        ({"feature_mean": [1, "2"]}, "bad key 'feature_mean': it must be a number, not a string"),
+        ({"feature_mean": []}, "bad key 'feature_mean'"),
+        ({"features": ["adm2", 3]}, "bad key 'features': it must hold strings, not a number"),
+        ({"features": ["adm2", "adm2"]}, "bad key 'features': it holds 'adm2' twice"),
+        ({"features": []}, "bad key 'features': it must hold 1 to"),
+        (
+            {"feature_order": ["motion2", "adm2"]},
+            "bad key 'feature_order': it says something else than 'features'",
+        ),
+        ({"id": 7}, "bad key 'id': it must be a string, not a number"),
+        ({"id": ""}, "bad key 'id': '' cannot name a column"),
+        ({"kind": ["fr"]}, "bad key 'kind': it must be a string, not a list"),
+        ({"sha256": "abc"}, "bad key 'sha256': 'abc' is no SHA-256"),
+        ({"opset": 1.5}, "bad key 'opset': 1.5 is no version"),
+        ({"codec_aware": 1}, "bad key 'codec_aware': it must be true or false, not a number"),
+        ({"encoder_vocab": {"libx264": 0}}, "bad key 'encoder_vocab': it must be a list, not an object"),
+        ({"codec_block_layout": [1]}, "bad key 'codec_block_layout': it must hold strings"),
+    ],
+)
+def test_wrong_values(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        parsed({**FULL, **change})
+    assert words in str(caught.value)
+    assert "'net.json'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"norm_mean": NaN}', '{"feature_mean": [1e999]}', '{"x": {"y": Infinity}}']
+)
+def test_numbers_that_are_not_finite(tmp_path: Path, text: str) -> None:
+    (tmp_path / "net.json").write_text(text)
+    with pytest.raises(ModelError, match="has a number that is not finite in key"):
+        read_sidecar(tmp_path / "net.onnx")
+
+
+def test_files(tmp_path: Path) -> None:
+    assert read_sidecar(tmp_path / "net.onnx") == Sidecar()
+    assert sidecar_path(tmp_path / "net.v2.onnx") == tmp_path / "net.v2.json"
+    (tmp_path / "net.json").write_text(json.dumps(FULL))
+    assert read_sidecar(tmp_path / "net.onnx").name == "net"
+    for text, words in (
+        ("[1]", "must hold a JSON object"),
+        ("{", "is not valid JSON"),
+        ('{"a":1,"a":2}', "twice"),
+    ):
+        (tmp_path / "net.json").write_text(text)
+        with pytest.raises(ModelError, match=words):
+            read_sidecar(tmp_path / "net.onnx")
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(sorted({*FULL, *OTHER_SPELLING.values()}))
+
+
+@given(st.dictionaries(KEYS | st.text(max_size=6), JSON, max_size=6), st.booleans())
+def test_any_document_parses_or_is_one_sentence(changes: dict[str, Any], whole: bool) -> None:
+    try:
+        found = parsed({**FULL, **changes} if whole else changes)
+    except ModelError as error:
+        text = str(error)
+        assert text.startswith("the model file 'net.json' has a bad key '")
+        return
+    assert all(math.isfinite(n) and n > 0 for n in (*found.feature_std, *found.norm_std))
+    assert len(found.feature_mean) in (0, len(found.feature_std))
+    assert len(set(found.features)) == len(found.features)
