@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from acuity.mcp.resources import resources
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import frames
 from acuity.mcp.tools.jobs import tools
+from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.tools.model_list import ModelList
 
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
@@ -144,7 +146,7 @@ def serve(jobs: Any, long_tools: Sequence[Tool] = LONG_TOOLS) -> Server[Any]:
     services: Any = SimpleNamespace(jobs=jobs)
     bus = InMemorySubscriptionBus()
     models = ModelList()
-    families = resources(services, models)
+    families = resources(services, models, KeptPictures(Path("no data")))
     publish_changes(jobs, bus)
     catalog = Catalog(
         tools=[*tools(services, long_tools), *frames.tools(services)],

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from dataclasses import dataclass, field
 
 from acuity.errors import JobError
-from acuity.jobs.job import Job, JobSpec, Progress, Status
+from acuity.jobs.job import Job, JobSpec, Progress, Status, new_id
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.worker.worker_process import WorkerProcess
 
@@ -22,7 +21,7 @@ class Entry:
     message: bytes  # the JOB message for the worker
     limit: float  # seconds it may run
     limit_remedy: str  # advice if that isn't enough
-    id: str = field(default_factory=lambda: secrets.token_hex(16))  # random, so that it can't be guessed
+    id: str = field(init=False)
     created: float = field(default_factory=time.time)
     status: Status = "queued"
     started: float | None = None
@@ -35,6 +34,9 @@ class Entry:
     stop_reason: tuple[Status, JobError] | None = None  # the first reason to stop it
     over: asyncio.Event = field(default_factory=asyncio.Event)
     listeners: set[Forwarder] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.id = self.spec.id or new_id()
 
     def snapshot(self) -> Job:
         return Job(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 Status: TypeAlias = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
+
+
+def new_id() -> str:
+    """An id for a job; random, so that it can't be guessed."""
+    return secrets.token_hex(16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,7 @@ class JobSpec:
     tool: str  # the tool that was called
     title: str  # one line for people
     time_limit: float | None = None  # seconds; None: the service's limit
+    id: str | None = None  # for tools that name files by it; None: the service makes one with new_id()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class Settings:
     allow: tuple[str, ...] = ()  # further roots, from VMAF_MCP_ALLOW
     binary: str | None = None  # an external vmaf, from VMAF_BIN
     bench_output: str | None = None  # a folder for the rows of benchmarks, from VMAF_BENCH_OUTDIR
+    vlm_model: str | None = None  # the folder of a model that describes pictures, from VMAF_MCP_VLM_MODEL
+    vlm_seconds: float = 120.0  # that it may take for the pictures of one call
     workers: int = 2  # scores at once
     queue: int = 64  # jobs that may wait
     time_limit: float = 600.0  # seconds a job may run
@@ -79,6 +81,8 @@ class Settings:
             allow=tuple(part for part in environ.get("VMAF_MCP_ALLOW", "").split(":") if part),
             binary=environ.get("VMAF_BIN") or None,
             bench_output=environ.get("VMAF_BENCH_OUTDIR") or None,
+            vlm_model=environ.get("VMAF_MCP_VLM_MODEL") or None,
+            vlm_seconds=float(_whole(environ, "VMAF_MCP_VLM_TIMEOUT_S", 120)),
             workers=_whole(environ, "VMAF_MCP_MAX_CONCURRENT", default_workers()),
             time_limit=float(_whole(environ, "VMAF_MCP_SUBPROCESS_TIMEOUT_S", 600)),
         )

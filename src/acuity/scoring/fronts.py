@@ -127,6 +127,12 @@ ENCODED: Final = Front(
     "call",
     give=f"score the pair with vmaf_score, which takes {listed([RAW.name(part) for part in GEOMETRY])}",
 )
+WORST: Final = Front(
+    "tool",
+    _TOOLS,
+    "call",
+    omit=f"leave out {listed([f'{RAW.name(part)}=' for part in GEOMETRY])}",
+)
 EMBEDDED: Final = Front(
     "embedded",
     {**_TOOLS, "features": "list_features"},
@@ -159,6 +165,7 @@ FRONTS: Final[Mapping[str, Front]] = {
     "acuity tune": TUNE,
     "vmaf_score": RAW,
     "vmaf_score_encoded": ENCODED,
+    "describe_worst_frames": WORST,
     "compute_vmaf": EMBEDDED,
     "vmaf.request_model_swap": EMBEDDED,
     "run_search": TUNE_TOOL,

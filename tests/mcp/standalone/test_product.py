@@ -35,6 +35,7 @@ TOOLS = [
     "run_compare",
     "run_ladder",
     "run_tune_per_shot",
+    "describe_worst_frames",
     "submit_job",
     "get_job",
     "list_jobs",

@@ -45,14 +45,14 @@ class NarratorLimits:
 
 def open_narrator(folder: str | os.PathLike[str], limits: NarratorLimits | None = None) -> ModelNarrator:
     """The narrator with the model in a folder. Nothing is loaded before the first picture."""
-    return ModelNarrator(Path(folder), limits or NarratorLimits())
+    return ModelNarrator(Path(folder).expanduser(), limits or NarratorLimits())
 
 
 def check_narrator(folder: str | os.PathLike[str]) -> None:
     """Refuse a folder that can't be used, before long work; raises MissingExtra or NarratorError."""
     if importlib.util.find_spec("onnxruntime_genai") is None:
         raise MissingExtra(INSTALL)
-    check_model_folder(Path(folder))
+    check_model_folder(Path(folder).expanduser())
 
 
 class ModelNarrator:

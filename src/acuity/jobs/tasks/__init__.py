@@ -17,6 +17,7 @@ TASKS: Final[Mapping[str, str]] = {
     "probe": "acuity.jobs.tasks.probe:run",
     "external": "acuity.jobs.tasks.external:run",
     "tune": "acuity.jobs.tasks.tune:run",
+    "worst": "acuity.jobs.tasks.worst:run",
 }
 
 # The modules for scoring. A worker imports them before its first job, so that no caller waits for that.

@@ -27,6 +27,7 @@ from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
+from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.wire.endpoints import Endpoint, Open, Page
 
 NAME: Final = "acuity"
@@ -74,14 +75,15 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         jobs = await stack.enter_async_context(Jobs(config))
         services = Services(settings, paths, jobs)
         bus = InMemorySubscriptionBus()
-        catalog = product_catalog(services, bus)
+        pictures = KeptPictures(settings.data)
+        catalog = product_catalog(services, bus, pictures)
         metrics = Metrics([tool.name for tool in catalog.tools])
         observer = Observer(metrics)
         limits = CallLimits(settings)
         server = build_server(catalog, name=NAME, version=__version__, middleware=[observer, limits])
         drop_unused(server)
         undo = stack.enter_context(ExitStack())
-        for stop in _watchers(jobs, bus, metrics):
+        for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
             undo.callback(stop)
         undo.callback(observer.flush)
         yield Product(server, services, limits, metrics)

@@ -14,7 +14,19 @@ from acuity.mcp.resources import resources
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.jobs import JobTasks
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.tools import backends, benchmark, extractors, frames, jobs, models, scoring, tuning, videos
+from acuity.mcp.tools import (
+    backends,
+    benchmark,
+    extractors,
+    frames,
+    jobs,
+    models,
+    scoring,
+    tuning,
+    videos,
+    worst_frames,
+)
+from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.tools.model_list import ModelList
 
 INSTRUCTIONS: Final = """\
@@ -23,7 +35,8 @@ Acuity measures how much a viewer sees of what encoding did to a video: VMAF, wi
 Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with vmaf_score. 100 looks like the
 reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
 submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
-frames; get_frames reads others. list_models says which models there are.
+frames; get_frames reads others; describe_worst_frames shows the worst as pictures and says what is wrong with
+them. list_models says which models there are.
 It encodes, too: run_search finds the setting that reaches a score, run_compare ranks encoders, run_ladder
 builds bitrate ladders, run_tune_per_shot tunes each shot. Start these with submit_job.
 Files are read from allowed folders only: list_videos shows those, and what is in them."""
@@ -32,7 +45,7 @@ Files are read from allowed folders only: list_videos shows those, and what is i
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 
-def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
+def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPictures) -> Catalog:
     """Everything the server offers."""
     known = ModelList()
     tools = [
@@ -43,9 +56,10 @@ def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
         *extractors.tools(services),
         *benchmark.tools(services),
         *tuning.tools(services, known),
+        *worst_frames.tools(services, pictures, known),
     ]
     tools += [*jobs.tools(services, tools), *frames.tools(services)]
-    families = resources(services, known)
+    families = resources(services, known, pictures)
     tasks = JobTasks(services.jobs)
     return Catalog(
         tools=tools,

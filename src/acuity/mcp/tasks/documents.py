@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from acuity.errors import NoReport
 from acuity.jobs.job import Progress, Status
+from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
 from acuity.mcp.limits import may_see
 from acuity.mcp.schemas import outline
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 STATUSES: Final[tuple[str, ...]] = get_args(Status)
 
 REPORTS: Final = "acuity://reports"
+WORST: Final = "acuity://worst"  # pictures of worst frames
 # The tools whose results are reports of a pair of videos.
 _SCORES: Final = frozenset({"vmaf_score", "vmaf_score_encoded"})
 
@@ -72,12 +75,27 @@ def brief_job(job: Job) -> dict[str, Any]:
 
 def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:
     """The answer of the job's tool: the result, and where it can be read again."""
-    return {**document, **links(job.tool, job.id)}
+    return linked(job.tool, job.id, document)
 
 
-def links(tool: str, job_id: str) -> dict[str, str]:
-    """The entries that link a score's answer to its job and report."""
-    return {"job_id": job_id, "report": report_uri(job_id)} if tool in _SCORES else {}
+def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a tool with entries that link it to its job and to its report or pictures."""
+    if tool in _SCORES:
+        return {**document, "job_id": job_id, "report": report_uri(job_id)}
+    if PREVIEWS in document:
+        frames = [{**frame, "resources": _pictures(job_id, frame)} for frame in document["frames"]]
+        sheet = picture_uri(job_id, os.path.basename(document["contact_sheet"]))
+        return {**document, "frames": frames, "contact_sheet_resource": sheet, "job_id": job_id}
+    return document
+
+
+def _pictures(job_id: str, frame: dict[str, Any]) -> dict[str, str]:
+    """Where clients that don't see the server's disk read the pictures of a frame."""
+    return {kind: picture_uri(job_id, os.path.basename(frame[name])) for kind, name in PICTURES.items()}
+
+
+def picture_uri(job_id: str, name: str) -> str:
+    return f"{WORST}/{job_id}/{name}"
 
 
 def has_report(job: Job) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +11,10 @@ import mcp_types as types
 from acuity.jobs import job as spec
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.limits import may_see
-from acuity.mcp.results import failure, ordered_answer
-from acuity.mcp.score_answers import score_answer
+from acuity.mcp.results import failure
 from acuity.mcp.tasks.documents import result_document
 from acuity.mcp.tasks.task import Listener, Status, Support, Task
+from acuity.mcp.tool_answers import has_pictures, tool_answer
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
@@ -79,7 +80,8 @@ class JobTasks:
         document = await self._jobs.result(job.id)
         if document is None:
             return failure(f"the result of job '{job.id}' is no longer remembered: run it again")
-        return ordered_answer(score_answer(result_document(job, document)))
+        found = result_document(job, document)
+        return await asyncio.to_thread(tool_answer, found) if has_pictures(found) else tool_answer(found)
 
 
 def _message(job: Job) -> str | None:

@@ -14,6 +14,7 @@ from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import array, flag, outline, record, text, whole
 from acuity.mcp.score_answers import FRAMES_SCHEMA, score_answer
 from acuity.mcp.tasks.documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
+from acuity.mcp.tool_answers import with_pictures, without_files
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
@@ -71,7 +72,7 @@ class _JobTools:
         # The result comes first, so that an answer that a client truncates still has the score.
         ordered = {"job_id": found["job_id"], "status": found["status"], "result": result} | found
         # In a thread, because writing a thousand frames would block the event loop.
-        return await asyncio.to_thread(ordered_answer, ordered)
+        return await asyncio.to_thread(_answer, ordered)
 
     async def _list(self, call: Call) -> Answer:
         asked = call.arguments
@@ -150,6 +151,12 @@ class _JobTools:
             read_only=False,
             destructive=True,
         )
+
+
+def _answer(document: dict[str, Any]) -> Answer:
+    """The answer about a job, with the pictures of its result."""
+    result, pictures = without_files(document["result"])
+    return with_pictures(ordered_answer({**document, "result": result}), pictures)
 
 
 async def _known(ask: Callable[[str], Awaitable[Job | None]], job_id: str) -> Job:

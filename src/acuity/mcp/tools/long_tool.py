@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-import mcp_types as types
 
 from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Answer, Arguments, Call, Planner, Tool
-from acuity.mcp.results import ordered_answer
-from acuity.mcp.score_answers import ASKED, score_answer
-from acuity.mcp.tasks.documents import links
+from acuity.mcp.score_answers import ASKED
+from acuity.mcp.tasks.documents import linked
+from acuity.mcp.tool_answers import has_pictures, tool_answer
 from acuity.mcp.tools.progress_notifications import ProgressNotifications
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ def long_tool(
     """A tool that runs the job that `plan` makes of its arguments.
 
     The plan is kept in the tool, so the same work can be submitted as a job or run as a task. The caller's
-    `include_frames` is stored with the job, so that all three ways obey it. An answer with a report also says
-    where it can be read again.
+    `include_frames` is stored with the job, so that all three ways obey it. An answer with a report
+    or pictures also says where they can be read again.
     """
 
     async def plan_with_choice(arguments: Arguments) -> JobSpec:
@@ -53,10 +52,10 @@ def long_tool(
         notifications = ProgressNotifications(call.progress)
         outcome = await services.jobs.run(spec, client=call.client, progress=notifications.send)
         await notifications.finish()
-        document = {**outcome.document, **links(name, outcome.id)}
-        if len(document.get("frames", ())) > _MANY:
-            return await anyio.to_thread.run_sync(_answer, document)
-        return _answer(document)
+        document = linked(name, outcome.id, outcome.document)
+        if has_pictures(document) or len(document.get("frames", ())) > _MANY:
+            return await anyio.to_thread.run_sync(tool_answer, document)
+        return tool_answer(document)
 
     return Tool(
         name=name,
@@ -70,7 +69,3 @@ def long_tool(
         idempotent=idempotent,
         meta=meta,
     )
-
-
-def _answer(document: dict[str, Any]) -> types.CallToolResult:
-    return ordered_answer(score_answer(document))

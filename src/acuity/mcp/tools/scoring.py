@@ -119,7 +119,7 @@ class _Scoring:
         if external is None:
             own = [feature for preset in chosen for feature in preset.features]
             request = replace(request, features=[*request.features, *own])
-            _refuse_missing_device(request)
+            refuse_missing_device(request)
             payload = score_payload(request, precision=arguments["precision"], **echo)
             return JobSpec("score", payload, tool, _title(*pair))
         if not models and (arguments["disable_clip"] or arguments["enable_transform"]):
@@ -178,7 +178,8 @@ _DEFAULTS: Final[dict[str, Any]] = {
 }
 
 
-def _refuse_missing_device(request: Request) -> None:
+def refuse_missing_device(request: Request) -> None:
+    """Refuse a backend that this machine lacks; raises BackendError."""
     from acuity.devices import list_backends
 
     _refuse_missing(
