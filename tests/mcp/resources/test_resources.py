@@ -155,6 +155,7 @@ def test_templates() -> None:
         assert {template.uri_template: template.mime_type for template in listed} == {
             "acuity://reports/{id}{?frames}": "application/json",
             "acuity://reports/{id}.csv{?frames}": "text/csv",
+            "acuity://worst/{id}/{name}{?width}": "image/png",
             "acuity://models/{name}": "application/json",
             "acuity://extractors/{name}": "application/json",
         }

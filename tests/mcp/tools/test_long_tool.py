@@ -13,7 +13,7 @@ from mcp import Client
 
 from acuity.errors import JobFailed
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
-from acuity.mcp import results
+from acuity.mcp import tool_answers
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog, Tool
 from acuity.mcp.tools import long_tool as long
@@ -106,9 +106,9 @@ def test_a_long_report_is_not_written_on_the_event_loop(
 
     def answer(document: dict[str, Any]) -> Any:
         where.append(threading.current_thread())
-        return results.ordered_answer(document)
+        return tool_answers.tool_answer(document)
 
-    monkeypatch.setattr(long, "ordered_answer", answer)
+    monkeypatch.setattr(long, "tool_answer", answer)
     frames = [{"frameNum": n, "metrics": {"vmaf": float("inf")}} for n in range(200)]
     document = {"frames": frames, "pooled_metrics": {}, "include_frames": True}
     result = anyio.run(call, made(tmp_path, OneJob(document), "vmaf_score"), "legacy", [])

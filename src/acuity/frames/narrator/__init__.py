@@ -7,8 +7,6 @@ long.
 
 from __future__ import annotations
 
-from typing import Final
-
 from acuity.frames.narrator.narrator import (
     ModelNarrator,
     Narrator,
@@ -17,10 +15,7 @@ from acuity.frames.narrator.narrator import (
     open_narrator,
 )
 
-VARIABLE: Final = "VMAF_MCP_VLM_MODEL"  # the environment variable that names the folder
-
 __all__ = [
-    "VARIABLE",
     "ModelNarrator",
     "Narrator",
     "NarratorLimits",
