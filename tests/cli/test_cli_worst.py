@@ -1,0 +1,156 @@
+"""acuity worst: its table, its files, its refusals, and what is left after Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acuity.frames.progress import WorstProgress
+from cli_helpers import Ran, encode, environment, moving, run_acuity, y4m
+
+SIZE = {"width": 96, "height": 64}
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("worst")
+    for name, noise in (("ref", 0), ("dis", 20)):
+        (folder / f"{name}.y4m").write_bytes(y4m(moving(4, noise=noise, **SIZE), **SIZE))
+    return str(folder / "ref.y4m"), str(folder / "dis.y4m")
+
+
+@pytest.fixture
+def worst(capsys: pytest.CaptureFixture[str], pair: tuple[str, str], tmp_path: Path):  # type: ignore[no-untyped-def]
+    def run(*options: str, videos: tuple[str, str] = pair) -> Ran:
+        return run_acuity(capsys, "worst", *videos, "-o", str(tmp_path / "out"), *options)
+
+    return run
+
+
+def refused(ran: Ran, out: Path) -> str:
+    assert ran.code == 1
+    assert ran.out == ""
+    assert not out.exists()
+    sentences = [line for line in ran.err.splitlines() if not line.startswith(("  ", "Try '"))]
+    assert len(sentences) == 1, ran.err
+    return sentences[0]
+
+
+def test_the_table(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    ran = worst("-n", "2", "--apart", "0.04")
+    assert ran.code == 0
+    document = json.loads((tmp_path / "out" / "worst.json").read_text())
+    assert len(document["frames"]) == 2
+    lines = ran.out.splitlines()
+    assert lines[1].split() == ["mean", f"{document['score']:.2f}", "vmaf_v0.6.1"]
+    assert lines[3].split() == ["frame", "time", "score", "picture", "what", "is", "wrong"]
+    for line, frame in zip(lines[4:6], document["frames"], strict=True):
+        cells = line.split()
+        assert cells[0] == str(frame["frame_index"])
+        assert cells[1] == f"0:{frame['time']:06.3f}"
+        assert cells[2] == f"{frame['vmaf']:.2f}"
+        assert cells[3] == Path(frame["png"]).name
+        assert " ".join(cells[4:]) == frame["description"]
+    assert lines[-1] == f"  all of them: {tmp_path / 'out' / 'contact_sheet.png'}"
+    assert "reading once more" in ran.err
+
+
+def test_json_and_quiet(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    ran = worst("--json", "-n", "1")
+    assert json.loads(ran.out) == json.loads((tmp_path / "out" / "worst.json").read_text())
+    assert ran.err == ""
+    ran = worst("-q", "-n", "1", "--region")
+    assert ran.out == f"{tmp_path / 'out' / 'contact_sheet.png'}\n"
+    assert ran.err == ""
+
+
+def test_options_of_scoring(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    ran = worst(
+        "-m", "vmaf_v0.6.1neg", "--skip", "1", "--frames", "2", "--threads", "1", "--json", "--apart", "0"
+    )
+    document = json.loads(ran.out)
+    assert document["model"] == "vmaf_v0.6.1neg"
+    assert document["frames_scored"] == 2
+    assert {"skipped", "frame-limit", "fewer-frames"} <= {note["code"] for note in document["notes"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["-n", "0"], "argument -n: '0' should be 1 or more"),
+        (["-n", "33"], "argument -n: '33' is too many: ask for 1 to 32 frames"),
+        (["-n", "x"], "'x' is not a whole number"),
+        (["--apart", "-1"], "'-1' should be seconds"),
+        (["--apart", "nan"], "'nan' should be seconds"),
+        (["--metrics", "psnr"], "unknown option '--metrics'"),
+        (["--resume", "x.json"], "unknown option '--resume'"),
+        (["--size", "10x10", "--width", "3"], "leave out --width and --height"),
+        (["--vlm", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_options_that_are_refused(worst, tmp_path: Path, options: list[str], says: str) -> None:  # type: ignore[no-untyped-def]
+    assert says in refused(worst(*options), tmp_path / "out")
+
+
+def test_a_folder_is_needed(capsys: pytest.CaptureFixture[str], pair: tuple[str, str]) -> None:
+    ran = run_acuity(capsys, "worst", *pair)
+    assert ran.code == 1
+    assert "-o" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("video", "says"),
+    [("-", "save the video to a file"), ("nope.mp4", "'nope.mp4' does not exist"), (__file__, "is")],
+)
+def test_videos_that_are_refused(worst, pair: tuple[str, str], tmp_path: Path, video: str, says: str) -> None:  # type: ignore[no-untyped-def]
+    assert says in refused(worst(videos=(pair[0], video)), tmp_path / "out")
+
+
+def test_the_folder_is_a_file(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "out").write_text("mine")
+    ran = worst()
+    assert ran.code == 1
+    assert "is a file, so name a folder" in ran.err
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_warnings_are_said(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    ref = encode(tmp_path / "ref.mkv", moving(3, **SIZE), codec="ffv1", **SIZE)
+    ran = worst("-q", "-n", "1", videos=(str(ref), str(ref)))
+    assert ran.code == 0
+    assert ran.err.startswith("acuity: warning: ")
+
+
+@pytest.mark.parametrize("stage", ["scoring", "drawing"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(worst, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str, number: int) -> None:  # type: ignore[no-untyped-def]
+    before = {which: signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)}
+    shown = WorstProgress.__init__
+
+    def interrupted(self: WorstProgress, at: str, done: int, *rest: object) -> None:
+        shown(self, at, done, *rest)  # type: ignore[arg-type]
+        if at == stage and done:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(WorstProgress, "__init__", interrupted)
+    ran = worst("-n", "1")
+    assert ran.code == 130
+    assert ran.out == ""
+    assert ran.err.splitlines()[-1] == "acuity: interrupted"
+    assert not (tmp_path / "out").exists()
+    assert {which: signal.getsignal(which) for which in before} == before
+
+
+def test_scoring_alone_loads_none_of_it(pair: tuple[str, str]) -> None:
+    code = (
+        "import sys; from acuity.cli.main import main; main(sys.argv[1:]);"
+        "print(*[m for m in sys.modules if m.startswith('acuity.frames')])"
+    )
+    command = [sys.executable, "-c", code, "score", "-q", *pair]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+    assert len(ran.stdout.split()) == 1

@@ -1,0 +1,336 @@
+"""find_worst(): its files and document, what it refuses, and that nothing is left of work that failed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from acuity.errors import AcuityError, InputError, NarratorError, OutputError
+from acuity.frames.progress import WorstProgress
+from acuity.frames.request import WorstRequest
+from acuity.frames.worst import find_worst
+from acuity.scoring.request import Request
+from acuity.video.readers.open import open_video
+from numbered_clips import DAMAGED, FRAMES, HEIGHT, WIDTH, clip, pair, read_png, y4m
+
+KINDS = ("distorted", "reference", "heat")
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> tuple[Path, Path]:
+    return pair(tmp_path)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "out"
+
+
+def wanted(
+    videos: tuple[Path, Path], out: Path, n: int = 2, apart: float = 0.0, **changes: Any
+) -> WorstRequest:
+    region = changes.pop("region", False)
+    return WorstRequest(Request(*videos, threads=1, **changes), out, n, apart, region)
+
+
+def test_the_files_and_the_document(videos: tuple[Path, Path], out: Path) -> None:
+    found = find_worst(wanted(videos, out))
+    numbers = [frame.index for frame in found.frames]
+    names = {f"frame_{number:06d}_{kind}.png" for number in numbers for kind in KINDS}
+    assert {path.name for path in out.iterdir()} == {*names, "contact_sheet.png", "worst.json"}
+    document = found.to_document()
+    assert json.loads((out / "worst.json").read_text()) == document
+    assert document["schema"] == "acuity.worst/1"
+    assert document["model_id"] is None
+    assert document["model"] == "vmaf_v0.6.1"
+    assert document["score"] == pytest.approx(found.scoring.score)
+    assert document["colours"] == "smpte170m, limited range"
+    for entry, number in zip(document["frames"], numbers, strict=True):
+        assert entry["frame_index"] == number
+        assert entry["time"] == number / 25
+        for key in ("png", "reference_png", "heat_png"):
+            assert Path(entry[key]).parent == out
+            assert read_png(Path(entry[key])).shape == (HEIGHT, WIDTH, 3)
+        assert entry["description"].endswith(".")
+        assert entry["artefacts"][0]["severity"] > 0
+        assert entry["narration"] is None
+        assert entry["region"]["width"] == 64
+        assert 0 < entry["loss"] < 1
+    sheet = read_png(found.contact_sheet)
+    assert max(sheet.shape) <= 4000
+
+
+def test_what_is_wrong_is_unusual_for_the_clip(videos: tuple[Path, Path], out: Path) -> None:
+    """The other frames equal their reference, so nothing is typical."""
+    frame = find_worst(wanted(videos, out, 1)).frames[0]
+    first = frame.artefacts[0]
+    assert first["severity"] > 0.3
+    assert first["typical"] < 0.1
+    assert frame.description.lower().startswith(first["name"])
+    assert "none in most of the clip" in frame.description
+
+
+def test_the_region_alone(videos: tuple[Path, Path], out: Path) -> None:
+    whole = find_worst(wanted(videos, out / "whole", 1)).frames[0]
+    part = find_worst(wanted(videos, out / "part", 1, region=True)).frames[0]
+    x, y, width, height = part.region
+    assert (width, height) == (64, 64)
+    for kind in KINDS:
+        np.testing.assert_array_equal(
+            read_png(getattr(part, kind)), read_png(getattr(whole, kind))[y : y + height, x : x + width]
+        )
+
+
+def test_frames_are_spread_out(videos: tuple[Path, Path], out: Path) -> None:
+    found = find_worst(wanted(videos, out, 5, apart=0.25))
+    numbers = sorted(frame.index for frame in found.frames)
+    assert min(np.diff(numbers)) >= 7
+    assert [note.code for note in found.notes].count("fewer-frames") == 1
+
+
+def test_only_scored_frames_are_picked(videos: tuple[Path, Path], out: Path) -> None:
+    found = find_worst(wanted(videos, out, 32, subsample=3))
+    assert {frame.index for frame in found.frames} == set(range(0, FRAMES, 3))
+
+
+def test_other_files_are_left_alone(videos: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    (out / "worst.json").write_text("old")
+    find_worst(wanted(videos, out, 1))
+    assert (out / "mine.txt").read_text() == "mine"
+    assert json.loads((out / "worst.json").read_text())["frames"]
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("size", "layout", "depth"), [((17, 19), "400", 8), ((18, 18), "420", 8), ((65, 33), "422", 16)]
+)
+def test_small_odd_gray_and_deep_frames(
+    size: tuple[int, int], layout: str, depth: int, tmp_path: Path
+) -> None:
+    from acuity.video.picture import PixelFormat
+
+    format = PixelFormat(layout, depth)
+    random = np.random.default_rng(1)
+    paths = []
+    for name, top in (("ref", 200), ("dis", 120)):
+        planes = [
+            random.integers(50, top, shape).astype(format.dtype) << (depth - 8)
+            for _ in range(3)
+            for shape in format.plane_shapes(*size)
+        ]
+        paths.append(tmp_path / f"{name}.yuv")
+        paths[-1].write_bytes(b"".join(plane.tobytes() for plane in planes))
+    geometry = {"width": size[0], "height": size[1], "pixel_format": layout, "bitdepth": depth}
+    request = Request(*paths, threads=1, models=["vmaf_v0.6.1"], align="off", **geometry)
+    found = find_worst(WorstRequest(request, tmp_path / "out", n=3, apart=0))
+    assert len(found.frames) == 3
+    assert found.frames[0].time is None
+    for frame in found.frames:
+        assert read_png(frame.heat).shape == (size[1], size[0], 3)
+
+
+class Told:
+    """Keeps what it is told of progress; raises at a stage if told to."""
+
+    def __init__(self, stage: str | None = None) -> None:
+        self.stage = stage
+        self.seen: list[WorstProgress] = []
+
+    def __call__(self, progress: WorstProgress) -> None:
+        self.seen.append(progress)
+        if progress.stage == self.stage and progress.done:
+            raise KeyboardInterrupt
+
+
+def test_progress_rises_to_the_end(videos: tuple[Path, Path], out: Path) -> None:
+    told = Told()
+    find_worst(wanted(videos, out, 1), progress=told, narrator=Narrates())
+    shares = [progress.share for progress in told.seen]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert list(dict.fromkeys(progress.stage for progress in told.seen)) == [
+        "scoring",
+        "drawing",
+        "describing",
+    ]
+    scoring = [progress for progress in told.seen if progress.stage == "scoring"]
+    assert scoring[-1].details() == {
+        "stage": "scoring", "frames": FRAMES, "total": FRAMES, "mean": scoring[-1].mean
+    }  # fmt: skip
+    assert scoring[-1].line().startswith(f"scoring: {FRAMES} of {FRAMES} frames, mean ")
+
+
+@pytest.mark.parametrize("stage", ["scoring", "drawing", "describing"])
+def test_cancelled_work_leaves_nothing(videos: tuple[Path, Path], out: Path, stage: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        find_worst(wanted(videos, out), progress=Told(stage), narrator=Narrates())
+    assert not out.parent.exists()
+
+
+class Narrates:
+    """A narrator that looks at the picture, and fails at some."""
+
+    def __init__(self, fails: int = 0) -> None:
+        self.model_id: str | None = "a/model"
+        self.fails = fails
+        self.asked: list[str] = []
+
+    def narrate(self, png: Path, hint: str) -> str:
+        assert read_png(png).shape[2] == 3
+        self.asked.append(hint)
+        if len(self.asked) <= self.fails:
+            raise NarratorError("it is tired")
+        return f"it is picture {len(self.asked)}"
+
+
+def test_a_narrator_adds_its_sentence(videos: tuple[Path, Path], out: Path) -> None:
+    narrator = Narrates()
+    found = find_worst(wanted(videos, out), narrator=narrator)
+    assert found.model_id == "a/model"
+    assert [frame.narration for frame in found.frames] == ["it is picture 1", "it is picture 2"]
+    assert narrator.asked == [frame.description for frame in found.frames]
+
+
+def test_a_narrator_that_fails_costs_its_sentence_alone(videos: tuple[Path, Path], out: Path) -> None:
+    found = find_worst(wanted(videos, out), narrator=Narrates(fails=1))
+    assert [frame.narration for frame in found.frames] == [None, "it is picture 2"]
+    assert found.frames[0].narration_error == "it is tired"
+    assert [note.text for note in found.notes if note.code == "narrator"] == ["it is tired"]
+    none = find_worst(wanted(videos, out), narrator=Narrates(fails=2))
+    assert none.model_id is None
+
+
+@pytest.mark.parametrize("n", [0, 33, -1, 2.5, True, "5"])
+def test_how_many(videos: tuple[Path, Path], n: Any) -> None:
+    with pytest.raises(InputError, match="ask for 1 to 32 frames"):
+        wanted(videos, Path("out"), n)
+
+
+@pytest.mark.parametrize("apart", [-1, float("nan"), float("inf"), 1e6, "1", True])
+def test_how_far_apart(videos: tuple[Path, Path], apart: Any) -> None:
+    with pytest.raises(InputError, match="seconds between two of the frames"):
+        wanted(videos, Path("out"), 5, apart)
+
+
+def test_a_folder_without_a_name(videos: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match="has no name"):
+        WorstRequest(Request(*videos), "")
+
+
+def test_a_request_is_a_document(videos: tuple[Path, Path], out: Path) -> None:
+    request = WorstRequest(Request(*map(str, videos), subsample=2), str(out), 7, 0.5, True)
+    assert WorstRequest.from_document(json.loads(json.dumps(request.to_document()))) == request
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({"predict": False}, "leave out predict=False"), ({"metrics": ("psnr",)}, "metrics='vmaf'")],
+)
+def test_no_score(videos: tuple[Path, Path], out: Path, changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        find_worst(wanted(videos, out, **changes))
+    assert not out.parent.exists()
+
+
+def test_what_can_be_read_once(videos: tuple[Path, Path], tmp_path: Path, out: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with open_video(videos[1]) as reader:
+        for once in ("-", pipe, reader):
+            with pytest.raises(InputError, match="read a second time"):
+                find_worst(wanted((videos[0], once), out))  # type: ignore[arg-type]
+    assert not out.parent.exists()
+
+
+def test_the_folder_is_a_file(videos: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for target in (file, file / "inside"):
+        with pytest.raises(OutputError, match="is a file, so name a folder"):
+            find_worst(wanted(videos, target))
+    assert file.read_text() == "mine"
+
+
+def test_a_folder_in_the_place_of_a_file(videos: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "out" / "worst.json").mkdir(parents=True)
+    with pytest.raises(OutputError, match=r"'worst.json' in it is a folder"):
+        find_worst(wanted(videos, tmp_path / "out"))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["worst.json"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_no_permission(videos: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    with pytest.raises(OutputError, match="Permission denied"):
+        find_worst(wanted(videos, folder))
+
+
+def test_a_full_disk(videos: tuple[Path, Path], out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OutputError, match=r"new/out': No space left on device"):
+        find_worst(wanted(videos, out))
+    assert not out.parent.exists()
+
+
+def shorter(path: Path) -> None:
+    y4m(path, clip(range(10)))
+
+
+def larger(path: Path) -> None:
+    y4m(path, [[plane.repeat(2, 0).repeat(2, 1) for plane in frame] for frame in clip()])
+
+
+def other(path: Path) -> None:
+    before = path.stat()
+    y4m(path, clip(damaged=(1, 2)))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (shorter, r"there are 10 now"),
+        (larger, "width was 128 and is 256"),
+        (other, "changed while"),
+        (gone, "does not exist"),
+    ],
+)
+def test_a_video_that_changes_on_the_way(
+    videos: tuple[Path, Path], out: Path, change: Callable[[Path], None], says: str
+) -> None:
+    done: list[bool] = []
+
+    def progress(at: WorstProgress) -> None:
+        if at.stage == "scoring" and at.done == FRAMES and not done:
+            done.append(True)
+            for path in videos:
+                change(path)
+
+    with pytest.raises(AcuityError, match=says):
+        find_worst(wanted(videos, out, 1), progress=progress)
+    assert done
+    assert not out.parent.exists()
+
+
+def test_the_damaged_frames_are_found(videos: tuple[Path, Path], out: Path) -> None:
+    found = find_worst(wanted(videos, out, len(DAMAGED)))
+    assert {frame.index for frame in found.frames} == set(DAMAGED)
