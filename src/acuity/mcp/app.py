@@ -17,7 +17,7 @@ from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
 from acuity.mcp.results import failure
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
-_MOST_NAMES: Final = 20  # tool names in the error for an unknown tool
+_MOST_NAMES: Final = 24  # tool names in the error for an unknown tool
 _LONGEST_NAME: Final = 128  # characters of the unknown name in that error
 
 

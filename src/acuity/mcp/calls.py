@@ -124,6 +124,8 @@ def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError, whose stubs 
         extra = next(name for name in error.instance if name not in known)
         names = ", ".join(known) or "none"
         return f"tool '{tool.name}' has no argument {shown(extra)}; it takes: {names}"
+    if (refusal := tool.refusals.get(path)) is not None:
+        return refusal(error.instance)
     explain = _REASONS.get(error.validator)
     reason = explain(error) if explain is not None else error.message
     return f"invalid {path or 'arguments'} {shown(error.instance)}: {reason}"

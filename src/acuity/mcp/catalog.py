@@ -80,6 +80,8 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     meta: dict[str, Any] | None = None
+    # Sentences for arguments that don't fit the schema, by name, where a specification has them word by word.
+    refusals: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
     def describe(self) -> types.Tool:
         return types.Tool(

@@ -36,6 +36,8 @@ TOOLS = [
     "run_ladder",
     "run_tune_per_shot",
     "describe_worst_frames",
+    "eval_model_on_split",
+    "compare_models",
     "submit_job",
     "get_job",
     "list_jobs",

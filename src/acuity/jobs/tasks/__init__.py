@@ -18,6 +18,7 @@ TASKS: Final[Mapping[str, str]] = {
     "external": "acuity.jobs.tasks.external:run",
     "tune": "acuity.jobs.tasks.tune:run",
     "worst": "acuity.jobs.tasks.worst:run",
+    "evaluate": "acuity.jobs.tasks.evaluate:run",
 }
 
 # The modules for scoring. A worker imports them before its first job, so that no caller waits for that.

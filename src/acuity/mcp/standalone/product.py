@@ -17,6 +17,7 @@ from acuity.mcp.tasks.listen import Listen
 from acuity.mcp.tools import (
     backends,
     benchmark,
+    evaluation,
     extractors,
     frames,
     jobs,
@@ -57,6 +58,7 @@ def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPict
         *benchmark.tools(services),
         *tuning.tools(services, known),
         *worst_frames.tools(services, pictures, known),
+        *evaluation.tools(services),
     ]
     tools += [*jobs.tools(services, tools), *frames.tools(services)]
     families = resources(services, known, pictures)

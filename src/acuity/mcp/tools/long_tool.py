@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +33,7 @@ def long_tool(
     read_only: bool = True,
     idempotent: bool = True,
     meta: dict[str, Any] | None = None,
+    refusals: Mapping[str, Callable[[Any], str]] | None = None,
 ) -> Tool:
     """A tool that runs the job that `plan` makes of its arguments.
 
@@ -68,4 +70,5 @@ def long_tool(
         read_only=read_only,
         idempotent=idempotent,
         meta=meta,
+        refusals=refusals or {},
     )

@@ -1,0 +1,334 @@
+"""Evaluates ONNX models on a split of a table of ratings, alone or against each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
+from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
+from acuity.tiny.evaluate.bootstrap import compare as compare_draws
+from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
+from acuity.tiny.evaluate.ratings import Batch, Ratings
+from acuity.tiny.evaluate.regressor import Regressor
+from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
+from acuity.tiny.evaluate.split import check_split
+from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
+
+ModelName: TypeAlias = str | os.PathLike[str]
+Progress: TypeAlias = Callable[[int, int], None]  # rows read, rows of the file
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How well one model predicts the ratings of a split."""
+
+    model: str
+    features: str
+    split: str
+    columns: tuple[str, ...]
+    figures: Figures
+    intervals: dict[str, Interval | None]
+    rows: int
+    pooling: str
+    per_row: Figures | None  # without pooling, where there was some
+    notes: tuple[str, ...]
+    replicates: Replicates | None  # to compare it with others on the same samples
+
+    def to_document(self) -> dict[str, Any]:
+        found = self.figures
+        return {
+            "model": self.model,
+            "features": self.features,
+            "split": self.split,
+            "n": found.n,
+            "plcc": found.plcc,
+            "srocc": found.srocc,
+            "rmse": found.rmse,
+            "krocc": found.krocc,
+            "ci95": {
+                name: None if bounds is None else list(bounds) for name, bounds in self.intervals.items()
+            },
+            "columns": list(self.columns),
+            "rows": self.rows,
+            "pooling": self.pooling,
+            "per_row": None if self.per_row is None else self.per_row.to_document(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An evaluation and its place among others."""
+
+    evaluation: Evaluation
+    to_next: Difference | None  # to the model below it
+    to_best: Difference | None  # of the best model to this one
+
+    @property
+    def better_than_next(self) -> bool | None:
+        return None if self.to_next is None else self.to_next.significant
+
+    def to_document(self) -> dict[str, Any]:
+        document = self.evaluation.to_document()
+        del document["features"]  # the same for all
+        return {
+            **document,
+            "better_than_next": self.better_than_next,
+            "to_next": None if self.to_next is None else self.to_next.to_document(),
+            "to_best": None if self.to_best is None else self.to_best.to_document(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Models ranked by descending PLCC, and those that could not be evaluated, in the order given."""
+
+    features: str
+    split: str
+    ranked: tuple[Ranked, ...]
+    errors: tuple[tuple[str, AcuityError], ...]
+    notes: tuple[str, ...]
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "ranked": [entry.to_document() for entry in self.ranked],
+            "errors": [{"model": model, "error": str(error)} for model, error in self.errors],
+            "features": self.features,
+            "split": self.split,
+            "notes": list(self.notes),
+        }
+
+
+def evaluate(
+    model: ModelName,
+    features: str | os.PathLike[str],
+    split: str = "test",
+    input_name: str = INPUT,
+    *,
+    pooling: str = "auto",
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Evaluate one model; raises EvaluationError, ModelError or MissingExtra."""
+    found = _Evaluations([model], features, split, input_name, pooling, progress).run()
+    outcome = found[0]
+    if isinstance(outcome, AcuityError):
+        raise outcome
+    return outcome
+
+
+def compare(
+    models: Sequence[ModelName],
+    features: str | os.PathLike[str],
+    split: str = "test",
+    input_name: str = INPUT,
+    *,
+    pooling: str = "auto",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Evaluate several models on the same samples, and rank them.
+
+    A model that fails is listed with its error, and the others go on. Raises EvaluationError if the table
+    can't be used at all.
+    """
+    if isinstance(models, str | bytes) or not isinstance(models, Sequence) or not models:
+        raise EvaluationError(NO_MODELS)
+    unique, notes = _without_repeats(models)
+    outcomes = _Evaluations(unique, features, split, input_name, pooling, progress).run()
+    errors = [
+        (os.fspath(model), outcome)
+        for model, outcome in zip(unique, outcomes, strict=True)
+        if isinstance(outcome, AcuityError)
+    ]
+    ranked = _rank([outcome for outcome in outcomes if isinstance(outcome, Evaluation)])
+    return Comparison(os.fspath(features), split, tuple(ranked), tuple(errors), (*notes, *_verdicts(ranked)))
+
+
+class _Evaluations:
+    """Reads the table once, and lets every model predict each batch."""
+
+    def __init__(
+        self,
+        models: Sequence[ModelName],
+        features: str | os.PathLike[str],
+        split: str,
+        input_name: str,
+        pooling: str,
+        progress: Progress | None,
+    ) -> None:
+        require_extra("eval_model_on_split")
+        self._models = models
+        self._features = features
+        self._split = check_split(split)
+        self._input = input_name
+        self._pooling = check_pooling(pooling)
+        self._progress = progress
+        self._failed: dict[int, AcuityError] = {}
+        self._shapes: dict[int, tuple[int, ...]] = {}  # of outputs that are no scores
+
+    def run(self) -> list[Evaluation | AcuityError]:
+        """An evaluation or an error for each model, in their order."""
+        with Ratings(self._features) as ratings:
+            regressors = self._load(ratings)
+            collected = Collected(predictions={number: [] for number in regressors})
+            for batch in self._batches(ratings, regressors.values()):
+                collected.add(batch)
+                self._predict(batch, regressors, collected)
+                if self._progress is not None:
+                    self._progress(batch.done, ratings.rows)
+            samples = samples_of(collected, ratings, self._pooling)
+        return self._judge(samples, collected, regressors)
+
+    def _load(self, ratings: Ratings) -> dict[int, Regressor]:
+        found = {}
+        for number, model in enumerate(self._models):
+            try:
+                found[number] = Regressor(model, self._input, ratings)
+            except MissingExtra:
+                raise
+            except AcuityError as error:
+                self._failed[number] = error
+        return found
+
+    def _batches(self, ratings: Ratings, regressors: Iterable[Regressor]) -> Iterable[Batch]:
+        numbers = dict.fromkeys(column for each in regressors for column in each.columns)
+        more = dict.fromkeys(column for each in regressors for column in each.number_columns)
+        texts = dict.fromkeys(column for each in regressors for column in each.text_columns)
+        return ratings.batches(self._split, list(numbers | more), list(texts))
+
+    def _predict(self, batch: Batch, regressors: dict[int, Regressor], collected: Collected) -> None:
+        if not len(batch):
+            return
+        for number, regressor in list(regressors.items()):
+            if number in self._shapes:
+                continue
+            try:
+                output = regressor.predict(batch)
+            except AcuityError as error:
+                self._failed[number] = error
+                del regressors[number], collected.predictions[number]
+                continue
+            if output.shape not in ((len(batch),), (len(batch), 1)):
+                # The shape for all rows is said, so the error waits until they are counted.
+                rest = output.shape[1:] if output.shape[:1] == (len(batch),) else None
+                self._shapes[number] = output.shape if rest is None else (-1, *rest)
+                continue
+            values = output.reshape(-1).astype(np.float64)
+            if not np.isfinite(values).all():
+                bad = int(np.flatnonzero(~np.isfinite(values))[0])
+                self._failed[number] = ModelError(
+                    f"'{regressor.name}' predicts {values[bad]} for row {batch.rows[bad]}, counted from 0:"
+                    " its predictions have to be finite numbers"
+                )
+                del regressors[number], collected.predictions[number]
+                continue
+            collected.predictions[number].append(values)
+
+    def _judge(
+        self, samples: Samples, collected: Collected, regressors: dict[int, Regressor]
+    ) -> list[Evaluation | AcuityError]:
+        count = len(samples.target)
+        if count < 2:
+            raise EvaluationError(
+                f"split '{self._split}' has {count} samples — need ≥2 to compute correlations"
+            )
+        for number, shape in self._shapes.items():
+            whole = tuple(collected.rows if size < 0 else size for size in shape)
+            self._failed[number] = ModelError(
+                f"model output shape {whole} does not match target shape {(collected.rows,)}"
+            )
+            del regressors[number]
+        draws = Draws(count) if count >= FEWEST and regressors else None
+        outcomes: list[Evaluation | AcuityError] = []
+        for number in range(len(self._models)):
+            if number in self._failed:
+                outcomes.append(self._failed[number])
+                continue
+            predicted = np.concatenate(collected.predictions.pop(number))
+            outcomes.append(self._evaluation(regressors[number], predicted, samples, draws))
+        return outcomes
+
+    def _evaluation(
+        self, regressor: Regressor, predicted: Vector, samples: Samples, draws: Draws | None
+    ) -> Evaluation:
+        pooled = samples.pooled(predicted)
+        figures = figures_of(pooled, samples.target)
+        replicates = None if draws is None else replicate(draws, pooled, samples.target)
+        notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws)]
+        return Evaluation(
+            model=regressor.name,
+            features=os.fspath(self._features),
+            split=self._split,
+            columns=tuple(regressor.columns),
+            figures=figures,
+            intervals={
+                name: None if replicates is None else replicates.interval(name, getattr(figures, name))
+                for name in NAMES
+            },
+            rows=len(predicted),
+            pooling=samples.pooling,
+            per_row=figures_of(predicted, samples.rows) if samples.pooling == PER_CLIP else None,
+            notes=tuple(notes),
+            replicates=replicates,
+        )
+
+
+def _gaps(figures: Figures, draws: Draws | None) -> list[str]:
+    """Why figures or intervals are missing."""
+    notes = []
+    if figures.plcc is None:
+        notes.append("all predictions or all ratings are the same, so there is no correlation")
+    if draws is None:
+        notes.append(f"{figures.n} samples are too few for confidence intervals, which need {FEWEST}")
+    return notes
+
+
+def _without_repeats(models: Sequence[ModelName]) -> tuple[list[ModelName], list[str]]:
+    """The models without those that are another's file again, and a note about each of these."""
+    first: dict[str, ModelName] = {}
+    notes = []
+    for model in models:
+        place = os.path.realpath(model) if os.path.exists(model) else os.fspath(model)
+        if place in first:
+            notes.append(f"'{os.fspath(model)}' is in the list twice, and was evaluated once")
+        first.setdefault(place, model)
+    return list(first.values()), list(dict.fromkeys(notes))
+
+
+def _rank(found: list[Evaluation]) -> list[Ranked]:
+    order = sorted(found, key=lambda each: np.inf if each.figures.plcc is None else -each.figures.plcc)
+    return [
+        Ranked(
+            each,
+            _difference(each, order[place + 1]) if place + 1 < len(order) else None,
+            _difference(order[0], each) if place else None,
+        )
+        for place, each in enumerate(order)
+    ]
+
+
+def _difference(better: Evaluation, worse: Evaluation) -> Difference | None:
+    if better.replicates is None or worse.replicates is None:
+        return None
+    if better.figures.plcc is None or worse.figures.plcc is None:
+        return None
+    return compare_draws(better.replicates, worse.replicates, better.figures.plcc - worse.figures.plcc)
+
+
+def _verdicts(ranked: Sequence[Ranked]) -> list[str]:
+    """One sentence for each pair of neighbours that the samples can't tell apart."""
+    return [
+        f"{_short(upper)} and {_short(lower)} are not distinguishable on these {upper.evaluation.figures.n}"
+        f" samples (p = {upper.to_next.p_value:.2g})"
+        for upper, lower in pairwise(ranked)
+        if upper.to_next is not None and not upper.to_next.significant
+    ]
+
+
+def _short(ranked: Ranked) -> str:
+    return os.path.basename(ranked.evaluation.model)

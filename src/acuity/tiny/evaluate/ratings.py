@@ -1,0 +1,332 @@
+"""A table of rated frames or clips: a parquet file with `mos`, features, and the `key` of each clip.
+
+It is read in batches, and only the columns that are needed. Nothing is dropped: a row without a value would
+change the figures without a word, so the file is refused, with the column and the row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from acuity.errors import EvaluationError
+from acuity.text import shortened
+from acuity.tiny.evaluate.parquet_layout import Layout
+from acuity.tiny.evaluate.split import ALL, place_of
+from acuity.tiny.evaluate.statistics import Vector
+from acuity.video.local_file import local_opener
+
+TARGET: Final = "mos"
+KEY: Final = "key"
+CODEC: Final = ("codec", "preset", "crf")  # for models that read how a video was encoded
+PREFIX: Final = "integer_"  # libvmaf's, before the names of features computed with whole numbers
+
+_TEXTS: Final = (KEY, *CODEC)
+_BATCH: Final = 1 << 16  # rows
+_BUFFER: Final = 1 << 20  # bytes that are read at once
+MOST_ROWS: Final = 50_000_000
+_MOST_COLUMNS: Final = 10_000
+_MOST_GROUPS: Final = 100_000
+_LONGEST_KEY: Final = 4096  # characters
+_REMEMBERED: Final = 100_000  # keys whose place in the split is kept
+
+Whole = npt.NDArray[np.uint64]
+RowNumbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of the split that was asked for."""
+
+    target: Vector
+    keys: Whole | None  # numbers that stand for the keys
+    rows: RowNumbers  # their numbers in the file, from 0
+    columns: dict[str, Vector]
+    texts: dict[str, list[str]]
+    done: int  # rows of the file that have been read
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+class Ratings:
+    """An open parquet file of ratings. Closes itself as a context."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Raises EvaluationError or PathError."""
+        self.path = Path(path)
+        self.name = os.fspath(path)
+        self._file = _open(self.path, self.name)
+        try:
+            self._layout = Layout(self._file, self.name)
+            self._table = self._opened()
+            self._fields = self._check_fields()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def rows(self) -> int:
+        return int(self._table.metadata.num_rows)
+
+    @property
+    def keyed(self) -> bool:
+        return KEY in self._fields
+
+    def column(self, feature: str) -> str | None:
+        """The column of a feature: its own name, or the same with or without `integer_`."""
+        plain = feature.removeprefix(PREFIX)
+        return next((name for name in (feature, plain, PREFIX + plain) if name in self._fields), None)
+
+    def has(self, column: str) -> bool:
+        return column in self._fields
+
+    def check_numbers(self, column: str) -> None:
+        """Raise EvaluationError unless the column holds numbers."""
+        import pyarrow as pa
+
+        kind = _values(self._fields[column])
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            raise EvaluationError(
+                f"column '{column}' of '{self.name}' holds {shortened(str(kind))} values:"
+                " it has to hold numbers"
+            )
+
+    def batches(self, split: str, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
+        """The rows of a split with these columns; raises EvaluationError at a row that can't be used.
+
+        The iterator has to be exhausted or dropped before another is started.
+        """
+        for column in (TARGET, *numbers):
+            self.check_numbers(column)
+        places = _Places(self, split)
+        wanted = [TARGET, *([KEY] if self.keyed else []), *numbers, *texts]
+        wanted = list(dict.fromkeys(wanted))
+        done = 0
+        for group in range(self._table.num_row_groups):
+            self._layout.check_pages(group, wanted)
+            for table in self._read(group, wanted):
+                first, done = done, done + table.num_rows
+                if done > MOST_ROWS:  # more than the metadata has said
+                    raise self._broken("has more rows than it declares")
+                yield self._batch(table, first, done, places, numbers, texts)
+
+    def _batch(
+        self, table: Any, first: int, done: int, places: _Places, numbers: Sequence[str], texts: Sequence[str]
+    ) -> Batch:
+        chosen, keys = np.ones(table.num_rows, np.bool_), None
+        if self.keyed:
+            chosen, keys = places.of(table.column(KEY), first)
+        rows = first + np.flatnonzero(chosen)
+        if len(rows) < table.num_rows:
+            import pyarrow as pa
+
+            table = table.filter(pa.array(chosen))
+        return Batch(
+            self._numbers(table, TARGET, rows),
+            None if keys is None else keys[chosen],
+            rows,
+            {column: self._numbers(table, column, rows) for column in numbers},
+            {column: self._texts(table, column, rows) for column in texts},
+            done,
+        )
+
+    def _numbers(self, table: Any, column: str, rows: RowNumbers) -> Vector:
+        import pyarrow as pa
+
+        array = table.column(column)
+        if array.null_count:
+            missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+            raise self._unusable(column, int(rows[missing]), "has no value")
+        values: Vector = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        finite = np.isfinite(values)
+        if not finite.all():
+            bad = int(np.flatnonzero(~finite)[0])
+            raise self._unusable(column, int(rows[bad]), f"is {values[bad]}")
+        return values
+
+    def _texts(self, table: Any, column: str, rows: RowNumbers) -> list[str]:
+        import pyarrow as pa
+
+        array = table.column(column)
+        if not (_is_text(array.type) or pa.types.is_integer(_values(array.type))):
+            raise EvaluationError(
+                f"column '{column}' of '{self.name}' holds {shortened(str(_values(array.type)))} values:"
+                " it has to hold text or whole numbers"
+            )
+        if array.null_count:
+            missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+            raise self._unusable(column, int(rows[missing]), "has no value")
+        codes, values = _encoded(array)
+        known = [str(value) for value in values]
+        return [known[code] for code in codes]
+
+    def _unusable(self, column: str, row: int, why: str) -> EvaluationError:
+        return EvaluationError(
+            f"column '{column}' of '{self.name}' {why} in row {row}, counted from 0:"
+            " correct or remove that row"
+        )
+
+    def _broken(self, why: object) -> EvaluationError:
+        return EvaluationError(f"'{self.name}' can't be read as parquet: {shortened(_first_line(why))}")
+
+    def _opened(self) -> Any:
+        parquet = _pyarrow_parquet()
+        limits = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1_000_000}
+        try:
+            about = parquet.ParquetFile(self._file, **limits).metadata
+            if (about.num_rows, about.num_row_groups) != (self._layout.rows, len(self._layout.groups)):
+                raise self._broken("its metadata is ambiguous")
+            self._check_size(about)
+            leaves = [about.schema.column(index) for index in range(about.num_columns)]
+            texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+            return parquet.ParquetFile(
+                self._file,
+                metadata=about,
+                pre_buffer=False,
+                buffer_size=_BUFFER,  # pages are read one after another, not a column of a row group at once
+                read_dictionary=[
+                    name for name in _TEXTS if name in texts
+                ],  # a long text that repeats is kept once
+                **limits,
+            )
+        except _arrow_errors() as error:
+            raise self._broken(error) from error
+
+    def _check_size(self, about: Any) -> None:
+        for count, most, what, remedy in (
+            (about.num_rows, MOST_ROWS, "rows", "evaluate a part of them"),
+            (about.num_columns, _MOST_COLUMNS, "columns", "write only those that the model reads"),
+            (about.num_row_groups, _MOST_GROUPS, "row groups", "write it with larger ones"),
+        ):
+            if count > most:
+                raise EvaluationError(f"'{self.name}' has {count:,} {what}, more than {most:,}: {remedy}")
+
+    def _check_fields(self) -> dict[str, Any]:
+        """The types of the columns by name."""
+        try:
+            schema = self._table.schema_arrow
+        except _arrow_errors() as error:
+            raise self._broken(error) from error
+        if TARGET not in schema.names:
+            raise EvaluationError(f"{self.name} has no '{TARGET}' column — can't score correlations")
+        twice, times = Counter(schema.names).most_common(1)[0]
+        if times > 1:
+            raise EvaluationError(f"'{self.name}' has two columns '{shortened(twice)}': rename one of them")
+        if self.rows == 0:
+            raise EvaluationError(f"'{self.name}' has no rows: there is nothing to evaluate")
+        return {field.name: field.type for field in schema}
+
+    def _read(self, group: int, wanted: Sequence[str]) -> Iterator[Any]:
+        try:
+            yield from self._table.iter_batches(
+                _BATCH, row_groups=[group], columns=list(wanted), use_threads=False
+            )
+        except _arrow_errors() as error:
+            raise self._broken(error) from error
+
+
+class _Places:
+    """Which rows are in the split, and the numbers of their keys."""
+
+    def __init__(self, ratings: Ratings, split: str) -> None:
+        self._ratings = ratings
+        self._split = split
+        self._known: dict[str, tuple[bool, int]] = {}
+
+    def of(self, column: Any, first: int) -> tuple[npt.NDArray[np.bool_], Whole]:
+        import pyarrow as pa
+
+        kind = _values(column.type)
+        if not (_is_text(kind) or pa.types.is_integer(kind)):
+            raise EvaluationError(
+                f"column '{KEY}' of '{self._ratings.name}' holds {shortened(str(kind))} values:"
+                " it has to hold text or whole numbers"
+            )
+        if column.null_count:
+            missing = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+            raise self._ratings._unusable(KEY, first + missing, "has no value")
+        codes, values = _encoded(column)
+        found = [self._place(value) for value in values]
+        inside = np.array([within for within, _ in found], np.bool_)
+        numbers = np.array([number for _, number in found], np.uint64)
+        return inside[codes], numbers[codes]
+
+    def _place(self, value: object) -> tuple[bool, int]:
+        key = str(value)
+        if (known := self._known.get(key)) is not None:
+            return known
+        if len(key) > _LONGEST_KEY:
+            raise EvaluationError(
+                f"'{self._ratings.name}' has a key of {len(key):,} characters, more than {_LONGEST_KEY:,}:"
+                " shorten it"
+            )
+        place = place_of(key)
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known[key] = found = (self._split in (ALL, place.split), place.number)
+        return found
+
+
+def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[object]]:
+    """For each row the index of its value, and the values that occur."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    codes = array.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    used, codes = np.unique(codes, return_inverse=True)  # a dictionary may hold values that no row has
+    values = array.dictionary.take(pa.array(used)).to_pylist()
+    return codes, values
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    kind = _values(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _values(kind: Any) -> Any:
+    """The type of the values, of which a dictionary may keep each once."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _open(path: Path, name: str) -> BinaryIO:
+    try:
+        return open(path, "rb", opener=local_opener)
+    except (OSError, ValueError) as error:
+        if isinstance(error, EvaluationError) or not isinstance(error, OSError):
+            raise
+        raise EvaluationError(f"'{name}' can't be opened: {error.strerror or error}") from error
+
+
+def _pyarrow_parquet() -> Any:
+    import pyarrow.parquet
+
+    return pyarrow.parquet
+
+
+def _arrow_errors() -> tuple[type[BaseException], ...]:
+    import pyarrow as pa
+
+    return (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
+
+
+def _first_line(value: object) -> str:
+    return str(value).strip().splitlines()[0] if str(value).strip() else type(value).__name__
