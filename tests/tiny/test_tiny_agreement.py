@@ -169,6 +169,15 @@ def test_half_precision(tmp_path: Path) -> None:
     np.testing.assert_allclose(load_tiny_model(path).outputs(ROWS)["reg"], expected, rtol=0.01)
 
 
+def test_single_frames_can_be_tried(tmp_path: Path) -> None:
+    alone, both = ConvNet(), ConvNet(channels=2)
+    ref, dis = picture(0), picture(1)
+    (found,) = load_tiny_model(save(alone.model(), tmp_path / "alone.onnx")).score_pictures(dis)
+    assert found == pytest.approx(alone.numpy(dis.luma[None] / 255), rel=1e-5)
+    (found,) = load_tiny_model(save(both.model(), tmp_path / "both.onnx")).score_pictures(dis, ref)
+    assert found == pytest.approx(both.numpy(np.stack([ref.luma, dis.luma]) / 255), rel=1e-5)
+
+
 def test_several_outputs_have_a_column_each(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("ReduceMean", ["features"], ["mean"], axes=[1], keepdims=0),

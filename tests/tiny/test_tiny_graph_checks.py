@@ -151,6 +151,19 @@ def test_unknown_and_random_operators() -> None:
     refused(features(nodes, ONES), "has the random operator RandomNormalLike, so its scores would differ")
 
 
+def test_dropout_as_in_training() -> None:
+    def model(training: bool) -> ModelProto:
+        nodes = [
+            helper.make_node("Dropout", ["x", "half", "training"], ["d"]),
+            helper.make_node("MatMul", ["d", "ones"], ["y"]),
+        ]
+        flag = helper.make_tensor("training", TensorProto.BOOL, [], [training])
+        return features(nodes, ONES, constant("half", 0.5), flag)
+
+    check_graph(Path("m"), model(False).SerializeToString())
+    refused(model(True), "has dropout as in training, which is random")
+
+
 def recursive(*calls: str) -> ModelProto:
     """Functions f0, f1 …, each of which calls the ones named."""
     model = features([helper.make_node("f0", ["x"], ["y"], domain="own")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from acuity.errors import AcuityError, BackendError, ModelError, UnfitPictureError
+from acuity.errors import AcuityError, BackendError, MissingExtra, ModelError, UnfitPictureError
 from acuity.features.extractor import Geometry
 from acuity.measure import Measurement
 from acuity.tiny.load import load_tiny_model
@@ -387,3 +388,48 @@ def test_registries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry.unlink()
     with pytest.raises(ModelError, match="there is no tiny model named 'mine'"):
         find_tiny_model("mine")
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "onnx"])
+def test_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    path = save(ConvNet().model(), tmp_path / "m.onnx")
+    monkeypatch.setitem(sys.modules, package, None)
+    assert refusal(path, kind=MissingExtra) == (
+        "tiny models need the extra 'tiny': pip install 'acuity[tiny]'"
+    )
+
+
+def test_words_of_onnx_runtime_come_without_its_codes(tmp_path: Path) -> None:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = graph(nodes, [value("x", ["N", 6])], [value("y", ["N", 1])], [constant("w", np.ones((5, 1)))])
+    text = refusal(save(model, tmp_path / "m.onnx"))
+    assert "ONNXRuntimeError" not in text
+    assert "onnxruntime_src" not in text
+    assert text.startswith(f"ONNX Runtime cannot run '{tmp_path / 'm.onnx'}': Node () Op (MatMul) [Shape")
+
+
+def test_a_quantised_model_has_the_sidecar_of_the_other(tmp_path: Path) -> None:
+    from hashlib import sha256
+
+    path = save(Regressor(features=2).model(), tmp_path / "net.int8.onnx")
+    sidecar = {"id": "net", "features": ["psnr_y", "adm2"], "sha256": "0" * 64}
+    sidecar["int8_sha256"] = sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "net.json").write_text(json.dumps(sidecar))
+    assert load_tiny_model(path).feature_keys() == ["psnr_y", "integer_adm2"]
+    (tmp_path / "net.json").write_text(json.dumps({**sidecar, "int8_sha256": "0" * 64}))
+    assert "it was changed or replaced" in refusal(path)
+
+
+def test_sidecars_and_registries_are_no_models_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from acuity.models.files import list_model_files
+    from acuity.models.sources import model_files
+
+    save(ConvNet().model(), tmp_path / "net.onnx", {"id": "net"})
+    (tmp_path / "registry.json").write_text('{"schema_version": 1, "models": []}')
+    (tmp_path / "mine.json").write_text("{}")
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
+    assert {"net", "registry", "mine"} & set(model_files()) == {"mine"}
+    inside = {file.path.name for file in list_model_files().files if file.path.parent == tmp_path}
+    assert inside == {"net.onnx", "mine.json"}

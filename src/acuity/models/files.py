@@ -21,7 +21,14 @@ from pathlib import Path
 from typing import Final, Self
 
 from acuity.errors import ModelError
-from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, VARIANTS, Overrides, model_folders
+from acuity.models.sources import (
+    FOLDERS_VARIABLE,
+    PACKAGE_SOURCE,
+    VARIANTS,
+    Overrides,
+    is_beside_onnx,
+    model_folders,
+)
 
 FORMATS: Final = (".json", ".pkl", ".onnx")
 
@@ -195,6 +202,7 @@ def _walk(top: Path) -> Iterator[tuple[Path, list[Path]]]:
         place, depth = waiting.pop(0)
         entries = _entries(place)
         models = [place / e.name for e in entries if os.path.splitext(e.name)[1] in FORMATS and _is_file(e)]
+        models = [path for path in models if path.suffix != ".json" or not is_beside_onnx(path)]
         models = models[: _MOST_FILES - files]
         folders, files = folders + 1, files + len(models)
         yield place, models

@@ -16,6 +16,7 @@ from acuity.text import quoted, shortened
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
 _PACKAGE, _PACKAGE_FOLDER = "ffmpeg_quality_metrics", "vmaf_models"
 PACKAGE_SOURCE = "ffmpeg-quality-metrics"
+TINY_REGISTRY: Final = "registry.json"  # the list of a folder's tiny models
 
 Overrides = Mapping[str, Mapping[str, str]]  # extractor -> option -> value
 
@@ -59,10 +60,15 @@ def model_files() -> dict[str, tuple[Path, str]]:
     files: dict[str, tuple[Path, str]] = {}
     for folder, source in model_folders():
         for path in sorted(folder.glob("*.json")):
-            if path.is_file():
+            if path.is_file() and not is_beside_onnx(path):
                 files.setdefault(path.stem, (path, source))
     variants = {name: files[base] for name, (base, _) in VARIANTS.items() if base in files}
     return {**variants, **files}
+
+
+def is_beside_onnx(path: Path) -> bool:
+    """Whether a JSON file describes tiny models in ONNX files beside it, so that it is no model itself."""
+    return path.with_suffix(".onnx").exists() or path.name == TINY_REGISTRY
 
 
 def model_folders() -> Iterator[tuple[Path, str]]:

@@ -20,12 +20,12 @@ from typing import Final, NamedTuple
 from acuity.errors import TO_LIST_MODELS, ModelError, PathError
 from acuity.models.document import Section, read_document
 from acuity.models.sources import FOLDERS_VARIABLE
+from acuity.models.sources import TINY_REGISTRY as REGISTRY
 from acuity.text import quoted, shortened
 from acuity.tiny.external_data import too_large
 from acuity.tiny.graph_checks import MAX_BYTES
 from acuity.video.local_file import local_opener
 
-REGISTRY: Final = "registry.json"
 OWN_FOLDER: Final = Path(__file__).parent / "models"
 _SCHEMA_VERSION: Final = 1
 _MOST: Final = 1000

@@ -220,6 +220,8 @@ class _Checks:
         for node in graph.node:
             total += 1
             bodies = list(_bodies(node))
+            if node.op_type == "Dropout" and len(node.input) > 2 and node.input[2]:
+                self._check_dropout(constants.get(node.input[2]))
             if node.op_type in ("Loop", "Scan"):
                 (body,) = bodies or (None,)
                 size = 0 if body is None else sum(1 for _ in _nodes_of(body.node, 0))
@@ -232,6 +234,13 @@ class _Checks:
             if total > MAX_STEPS:
                 break
         return total
+
+    def _check_dropout(self, training: TensorProto | None) -> None:
+        """Refuse dropout as in training, which is random."""
+        from onnx import numpy_helper
+
+        if training is None or numpy_helper.to_array(training).any():
+            raise self.fail("has dropout as in training, which is random: export it for inference")
 
     def _rounds(self, node: NodeProto, constants: dict[str, TensorProto]) -> int:
         """The constant number of rounds of a Loop."""

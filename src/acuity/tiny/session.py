@@ -15,6 +15,7 @@ that asks for more fails with a sentence and leaves the process alive.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -30,6 +31,10 @@ from acuity.tiny.options import TinyOptions
 
 _CPU: Final = "CPUExecutionProvider"
 _FATAL: Final = 4  # the only severity that is logged
+# '[ONNXRuntimeError] : 1 : FAIL : ' and '/onnxruntime_src/…/graph.cc:1486 void onnxruntime::…(…) '.
+_NOISE: Final = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |/onnxruntime_src/\S+:\d+ [^()]*\([^()]*\)[^:]*?(?=[A-Z\[])"
+)
 _LEAST_ARENA: Final = 2 << 30
 _CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # the limit of the container that this runs in
 _arena = threading.Lock()
@@ -108,9 +113,8 @@ def import_runtime() -> Any:
 
 
 def reason(error: Exception) -> str:
-    """ONNX Runtime's own words on one line, without its codes."""
-    text = one_line(" ".join(str(error).split()))
-    return shortened(text.rpartition("[ONNXRuntimeError] : ")[2], 300)
+    """ONNX Runtime's own words on one line, without its codes and the places in its source."""
+    return shortened(_NOISE.sub("", one_line(" ".join(str(error).split()))).strip(), 300)
 
 
 def _open(label: str, graph: Graph, options: TinyOptions) -> tuple[Any, str]:

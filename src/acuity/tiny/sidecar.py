@@ -9,7 +9,7 @@ Two spellings of several keys are in use, and both are accepted:
     norm_mean, norm_std                         the normalisation of pictures: a number, or one a channel
     input_name | input_names, output_name | output_names   which of the graph's, in order
     codec_aware, encoder_vocab, codec_block_layout      the second input of codec-aware models
-    sha256, onnx, opset | onnx_opset            of the .onnx file
+    sha256, onnx, opset | onnx_opset            of the .onnx file; int8_sha256 of MODEL.int8.onnx
     license, license_url, notes, quant_mode, …  repeated in reports
 
 Other keys are ignored.
@@ -38,6 +38,9 @@ _FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST_NAMES: Final = 4096
+_QUANTISED: Final = (
+    ".int8.onnx"  # the end of the name of a quantised model, which has the sidecar of the other
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,19 @@ def sidecar_path(model: Path) -> Path:
 def read_sidecar(model: Path) -> Sidecar:
     """The sidecar beside a model; an empty one if there is none. Raises ModelError, PathError."""
     path = sidecar_path(model)
-    return parse_sidecar(read_document(path)) if path.exists() else Sidecar()
+    if path.exists():
+        return parse_sidecar(read_document(path))
+    base = model.with_name(model.name.removesuffix(_QUANTISED) + ".json")
+    if model.name.endswith(_QUANTISED) and base.exists():
+        return parse_sidecar(read_document(base), digest="int8_sha256")
+    return Sidecar()
 
 
-def parse_sidecar(document: Section) -> Sidecar:
-    """Check the types, lengths and values of a sidecar; raises ModelError with file and key."""
+def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
+    """Check the types, lengths and values of a sidecar; raises ModelError with file and key.
+
+    `digest` is the key of the SHA-256 of the .onnx file that it is read for.
+    """
     features = _texts(document, "features", "feature_order")
     mean, std = _normalisation(document, ("feature_mean", "input_mean"), ("feature_std", "input_std"))
     for key, numbers in (("feature_mean", mean), ("feature_std", std)):
@@ -94,7 +105,7 @@ def parse_sidecar(document: Section) -> Sidecar:
         name=_name(document),
         kind=_kind(document),
         onnx=_text(document, "onnx"),
-        sha256=_sha256(document),
+        sha256=_sha256(document, digest),
         opset=_whole(document, "opset", "onnx_opset"),
         inputs=_texts(document, "input_names", "input_name"),
         outputs=_texts(document, "output_names", "output_name"),
@@ -188,10 +199,10 @@ def _kind(document: Section) -> str | None:
     return _text(document, "kind")
 
 
-def _sha256(document: Section) -> str | None:
-    digest = _text(document, "sha256")
+def _sha256(document: Section, key: str) -> str | None:
+    digest = _text(document, key)
     if digest is not None and not _SHA256.fullmatch(digest.lower()):
-        raise document.fail("sha256", f"{quoted(digest)} is no SHA-256, which has 64 hexadecimal digits")
+        raise document.fail(key, f"{quoted(digest)} is no SHA-256, which has 64 hexadecimal digits")
     return None if digest is None else digest.lower()
 
 

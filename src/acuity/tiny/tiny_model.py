@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import Extractor
+from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.models.inputs import ModelFeature, OptionValue, ReadsFeatures
 from acuity.models.model import Columns, as_matrix
 from acuity.tiny.network import Network
 from acuity.tiny.picture_extractor import PictureExtractor
 from acuity.tiny.picture_input import Colours
 from acuity.tiny.sidecar import Sidecar
+from acuity.video.picture import Picture
 
 Array = NDArray[np.float64]
 
@@ -84,6 +85,12 @@ class TinyModel(ReadsFeatures):
         matrix = as_matrix(columns, len(self.feature_keys()))
         scores = list(matrix.T) if self.network.pictures else self.network.score_rows(matrix, at_once)
         return dict(zip(self.output_names(), scores, strict=True))
+
+    def score_pictures(self, dis: Picture, ref: Picture | None = None) -> list[float]:
+        """The scores of one frame, for trying a model that reads pictures; `ref` if it reads that too."""
+        extractor = self._extractor()
+        extractor.check_size(Geometry(dis.width, dis.height, dis.format.depth))
+        return self.network.score_frame(Frame(0, dis if ref is None else ref, dis), extractor.colours)
 
     def output_names(self) -> list[str]:
         names = self.network.outputs
