@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 from pathlib import Path
@@ -10,21 +11,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
 
+from acuity.tiny.feature_input import USUAL
 from acuity.tiny.graph_checks import MAX_BODY, MAX_BYTES, MAX_DEPTH, MAX_TRIPS
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import DEVICES, RESIZES, TinyOptions
 from acuity.video.picture import Picture, PixelFormat
-from tiny_graphs import constant, graph, save, value
+from tiny_graphs import ConvNet, Regressor, save
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tiny.md").read_text()
+MEAN = [0.9, 0.4, 0.7, 0.8, 0.9, 4.0]
+STD = [0.1, 0.2, 0.15, 0.1, 0.05, 3.0]
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 
 def test_the_python_parses() -> None:
     blocks = FENCED.findall(PAGE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         ast.parse(block)
 
@@ -50,44 +53,56 @@ def test_the_limits_are_those_of_the_code() -> None:
         assert text in PAGE
 
 
-def example_sidecar() -> dict[str, Any]:
-    tree = ast.parse(next(block for block in FENCED.findall(PAGE) if "torch.onnx.export" in block))
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    dump = next(call for call in calls if ast.unparse(call.func) == "json.dump")
-    found: dict[str, Any] = ast.literal_eval(dump.args[0])
-    return found
+def example_sidecars() -> list[dict[str, Any]]:
+    """The sidecars of the examples, with numbers where they are computed."""
+    found = []
+    for block in FENCED.findall(PAGE):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sidecar":
+                text = ast.unparse(node.value)
+                text = text.replace("FEATURES", repr(USUAL)).replace("mean.tolist()", repr(MEAN))
+                found.append(ast.literal_eval(text.replace("std.tolist()", repr(STD))))
+    return [json.loads(json.dumps(sidecar)) for sidecar in found]
 
 
-def test_the_examples_sidecar_fits_what_it_exports(tmp_path: Path) -> None:
+def exported(index: int) -> tuple[list[str], list[str], dict[str, dict[int, str]]]:
+    """Names of inputs and outputs and the open axes, as an example exports them."""
+    calls = [
+        {word.arg: word.value for word in node.keywords}
+        for block in FENCED.findall(PAGE)
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.onnx.export"
+    ]
+    names = ("input_names", "output_names", "dynamic_axes")
+    inputs, outputs, axes = (ast.literal_eval(calls[index][name]) for name in names)
+    return inputs, outputs, axes
+
+
+def test_the_example_of_features(tmp_path: Path) -> None:
     """The same network in ONNX's operators, because PyTorch isn't installed for tests."""
-    random = np.random.default_rng(4)
-    k1, k2 = random.normal(size=(16, 1, 3, 3)), random.normal(size=(16, 16, 3, 3)) / 12
-    nodes = [
-        helper.make_node("Conv", ["luma", "k1"], ["c1"], strides=[2, 2]),
-        helper.make_node("Relu", ["c1"], ["r1"]),
-        helper.make_node("Conv", ["r1", "k2"], ["c2"], strides=[2, 2]),
-        helper.make_node("Relu", ["c2"], ["r2"]),
-        helper.make_node("ReduceMean", ["r2"], ["m"], axes=[2, 3], keepdims=0),
-        helper.make_node("Gemm", ["m", "w", "b"], ["score"], transB=1),
-    ]
-    constants = [
-        constant("k1", k1),
-        constant("k2", k2),
-        constant("w", np.ones((1, 16))),
-        constant("b", [3.0]),
-    ]
-    exported = graph(nodes, [value("luma", ["N", 1, "H", "W"])], [value("score", ["N", 1])], constants)
-    model = load_tiny_model(
-        save(exported, tmp_path / "quality.onnx", json.loads(json.dumps(example_sidecar())))
-    )
-    assert (model.name, model.kind, model.no_reference) == ("quality", "nr", True)
-    luma = random.integers(0, 256, (270, 480)).astype(np.uint8)
-    (found,) = model.score_pictures(Picture((luma,), PixelFormat("400", 8)))
+    net = Regressor(hidden=16)
+    model = net.model()
+    assert exported(0) == (["features"], ["score"], {"features": {0: "N"}, "score": {0: "N"}})
+    tiny = load_tiny_model(save(model, tmp_path / "quality.onnx", example_sidecars()[0]))
+    assert (tiny.name, tiny.kind) == ("quality", "fr")
+    rows = np.random.default_rng(0).uniform(size=(3, 6))
+    np.testing.assert_allclose(tiny.outputs(rows)["quality"], net.numpy((rows - MEAN) / STD), rtol=1e-5)
 
-    def conv(planes: np.ndarray[Any, Any], kernels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        windows = np.lib.stride_tricks.sliding_window_view(planes, (3, 3), axis=(1, 2))[:, ::2, ::2]
-        return np.maximum(np.einsum("cyxij,kcij->kyx", windows, kernels, optimize=True), 0)
 
-    planes = (luma[None] / 255 - 0.45) / 0.25
-    expected = conv(conv(planes, k1), k2).mean(axis=(1, 2)).sum() + 3
-    assert found == pytest.approx(expected, rel=1e-4)
+def test_the_example_of_pictures(tmp_path: Path) -> None:
+    net = ConvNet()
+    inputs, outputs, axes = exported(1)
+    assert (outputs, axes[inputs[0]]) == (["score"], {0: "N", 2: "H", 3: "W"})
+    tiny = load_tiny_model(save(net.model(inputs), tmp_path / "look.onnx", example_sidecars()[1]))
+    assert (tiny.name, tiny.kind, tiny.no_reference) == ("look", "nr", True)
+    luma = np.random.default_rng(0).integers(0, 256, (270, 480)).astype(np.uint8)
+    (found,) = tiny.score_pictures(Picture((luma,), PixelFormat("400", 8)))
+    assert found == pytest.approx(net.numpy((luma[None] / 255 - 0.45) / 0.25), rel=1e-4)
+
+
+def test_what_the_examples_import_exists() -> None:
+    for block in FENCED.findall(PAGE):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("acuity"):
+                module = importlib.import_module(str(node.module))
+                assert all(hasattr(module, name.name) for name in node.names)
