@@ -231,7 +231,6 @@ def test_pictures_and_captions_do_not_overlap() -> None:
         sheet.place(rank, Drawn(white, white, white, Box(0, 0, 80, 64), 0.0))
     pictures = (sheet.image != empty).any(-1)
     across, down = layout(32, 320, 180).picture
-    assert (across, down) == (320, 180)
     assert pictures.sum() == 32 * 3 * across * down
     assert captions.sum() > 32 * 100
     assert not (captions & pictures).any()
@@ -264,8 +263,8 @@ def test_small_pictures_are_means_of_areas(size: tuple[int, int]) -> None:
 def test_tiny_pictures_are_enlarged_by_whole_pixels() -> None:
     image = np.arange(16 * 16 * 3, dtype=np.uint8).reshape(16, 16, 3)
     found = layout(1, 16, 16).picture
-    assert found == (208, 208)
-    np.testing.assert_array_equal(resized(image, *found)[::13, ::13], image)
+    assert found == (400, 400)
+    np.testing.assert_array_equal(resized(image, *found)[::25, ::25], image)
 
 
 def test_to_frame_is_the_picture() -> None:

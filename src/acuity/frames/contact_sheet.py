@@ -19,7 +19,7 @@ Image = NDArray[np.uint8]
 
 MOST: Final = 4000  # pixels of the sheet, in each direction
 _LARGEST: Final = 640  # pixels of the longer side of a picture in it
-_SMALLEST: Final = 200  # smaller frames are enlarged
+_SMALLEST: Final = 400  # smaller frames are enlarged, where there is room
 _BLOCKS: Final = 4  # beside each other at most
 _MARGIN: Final = 24
 _GAP: Final = 8  # between the pictures of a frame
@@ -32,7 +32,8 @@ _BACKGROUND: Final = (22, 22, 24)
 _BRIGHT: Final = (240, 240, 240)
 _PLAIN: Final = (190, 190, 194)
 _FAINT: Final = (140, 140, 146)
-_HEAD: Final = (LINE * _LARGE + 6) + (LINE * _TEXT + 4) * 2 + 10  # title, subtitle, names of columns
+_SUBTITLE: Final = 2  # lines
+_HEAD: Final = LINE * _LARGE + 6 + (_SUBTITLE + 1) * LINE * _TEXT + 16  # with the names of the columns
 
 
 class Layout(NamedTuple):
@@ -97,8 +98,9 @@ class ContactSheet:
         room = across - 2 * _MARGIN
         write(self.image, _MARGIN, _MARGIN, fitting(title, room, _LARGE), _BRIGHT, _LARGE)
         y = _MARGIN + LINE * _LARGE + 6
-        write(self.image, _MARGIN, y, fitting(subtitle, room, _TEXT), _PLAIN, _TEXT)
-        self._name_columns(y + LINE * _TEXT + 6, count)
+        for number, line in enumerate(wrapped(subtitle, room, _TEXT, _SUBTITLE)):
+            write(self.image, _MARGIN, y + number * LINE * _TEXT, line, _PLAIN, _TEXT)
+        self._name_columns(y + _SUBTITLE * LINE * _TEXT + 10, count)
 
     def _name_columns(self, y: int, count: int) -> None:
         wide = self._layout.picture[0]

@@ -180,7 +180,7 @@ class _Drawing:
             width,
             height,
             f"{'The worst frame' if count == 1 else f'{count} worst frames'} of {dis}",
-            f"reference {ref}, {report.model}, mean {report.score:.2f}, {shown}",
+            f"{report.model}, mean {report.score:.2f}; {shown}; reference {ref}",
         )
 
     def frames(self) -> list[WorstFrame]:
