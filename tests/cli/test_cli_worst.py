@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from acuity.cli.score_options import GROUPS
+from acuity.cli.worst import configure
 from acuity.frames.progress import WorstProgress
 from cli_helpers import Ran, encode, environment, moving, run_acuity, y4m
 
@@ -154,3 +157,18 @@ def test_scoring_alone_loads_none_of_it(pair: tuple[str, str]) -> None:
     command = [sys.executable, "-c", code, "score", "-q", *pair]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
     assert len(ran.stdout.split()) == 1
+
+
+def test_the_page_names_every_option_and_entry(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    page = (Path(__file__).resolve().parents[2] / "docs" / "worst-frames.md").read_text()
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    shared = {name for names, _ in (entry for group in GROUPS.values() for entry in group) for name in names}
+    own = [name for action in parser._actions for name in action.option_strings if name not in shared]
+    assert {"--apart", "--region", "--vlm", "-n"} <= set(own)
+    missing = [name for name in own if name not in ("-h", "--help") and f"`{name}" not in page]
+    document = json.loads(worst("--json", "-n", "1").out)
+    frame = document["frames"][0]
+    keys = [*document, *frame, *frame["artefacts"][0], *frame["region"]]
+    missing += [key for key in keys if f"`{key}`" not in page]
+    assert missing == []
