@@ -32,13 +32,23 @@ _WATCH: Final[ContextVar[WatchCallback | None]] = ContextVar("watch", default=No
 
 
 def score(
-    ref: Video,
+    ref: Video | None,
     dis: Video,
     *,
     model: str | AnyModel | Sequence[str | AnyModel] = AUTO,
     viewing: str | None = None,
     metrics: str | Iterable[str] = (),
     feature: str | Iterable[str] = (),
+    tiny_model: str | os.PathLike[str] | None = None,
+    tiny_device: str = "auto",
+    tiny_threads: int = 0,
+    tiny_fp16: bool = False,
+    tiny_model_verify: bool = False,
+    tiny_codec: str | None = None,
+    tiny_preset: str | None = None,
+    tiny_crf: int | None = None,
+    tiny_resize: str = "disabled",
+    no_reference: bool = False,
     frames: int = 0,
     skip: int = 0,
     skip_ref: int | None = None,
@@ -89,6 +99,13 @@ def score(
     'vmaf', 'psnr', 'ssim' or 'cambi'; without 'vmaf' among them, no model is chosen. `feature` is a
     further extractor, as in 'vif=debug=true', or several.
 
+    Tiny models: `tiny_model` scores beside them with an ONNX model, a name from 'acuity models' or a file
+    (needs acuity[tiny]). `tiny_device` is what runs it, on `tiny_threads`, with `tiny_fp16` in half
+    precision; `tiny_model_verify` checks its signature first. `tiny_codec`, `tiny_preset` and `tiny_crf`
+    say how the distorted video was encoded, for models that ask for it. `tiny_resize` scales pictures to
+    the size that it takes. `no_reference` scores `dis` alone, by a tiny model made for that: pass None as
+    `ref`.
+
     Which frames: `frames` stops after so many. `skip` leaves out the first frames of both videos,
     `skip_ref` and `skip_dis` those of one. `subsample` scores every Nth frame. `allow_damaged` scores
     damaged frames as the decoder makes them, with a warning, instead of refusing. `stream` is the video
@@ -120,6 +137,8 @@ def score(
     Raises AcuityError.
     """
     for name, video in (("ref", ref), ("dis", dis)):
+        if name == "ref" and video is None and no_reference:
+            continue
         if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
             raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")
     if model is None:
@@ -132,8 +151,18 @@ def score(
         viewing=viewing,
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         features=[feature] if isinstance(feature, str) else list(feature),
+        tiny_model=None if tiny_model is None else os.fspath(tiny_model),
+        tiny_device=tiny_device,
+        tiny_threads=tiny_threads,
+        tiny_fp16=tiny_fp16,
+        tiny_model_verify=tiny_model_verify,
+        tiny_codec=tiny_codec,
+        tiny_preset=tiny_preset,
+        tiny_crf=tiny_crf,
+        tiny_resize=tiny_resize,
+        no_reference=no_reference,
         frames=frames,
-        skip_ref=skip if skip_ref is None else skip_ref,
+        skip_ref=(0 if no_reference else skip) if skip_ref is None else skip_ref,
         skip_dis=skip if skip_dis is None else skip_dis,
         subsample=subsample,
         allow_damaged=allow_damaged,

@@ -20,10 +20,11 @@ from acuity.models.spec import ModelSpec, parse_spec
 Check: TypeAlias = Callable[[str], Path]
 FindModel: TypeAlias = Callable[[str], ModelSpec | None]
 
-# Model formats that Acuity can't use, and what they are.
+# Formats of models that are no VMAF models, with what to do about them.
 _OTHER_FORMATS: Final = {
-    ".onnx": "a tiny model (ONNX), not a VMAF model",
-    ".pkl": "a pickled model, which only the old Python tools of VMAF read",
+    ".onnx": "a tiny model (ONNX), not a VMAF model: pass it as tiny_model",
+    ".pkl": "a pickled model, which only the old Python tools of VMAF read: score with a .json model that "
+    "list_models has as usable",
 }
 
 # An address as a value: parsers would split it at ':', which separates options.
@@ -87,9 +88,7 @@ def _checked(spec: str, option: str, value: str, check: Check) -> str:
 def _refuse_other_formats(label: str) -> None:
     what = next((what for suffix, what in _OTHER_FORMATS.items() if label.endswith(suffix)), None)
     if what is not None:
-        raise ModelError(
-            f"'{shown(label)}' is {what}: score with a .json model that list_models has as usable"
-        )
+        raise ModelError(f"'{shown(label)}' is {what}")
 
 
 def _refuse_addresses(spec: str, what: str) -> None:

@@ -3,7 +3,8 @@
     ./testdata, ./python/test/resource, ./model     in the folder where the server was started, if they exist
     /workspace/python/test/resource                 where containers mount the reference clips
     the data folder                                 jobs and reports; files may be written to its outputs/
-    model folders                                   ACUITY_MODEL_PATH and the package that carries models
+    model folders                                   ACUITY_MODEL_PATH, the package that carries models, and
+                                                    that of Acuity's own tiny models
     VMAF_MCP_ALLOW                                  what the operator adds; files may be written there
 
 Entries of VMAF_MCP_ALLOW are absolute, or begin with '~' for the home of the user who runs the server.
@@ -22,6 +23,7 @@ from typing import Final
 
 from acuity.errors import SettingsError
 from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
+from acuity.tiny.files import OWN_FOLDER
 
 _MODELS: Final = "model"
 _IN_A_CHECKOUT: Final = ("testdata", "python/test/resource", _MODELS)
@@ -89,6 +91,7 @@ def _defaults() -> Iterator[Path]:
 
 
 def _model_folders() -> Iterator[Path]:
+    yield resolve_root(OWN_FOLDER, "the folder of Acuity's own tiny models")
     for folder, source in model_folders():
         yield resolve_root(folder, f"a model folder ({FOLDERS_VARIABLE})")
         if source == PACKAGE_SOURCE:

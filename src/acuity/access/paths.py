@@ -22,8 +22,8 @@ from typing import Final
 
 from acuity.access import path_options
 from acuity.access.path_roots import resolve_root, roots_of
-from acuity.access.path_text import shown, to_absolute
-from acuity.errors import PathError
+from acuity.access.path_text import check_text, shown, to_absolute
+from acuity.errors import ModelError, PathError
 from acuity.text import one_line
 from acuity.video.local_file import Guard, refuse_special
 
@@ -190,6 +190,19 @@ class AllowedPaths:
     def check_feature(self, spec: str) -> str:
         """A feature string, paths in its options checked and resolved; raises PathError or FeatureError."""
         return path_options.check_feature(spec, self.check)
+
+    def check_tiny(self, text: str) -> Path:
+        """The resolved path of a tiny model's file; raises PathError or ModelError.
+
+        The files beside it, which its name or the model itself leads to, are checked when they are opened.
+        """
+        check_text(text, "tiny_model")
+        if not text.endswith(".onnx"):
+            raise ModelError(
+                f"'{shown(text)}' is no tiny model: name an .onnx file, or one that list_models has with the "
+                "format onnx"
+            )
+        return self._check_model_file(text)
 
     def _resolve(self, text: str) -> Path:
         """The resolved path, strictly under a root. Errors don't reveal whether a path outside exists."""

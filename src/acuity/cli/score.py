@@ -10,6 +10,8 @@
     acuity score ref_1920x1080_420p10.yuv encoded.mkv
     acuity score 'shots/shot.%04d.png' encoded.mkv --fps 24
     acuity score original.mp4 encoded.mp4 --json
+    acuity score original.mp4 encoded.mp4 --tiny-model acuity_fr_v1
+    acuity score encoded.mp4 --no-reference --tiny-model acuity_nr_v1
     acuity score original.mp4 encoded.mp4 --resume report.json    # after Ctrl-C
 
 Missing options are filled in where that is safe: the size and format of raw video from its file
@@ -27,7 +29,7 @@ from typing import Final
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import interruptible
 from acuity.cli.progress import for_people
-from acuity.cli.score_options import check_pools, configure, embedding, report_format, request
+from acuity.cli.score_options import check_pools, configure, embedding, report_format, request, videos
 from acuity.cli.scoring import check_target, exit_code, say, score_with
 from acuity.cli.style import Style, wrapped_columns
 from acuity.cli.summary import summary
@@ -35,8 +37,8 @@ from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.run import Source
 from acuity.text import one_line
-from acuity.video.pairs.pairing import Pairing
 
 __all__ = ["SURPLUS", "configure", "run", "score_and_report"]
 
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         check_output("-")  # the score is only printed
     else:
-        check_target(arguments.output, (arguments.reference, arguments.distorted))
+        check_target(arguments.output, [video for video in videos(arguments) if video is not None])
     quiet = arguments.quiet or arguments.json
     with embedded("acuity", embedding(arguments)) as attach, interruptible() as watch:
         report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach, watch)
@@ -75,11 +77,13 @@ def score_and_report(reference: str, distorted: str) -> int:
     return run(parser.parse_args([reference, distorted]))
 
 
-def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) -> None:
+def announce(pairing: Source, models: list[AnyModel], choice: Choice | None) -> None:
     """Print, before the first frame, what is compared, with which models and why."""
     style = Style(sys.stderr)
     rows: list[tuple[str, str, str]] = []
     for role, info in (("reference", pairing.info_ref), ("distorted", pairing.info_dis)):
+        if info is None:  # one video alone
+            continue
         rate = f", {float(info.rate):.6g} fps" if info.rate else ""
         codec = f", {info.codec}" if info.codec else ""
         square = info.aspect in (None, 1)
@@ -87,7 +91,8 @@ def announce(pairing: Pairing, models: list[AnyModel], choice: Choice | None) ->
         pixels = f"{info.width}x{info.height}{shape}, {info.format.layout} {info.format.depth}-bit"
         rows.append((role, os.path.basename(info.path), f"{pixels}{rate}{codec}"))
     if pairing.display != "native":
-        rows.append(("display", pairing.display, f"both are compared at {pairing.width}x{pairing.height}"))
+        what = "both are compared" if pairing.info_ref is not None else "it is scored"
+        rows.append(("display", pairing.display, f"{what} at {pairing.width}x{pairing.height}"))
     for model in models:
         shown = "" if model.name == "vmaf" else f"shown as {model.name}"
         rows.append(("model", model.label, _why(choice) if choice and model.label == choice.model else shown))
@@ -106,6 +111,8 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         document = report.to_dict(pools=arguments.pools, worst=arguments.worst, per_frame=arguments.per_frame)
         return [json.dumps(document, indent=2, allow_nan=False)]
     if arguments.quiet:
-        columns = [headline.key for headline in report.headlines] or [m.name for m in report.models]
+        tiny = report.tiny_model.output_names() if report.tiny_model is not None else []
+        columns = [headline.key for headline in report.headlines]
+        columns = [*columns, *tiny] if columns else report.scores
         return [f"{report.pool(name):.6f}" for name in columns]
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)

@@ -21,9 +21,11 @@ from acuity.scoring.request import (
     PICTURES,
     RAW_VIDEO,
     SETTINGS,
+    TINY,
     WORK,
     Request,
     frame_rate,
+    tiny_fault,
 )
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -97,6 +99,26 @@ _KINDS: Final[dict[str, dict[str, Any]]] = {
     "string": {"metavar": "WORD"},
 }
 
+
+class _WithoutReference(argparse.Action):
+    """The switch with which one video is enough."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, True)
+        for action in parser._actions:
+            if action.dest == "distorted":
+                action.required = False  # argparse looks at it when all words are read
+
+
+_CHOICES: Final = {
+    name: ", ".join(map(str, SETTINGS[name].choices)) for name in ("tiny_device", "tiny_resize")
+}
 _MODEL = (
     f"a name, a file, or {ACUITY.help('models')}; may be repeated "
     "(default: vmaf_v0.6.1, for 4K vmaf_4k_v0.6.1)"
@@ -116,6 +138,12 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "bitdepth": ("b", {"type": int, "metavar": None, "choices": DEPTHS}),
     "fps": ("", {"type": rate, "metavar": "RATE"}),
     "resume": ("", {"metavar": "FILE"}),
+    "tiny_model": ("", {"metavar": "MODEL"}),
+    "tiny_codec": ("", {"metavar": "ENCODER"}),
+    "tiny_preset": ("", {"metavar": "PRESET"}),
+    "tiny_device": ("", {"help": f"{ACUITY.help('tiny_device')}: {_CHOICES['tiny_device']}"}),
+    "tiny_resize": ("", {"help": f"{ACUITY.help('tiny_resize')}: {_CHOICES['tiny_resize']}"}),
+    "no_reference": ("", {"action": _WithoutReference, "nargs": 0}),
     "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
     "cpu": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),
@@ -126,6 +154,7 @@ _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max
 # Options that are no settings of a request.
 _OTHERS: Final = {
     MEASURED: (_entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),),
+    TINY: (),
     "output": (
         _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
@@ -218,9 +247,19 @@ def scoring_request(arguments: argparse.Namespace) -> Request:
     if arguments.size is not None:
         given["width"], given["height"] = arguments.size
     if arguments.skip is not None:
-        given = {"skip_ref": arguments.skip, "skip_dis": arguments.skip, **given}
+        both = {} if getattr(arguments, "no_reference", False) else {"skip_ref": arguments.skip}
+        given = {**both, "skip_dis": arguments.skip, **given}
     given["threads"] = arguments.threads or None
-    return Request(arguments.reference, arguments.distorted, **given, guess=True)
+    if (fault := tiny_fault(given, lambda name: f"--{ACUITY.name(name)}")) is not None:
+        raise UsageError(fault)
+    return Request(*videos(arguments), **given, guess=True)
+
+
+def videos(arguments: argparse.Namespace) -> tuple[str | None, str]:
+    """The reference, and the distorted video, which may come alone with --no-reference."""
+    if arguments.distorted is None:
+        return None, arguments.reference
+    return arguments.reference, arguments.distorted
 
 
 def embedding(arguments: argparse.Namespace) -> Wanted:

@@ -39,11 +39,16 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
     shown = "" if display == "native" else f", filling a {display} display"
     if report.subsample is not None and report.subsample > 1:
         shown += f", one frame in {report.subsample}"
+    if report.no_reference:
+        shown += ", without a reference"
     rows = []
-    for model in report.models:
-        name = "VMAF" if model.name == "vmaf" else model.name
-        depth = f"{results.label(model.name)}, scored at {report.bitdepth} bit{shown}"
-        rows.append((name, f"{results.pool(model.name):.2f}", depth))
+    tiny = report.tiny_model.output_names() if report.tiny_model is not None else ()
+    for name in report.scores:
+        label = results.label(name)
+        if name in tiny:
+            label = "tiny model" if label == name else f"tiny model {label}"
+        depth = f"{label}, scored at {report.bitdepth} bit{shown}"
+        rows.append(("VMAF" if name == "vmaf" else name, f"{results.pool(name):.2f}", depth))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
     lines = [
         f"  {style('bold', f'{name:{names}}  {number:>{numbers}}')}   {style('dim', label)}"

@@ -77,7 +77,8 @@ def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchC
         print(f"vmaf: warning: {one_line(specs.warning)}", file=sys.stderr)
     request = _request(settings, specs)
     if settings.output is not None:
-        check_target(settings.output, (settings.request["reference"], settings.request["distorted"]))
+        videos = [settings.request[name] for name in ("reference", "distorted")]
+        check_target(settings.output, [video for video in videos if video is not None])
     report = score_with(_meter(settings), request, attach=attach, watch=watch)
     notes = [note for note in report.notes if note.code not in _NOT_NOTED]
     said = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
@@ -96,7 +97,8 @@ def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchC
                     "version": __version__,
                     "notes": [note.to_dict(VMAF.spell) for note in notes],
                     **report.marks(),
-                }
+                },
+                **report.tiny_marks(),
             },
             version=LIBVMAF_VERSION,
         )
@@ -114,8 +116,9 @@ def _request(settings: Settings, specs: Specs) -> Request:
     gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     asked = {**settings.request, "models": specs.models, "features": specs.features}
     asked["excluded_backends"] = (*settings.excluded, *gpus)
-    asked.setdefault("align", "warn")  # libvmaf scores whatever frames it gets
-    asked.setdefault("colour", "as-libvmaf")
+    if not asked.get("no_reference"):
+        asked.setdefault("align", "warn")  # libvmaf scores whatever frames it gets
+        asked.setdefault("colour", "as-libvmaf")
     if settings.common_bitdepth:
         asked.setdefault("convert", "depth")
     if settings.cpumask:
@@ -133,7 +136,9 @@ def _meter(settings: Settings) -> LibvmafMeter | None:
 
 def score_lines(report: ScoreReport) -> list[str]:
     """`vmaf_v0.6.1: 76.667831` for each model, then a line with the interval for each collection."""
-    lines = [f"{report.results.label(model.name)}: {report.pool(model.name):.6f}" for model in report.models]
+    several = report.tiny_model.output_names() if report.tiny_model is not None else []
+    shown = {name: name if name in several[1:] else report.results.label(name) for name in report.scores}
+    lines = [f"{label}: {report.pool(name):.6f}" for name, label in shown.items()]
     for model in report.models:
         if found := report.interval(model.name):
             lines.append(

@@ -11,7 +11,7 @@ from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, w
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
-from acuity.scoring.request import DIFFERENT, PICTURES, SETTINGS
+from acuity.scoring.request import DIFFERENT, MAX_CRF, PICTURES, SETTINGS, tiny_fault
 
 if TYPE_CHECKING:
     from acuity.scoring.presets import Preset
@@ -38,6 +38,7 @@ class Settings:
         self.features: list[str] = []
         self.excluded: set[str] = set()  # backends that 'auto' may not choose
         self.embedded = embedded.Wanted()
+        self.devices: dict[str, str] = {}  # of the tiny model, by the option that names it
 
 
 def _bitdepth(text: str) -> int:
@@ -60,7 +61,20 @@ def _precision(text: str) -> str:
     return text
 
 
+def _crf(text: str) -> int:
+    number = unsigned(text)
+    if number > MAX_CRF:
+        raise ValueError(f"should be from 0 to {MAX_CRF}")
+    return number
+
+
+def _choice(name: str) -> Callable[[str], str]:
+    """A parser of a setting's words, which are looked up when one is given."""
+    return lambda text: one_of(*map(str, SETTINGS[name].choices))(text)
+
+
 _VIDEO, _MODEL, _OUT, _WORK, _MORE = "Videos", "Models and features", "Report", "Work", "Help"
+_TINY = "Tiny models, from ONNX files (needs acuity[tiny])"
 
 _help = VMAF.help
 # What is done where the videos differ, which libvmaf has no options for.
@@ -93,6 +107,20 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("no_prediction", _help("predict"), "n", section=_MODEL),
     Flag("aom_ctc", "AOM common test conditions, v1.0 to v7.0", "", "VERSION", section=_MODEL),
     Flag("nflx_ctc", "Netflix common test conditions, v1.0", "", "VERSION", section=_MODEL),
+    Flag("tiny-model", _help("tiny_model"), "", "MODEL", section=_TINY),
+    Flag("tiny-device", "what runs it: auto, cpu, cuda, openvino, openvino-npu, openvino-cpu, openvino-gpu, "
+         "coreml, coreml-ane, coreml-gpu, coreml-cpu or rocm; refused if it isn't there", "", "NAME",
+         _choice("tiny_device"), section=_TINY),
+    Flag("dnn-ep", "the same as --tiny-device", "", "NAME", _choice("tiny_device"), section=_TINY),
+    Flag("tiny-threads", _help("tiny_threads"), "", "N", unsigned, section=_TINY),
+    Flag("tiny-fp16", _help("tiny_fp16"), section=_TINY),
+    Flag("tiny-model-verify", _help("tiny_model_verify"), section=_TINY),
+    Flag("tiny-codec", _help("tiny_codec"), "", "ENCODER", section=_TINY),
+    Flag("tiny-preset", _help("tiny_preset"), "", "PRESET", section=_TINY),
+    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", _crf, section=_TINY),
+    Flag("tiny-resize", "disabled, bilinear, nearest or bicubic: " + _help("tiny_resize"), "", "FILTER",
+         _choice("tiny_resize"), section=_TINY),
+    Flag("no-reference", _help("no_reference") + "; -r may be left out", section=_TINY),
     Flag("output", "write the report to this file ('-': standard output)", "o", "PATH", section=_OUT),
     Flag("xml", "as XML (default)", section=_OUT),
     Flag("json", "as JSON", section=_OUT),
@@ -162,6 +190,10 @@ def _threads(settings: Settings, count: int) -> None:
     settings.request |= {"threads": count or None, "sequential_first": count > 0}
 
 
+def _device(option: str) -> _Setter:
+    return lambda s, v: s.devices.__setitem__(option, v)
+
+
 def _exclude(name: str) -> _Setter:
     return lambda s, v: s.excluded.add(name)
 
@@ -178,6 +210,8 @@ _SETTERS: Final[dict[str, _Setter]] = {
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
     **{option.name: _embed(option.field) for option in embedded.OPTIONS},
+    "tiny-device": _device("tiny-device"),
+    "dnn-ep": _device("dnn-ep"),
     "aom_ctc": _preset("aom_ctc"),
     "nflx_ctc": _preset("nflx_ctc"),
 }
@@ -197,12 +231,23 @@ def parse(argv: Sequence[str]) -> Settings:
 def _complete(settings: Settings) -> None:
     """Check combinations of options, and fill in the default model."""
     asked = settings.request
+    for device in settings.devices.values():
+        asked.setdefault("tiny_device", device)
+    if len({*settings.devices.values()}) > 1:
+        both = " and ".join(f"--{option} {device}" for option, device in settings.devices.items())
+        raise UsageError(f"{both} are the same option and name two devices: leave one of them out")
+    alone = asked.get("no_reference", False)
+    if alone:
+        asked.setdefault("reference", None)
     for name, letter in (("reference", "r"), ("distorted", "d")):
-        if not asked.get(name):
+        if not asked.get(name) and not (alone and name == "reference"):
             raise UsageError(f"the {name} video is missing: name it with -{letter}/--{name}")
     # As in libvmaf, any geometry option means that the inputs are raw samples.
     missing = [flag.spelling for flag in FLAGS if flag.long in GEOMETRY and flag.long not in asked]
     if missing and len(missing) < len(GEOMETRY):
         raise UsageError(f"raw YUV needs its geometry: add {', '.join(missing)}")
-    if not settings.models and asked.get("predict", True):
+    given = {**asked, "models": settings.models}
+    if (fault := tiny_fault(given, lambda name: f"--{VMAF.name(name)}")) is not None:
+        raise UsageError(fault)
+    if not settings.models and asked.get("predict", True) and not alone:
         settings.models.append(DEFAULT_MODEL)

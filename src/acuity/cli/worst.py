@@ -28,6 +28,7 @@ from acuity.cli.style import Style, clock, wrapped_columns
 from acuity.frames.request import DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
+from acuity.scoring.request import TINY
 from acuity.text import one_line
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ USAGE: Final = "REF DIS -o DIR [options]"
 SURPLUS: Final = "a call shows the frames of one encode, so show this one's in a call of its own"
 
 # Options of `acuity score` that would change nothing here, or that need a report.
-_GROUPS: Final = [title for title in GROUPS if title not in ("output", "for agents, while it runs")]
-_LEFT_OUT: Final = frozenset(("metrics", "features", "pools", "resume", "no_reference"))
+_GROUPS: Final = [title for title in GROUPS if title not in (TINY, "output", "for agents, while it runs")]
+_LEFT_OUT: Final = frozenset(("metrics", "features", "pools", "resume"))
 
 
 def _frames(text: str) -> int:

@@ -133,6 +133,10 @@ class Cambi(Extractor):
         else:
             super().__init__(options)
 
+    @property
+    def reads_reference(self) -> bool:
+        return self.flag("full_ref")
+
     def key(self, feature: Feature) -> str:
         return super().key(feature) if feature is _BANDING else feature.alias
 

@@ -115,6 +115,11 @@ class Extractor(ABC):
         self.settings = parse_options(self.name, self.options, given or {}, _owners)
         self.suffix = name_suffix(self.options, self.settings)
 
+    @property
+    def reads_reference(self) -> bool:
+        """Whether its figures depend on the reference."""
+        return True
+
     def __eq__(self, other: object) -> bool:
         """Whether both compute the same figures."""
         return type(self) is type(other) and isinstance(other, Extractor) and self.settings == other.settings

@@ -55,7 +55,7 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, request: Request) -> Identity:
         """Raises InputError for a video that can't be read twice."""
-        return cls(tuple(map(_identity, (request.reference, request.distorted))))
+        return cls(tuple(map(_identity, request.pair)))
 
 
 def _identity(video: Video) -> tuple[int, ...] | None:
@@ -80,7 +80,7 @@ def reopen(request: Request, report: ScoreReport) -> Pairing:
     # Only 'auto' changes which frames are paired; the others look at what the first reading has looked at.
     align = "auto" if request.align == "auto" else "off"
     again = replace(request, display=report.input["display"], align=align)
-    readers = open_pair(again.reference, again.distorted, again.geometry, again.opening, again.streams)
+    readers = open_pair(*again.pair, again.geometry, again.opening, again.streams)
     pairing = pair_videos(*readers, options=again.pairing)
     try:
         found: dict[str, Any] = pairing.description
@@ -115,9 +115,7 @@ def compared_pairs(
 
 def check_unchanged(request: Request, before: Identity) -> None:
     """Raise InputError if a file is not the one that was scored."""
-    for video, was, now in zip(
-        (request.reference, request.distorted), before.files, Identity.of(request).files, strict=True
-    ):
+    for video, was, now in zip(request.pair, before.files, Identity.of(request).files, strict=True):
         if was != now:
             raise InputError(
                 f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]

@@ -22,10 +22,9 @@ from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import WorstRequest
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
-from acuity.scoring.run import run_request
+from acuity.scoring.run import Source, run_request
 from acuity.video import notes
 from acuity.video.notes import Note
-from acuity.video.pairs.pairing import Pairing
 from acuity.video.png import rgb_png
 
 _SAMPLED: Final = 24  # frames spread over the clip whose flaws are taken for typical
@@ -73,7 +72,7 @@ def _nobody(_: WorstProgress) -> None:
 
 
 def _scored(request: Request, tell: Listener) -> ScoreReport:
-    def started(pairing: Pairing, models: list[AnyModel], _: object) -> None:
+    def started(pairing: Source, models: list[AnyModel], _: object) -> None:
         if not models:
             raise InputError(
                 "no model is scored, so no frame is the worst: ask for one, as ", to_set("metrics", "vmaf")

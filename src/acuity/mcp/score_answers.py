@@ -23,6 +23,7 @@ _FIRST: Final = (
     "metrics",
     "worst",
     "notes",
+    "no_reference",
     "mismatched_model_warning",
     "frames_omitted",
     "job_id",

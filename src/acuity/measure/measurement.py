@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -33,6 +33,7 @@ from acuity.measure.snapshot import Snapshot
 from acuity.measure.steering import (
     Candidates,
     Swap,
+    check_alone,
     check_feature_names,
     check_names,
     check_pictures,
@@ -61,11 +62,18 @@ class Measurement:
         subsample: int = 1,
         instruction_set: str | None = None,
         backend: str | Sequence[Device] = "auto",
+        *,
+        alone: bool = False,
     ) -> None:
-        """Raises BackendError if the backend can't start. The last device computes every extractor."""
+        """Raises BackendError if the backend can't start. The last device computes every extractor.
+
+        With `alone` the distorted pictures come without a reference, each as its own: what compares them
+        with one is refused.
+        """
         steps = sampling(subsample)
         if isinstance(backend, str):
             backend = open_devices(backend, instruction_set=instruction_set)
+        self._alone = alone
         self._devices = tuple(backend)
         self.threads = max(device.workers(check_threads(threads)) for device in self._devices)
         self.boundary = FrameBoundary()
@@ -89,6 +97,7 @@ class Measurement:
         """Add a model, by itself or by name, with the features it needs."""
         self._check_unstarted("a model")
         prediction = self._candidates.get(model)
+        self._check_alone(prediction.extractors)
         check_names(self._agenda, prediction)
         slot = Slot(prediction.model.name, Epochs(prediction))
         self._agenda = self._agenda.request(slot._replace(requested=slot.segments(1)[0].model))
@@ -99,8 +108,13 @@ class Measurement:
         self._check_unstarted("a feature")
         extractor, written = parse_feature(name)
         asked = get_extractor(extractor)({**written, **(options or {})})
+        self._check_alone([asked])
         check_feature_names(self._agenda, [asked])
         self._agenda = self._agenda.request(asked)
+
+    def _check_alone(self, extractors: Iterable[Extractor]) -> None:
+        if self._alone:
+            check_alone(extractors)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take the figures of the first frames from an earlier measurement of the same models and features.
@@ -245,6 +259,7 @@ class Measurement:
         self._check_open()
         holder = self._agenda.slot(name).holders.at(self._frames)
         prediction = self._candidates.get(model, name)
+        self._check_alone(prediction.extractors)
         if is_same_model(prediction.model, holder.model):
             prediction = holder  # the same model: no new segment
         check_names(self._agenda, prediction, besides=name)

@@ -113,6 +113,16 @@ def keys_of(extractors: Iterable[Extractor]) -> list[str]:
     return [key for extractor in extractors for late in (False, True) for key in extractor.keys(late=late)]
 
 
+def check_alone(extractors: Iterable[Extractor]) -> None:
+    """Refuse extractors that compare with a reference, where pictures come without one."""
+    for extractor in extractors:
+        if extractor.reads_reference:
+            raise FeatureError(
+                f"{extractor.name} compares with the reference, and the video is scored without one: leave "
+                "it out, or score a pair"
+            )
+
+
 def check_pictures(extractors: Iterable[Extractor], geometry: Geometry, planes: int) -> None:
     """Refuse extractors that can't be computed from the present pictures."""
     for extractor in extractors:

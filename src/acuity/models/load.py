@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_give
 from acuity.features.options import WRITING
 from acuity.models.bootstrap import ModelCollection, member_name
 from acuity.models.document import Section, read_document
@@ -43,6 +43,11 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
     """
     if isinstance(spec, str):
         spec = parse_spec(spec)
+    if spec.label.endswith(".onnx"):
+        raise ModelError(
+            f"{quoted(spec.label)} is a tiny model (ONNX), not a VMAF model: ",
+            to_give("tiny_model", verb="name it with"),
+        )
     changes = spec.changes
     path = Path(spec.path) if spec.path is not None else find_model(str(spec.version))
     if spec.version is not None and (own := variant_options(spec.version, path)):

@@ -28,15 +28,18 @@ def write_xml(
     yield f"  <aggregate_metrics {_attributes(source.aggregate, precision)}/>\n"
     about = extra.get("acuity")
     if isinstance(about, Mapping):
-        yield from _about(about)
+        yield from _about(about, extra)
     yield "</VMAF>\n"
 
 
-def _about(about: Mapping[str, object]) -> Iterator[str]:
-    """The element `acuity`: the version, notes, and whether the measurement is partial or was steered."""
+def _about(about: Mapping[str, object], extra: Mapping[str, object]) -> Iterator[str]:
+    """The element `acuity`: the version, notes, the tiny model, and whether it is partial or was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
+    if extra.get("no_reference"):
+        opening += ' no_reference="true"'
     elements = [
         *_notes(about.get("notes")),
+        *_tiny_model(extra.get("tiny_model")),
         *_partial(about.get("partial")),
         *_steering(about.get("steering")),
     ]
@@ -52,6 +55,11 @@ def _notes(notes: object) -> Iterator[str]:
     for note in notes if isinstance(notes, Sequence) else ():
         marks = {name: value for name, value in note.items() if name != "text"}
         yield f"    <note{_plain_attributes(marks)}>{_escape(note['text'])}</note>\n"
+
+
+def _tiny_model(described: object) -> Iterator[str]:
+    if isinstance(described, Mapping):
+        yield f"    <tiny_model{_plain_attributes(described)} />\n"
 
 
 def _partial(partial: object) -> Iterator[str]:

@@ -26,6 +26,7 @@ from acuity.video.pairs.clock import Timeline
 if TYPE_CHECKING:
     from acuity.scoring.metrics import Headline
     from acuity.scoring.resume import Partial
+    from acuity.tiny.tiny_model import TinyModel
 
 SCHEMA: Final = "acuity.score/1"
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
@@ -37,7 +38,7 @@ class ScoreReport:
     """The figures of every frame, and how they were computed."""
 
     results: Results
-    models: list[AnyModel]  # those that predicted, in the order given
+    models: list[AnyModel]  # those that predicted, in the order given, the tiny one last
     choice: Choice | None  # of the model that 'auto' stood for
     notes: list[Note]
     input: dict[str, Any]  # the two videos and how they were compared, ready for JSON
@@ -51,12 +52,11 @@ class ScoreReport:
     headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
     restored: int = 0  # frames whose figures come from the partial report of an earlier run
     partial: Partial | None = None  # the part of the clip that was measured, if the run was interrupted
+    tiny_model: TinyModel | None = None
+    no_reference: bool = False  # whether the distorted video was scored alone
 
     def __str__(self) -> str:
-        shown = [
-            f"{self.results.label(name)} {self.pool(name):.2f}"
-            for name in (model.name for model in self.models)
-        ]
+        shown = [f"{self.results.label(name)} {self.pool(name):.2f}" for name in self.scores]
         scored = len(self.results.frames)
         frames = f"{scored} frames" if scored == self.pairs else f"{scored} of {self.pairs} frames"
         counted = f"{frames} of {self.results.width}x{self.results.height}"
@@ -75,7 +75,17 @@ class ScoreReport:
     @property
     def model(self) -> str | None:
         """Version or path of the first model; 'vmaf (steered)' if several contributed to its score."""
-        return self.results.label(self.models[0].name) if self.models else None
+        return self.results.label(self.scores[0]) if self.models else None
+
+    @property
+    def scores(self) -> list[str]:
+        """The columns that are scores: one a model, and each output of the tiny model."""
+        tiny = self.tiny_model
+        return [
+            name
+            for model in self.models
+            for name in (tiny.output_names() if tiny and model.name == tiny.name else [model.name])
+        ]
 
     @property
     def pairs(self) -> int:
@@ -114,7 +124,8 @@ class ScoreReport:
         from acuity.report import format_of, write_report
 
         about = {**self.about(), **self.resumption()}
-        write_report(self.results, path, format or format_of(path), precision, extra={"acuity": about})
+        extra = {"acuity": about, **self.tiny_marks()}
+        write_report(self.results, path, format or format_of(path), precision, extra=extra)
 
     def to_numpy(self) -> NDArray[np.void]:
         """The figures as a structured array: `frame`, `time` in seconds (NaN: not known), and each column."""
@@ -161,6 +172,7 @@ class ScoreReport:
             "schema": SCHEMA,
             "score": summary["score"],
             **self.about(),
+            **self.tiny_marks(),
             "models": summary["models"],
             "metrics": summary.get("metrics", []),
             "worst": summary["worst"],
@@ -182,12 +194,8 @@ class ScoreReport:
                 "score": self.score,
                 "model": self.model,
                 "models": [
-                    {
-                        "name": model.name,
-                        "label": self.results.label(model.name),
-                        **self._figures(model.name, pools),
-                    }
-                    for model in self.models
+                    {"name": name, "label": self.results.label(name), **self._figures(name, pools)}
+                    for name in self.scores
                 ],
                 "worst": [
                     {"frame": frame, "time": self.time_of(frame), "score": score}
@@ -234,6 +242,11 @@ class ScoreReport:
         """The entries of reports about a partial or steered measurement; empty if it is neither."""
         partial = {} if self.partial is None else {"partial": self.partial.to_document()}
         return {**partial, **({"steering": self.results.marks()} if self.results.steered else {})}
+
+    def tiny_marks(self) -> dict[str, Any]:
+        """The entries of reports about a tiny model; empty without one."""
+        alone = {"no_reference": True} if self.no_reference else {}
+        return alone if self.tiny_model is None else {**alone, "tiny_model": self.tiny_model.describe()}
 
     def resumption(self) -> dict[str, Any]:
         """The entry of a partial JSON report from which another run can go on; empty if none can."""

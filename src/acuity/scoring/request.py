@@ -8,14 +8,14 @@ what it is called where that isn't its own name. `fronts.py` makes options, argu
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.devices import BACKENDS
-from acuity.errors import InputError, to_set
+from acuity.errors import InputError, ModelError, to_set
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAX_COUNT: Final = 2**31 - 1  # frames and pixels: what C's int holds
 MAX_TEXT: Final = 4096  # characters of a path, a model or a feature
 MAX_ENTRIES: Final = 64  # features, or metrics, in one request
+MAX_CRF: Final = 63  # of any encoder
 
 Kind = Literal["integer", "string", "boolean", "array"]
 # The ways in besides Python, by how they spell things: `acuity`, `vmaf`, the scoring tools, compute_vmaf,
@@ -36,6 +37,7 @@ Way = Literal["option", "getopt", "tool", "embedded", "tune"]
 
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
+TINY: Final = "tiny models, from ONNX files (needs acuity[tiny])"
 FILES: Final = "the files"
 FRAMES: Final = "which frames"
 PICTURES: Final = "the pictures that are compared"
@@ -83,12 +85,13 @@ def _set(
     *,
     choices: str | tuple[str, ...] = (),
     minimum: int | None = None,
+    maximum: int = MAX_COUNT,
     **names: str,
 ) -> Any:
     """A field of the request with its setting; `names` are by way in."""
-    maximum = None if minimum is None else MAX_COUNT
+    most = None if minimum is None else maximum
     made = None if callable(default) else default
-    about = Setting(kind, help, made, group, offered, names, choices, minimum, maximum)
+    about = Setting(kind, help, made, group, offered, names, choices, minimum, most)
     if callable(default):
         return field(default_factory=default, metadata={"setting": about})
     return field(default=default, metadata={"setting": about})
@@ -109,7 +112,7 @@ def _auto() -> tuple[str]:
 class Request:
     """What to score, and how."""
 
-    reference: Video
+    reference: Video | None  # None, or not read, with no_reference
     distorted: Video
     # fmt: off
     models: Sequence[str | AnyModel] = _set(
@@ -129,6 +132,32 @@ class Request:
     predict: bool = _set(
         True, "boolean", "measure features only, predict no score",
         MEASURED, "getopt tool", getopt="no_prediction", tool="no_prediction")
+    tiny_model: str | None = _set(
+        None, "string", "score with this ONNX model too: a name from {models}, or a file", TINY,
+        getopt="tiny-model")
+    tiny_device: str = _set(
+        "auto", "string", "what runs it; refused if it isn't there",
+        TINY, choices="acuity.tiny.options:DEVICES", getopt="tiny-device")
+    tiny_threads: int = _set(
+        0, "integer", "threads of its own; 0: those that score", TINY, minimum=0, getopt="tiny-threads")
+    tiny_fp16: bool = _set(
+        False, "boolean", "run it in half precision where its device can", TINY, getopt="tiny-fp16")
+    tiny_model_verify: bool = _set(
+        False, "boolean", "load it only if its Sigstore bundle proves who made it", TINY,
+        getopt="tiny-model-verify")
+    tiny_codec: str | None = _set(
+        None, "string", "encoder of the distorted video, as libx264, for models that ask for it", TINY,
+        getopt="tiny-codec")
+    tiny_preset: str | None = _set(
+        None, "string", "that encoder's preset", TINY, getopt="tiny-preset")
+    tiny_crf: int | None = _set(
+        None, "integer", "its CRF or QP", TINY, minimum=0, maximum=MAX_CRF, getopt="tiny-crf")
+    tiny_resize: str = _set(
+        "disabled", "string", "filter that scales pictures to the model's size; disabled refuses others",
+        TINY, choices="acuity.tiny.options:RESIZES", getopt="tiny-resize")
+    no_reference: bool = _set(
+        False, "boolean", "score the distorted video alone, by a tiny model made for that", TINY,
+        getopt="no-reference")
     width: int | None = _set(
         None, "integer", "width of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
     height: int | None = _set(
@@ -202,12 +231,21 @@ class Request:
             value = getattr(self, name)
             if about.kind == "integer" and value is not None and not is_whole(value):
                 raise InputError(to_set(name, str(value)), " is no whole number")
+        if (fault := tiny_fault({name: getattr(self, name) for name in SETTINGS})) is not None:
+            raise ModelError(fault)
         self.pairing  # noqa: B018  # refuses an unknown word before any file is opened
 
     @property
     def pairing(self) -> PairOptions:
         """The options for pairing the two videos."""
         return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
+
+    @property
+    def pair(self) -> tuple[Video, Video]:
+        """Both videos; raises InputError without a reference."""
+        if self.reference is None or self.no_reference:
+            raise InputError("there is no reference to compare with: name one, and leave out no_reference")
+        return self.reference, self.distorted
 
     @property
     def geometry(self) -> RawGeometry:
@@ -244,14 +282,14 @@ class Request:
         return {
             name: _plain(name, value)
             for name, value in values.items()
-            if name in _PATHS or value != getattr(defaults, name)
+            if value is not None and (name in _PATHS or value != getattr(defaults, name))
         }
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """The request from its document; raises TypeError for an unknown field."""
         fps = {"fps": frame_rate(document["fps"])} if "fps" in document else {}
-        return cls(**{**document, **fps})
+        return cls(**{"reference": None, **document, **fps})
 
 
 def is_whole(value: object) -> bool:
@@ -278,6 +316,48 @@ _PATHS: Final = ("reference", "distorted")
 SETTINGS: Final[dict[str, Setting]] = {
     entry.name: entry.metadata["setting"] for entry in fields(Request) if entry.metadata
 }
+
+_COMPANIONS: Final = [
+    name for name, about in SETTINGS.items() if about.group == TINY and name != "tiny_model"
+]
+# Settings about a reference, or about both videos, which mean nothing where there is one.
+_OF_A_PAIR: Final = (
+    *("viewing", "skip_ref", "stream_ref"),
+    *(name for name, about in SETTINGS.items() if about.group == DIFFERENT),
+)
+
+
+def _in_python(setting: str) -> str:
+    return SETTINGS[setting].names.get("option", setting)
+
+
+def tiny_fault(given: Mapping[str, Any], spell: Callable[[str], str] = _in_python) -> str | None:
+    """What is wrong with the settings about tiny models among these; None if nothing is.
+
+    `spell` writes the name of a setting as the caller knows it.
+    """
+
+    def is_set(name: str) -> bool:
+        return bool(given.get(name, SETTINGS[name].default) != SETTINGS[name].default)
+
+    model, alone = spell("tiny_model"), spell("no_reference")
+    if given.get("tiny_model") is None:
+        if given.get("no_reference"):
+            return f"{alone} requires {model}; no classic NR scorer exists"
+        idle = next(filter(is_set, _COMPANIONS), None)
+        return idle and f"{spell(idle)} has no effect without {model}"
+    for name in filter(is_set, _COMPANIONS):
+        about, value = SETTINGS[name], given[name]
+        if about.choices and value not in about.choices:
+            return f"{spell(name)} {value!r} is unknown: use one of {', '.join(map(str, about.choices))}"
+        if about.minimum is not None and not about.minimum <= value <= (about.maximum or MAX_COUNT):
+            return f"{spell(name)} {value} should be from {about.minimum} to {about.maximum}"
+    if not given.get("no_reference"):
+        return None
+    if any(model != "auto" for model in given.get("models") or ()):
+        return f"a classic model needs the reference: leave out {spell('models')}, or {alone}"
+    idle = next(filter(is_set, _OF_A_PAIR), None)
+    return idle and f"{spell(idle)} has no effect with {alone}, which reads one video: leave it out"
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.errors import ResumeError, to_give, to_set
@@ -22,6 +22,9 @@ from acuity.scoring.request import SETTINGS, WORK, Request
 from acuity.video.local_file import fingerprint, local_opener
 from acuity.video.readers.image_names import is_pattern
 from acuity.video.source import STDIN, is_web_address
+
+if TYPE_CHECKING:
+    from acuity.tiny.tiny_model import TinyModel
 
 WHY: Final = "interrupted"
 _VIDEOS: Final = ("reference", "distorted")
@@ -48,9 +51,11 @@ class Partial(NamedTuple):
         return {"frames": self.frames, "of": self.of, "why": WHY}
 
 
-def partial_of(request: Request, measurement: Measurement, of: int | None) -> Partial:
+def partial_of(
+    request: Request, measurement: Measurement, of: int | None, tiny: TinyModel | None = None
+) -> Partial:
     """The part that an interrupted measurement has done, after flush()."""
-    files, checkpoint = _fingerprints(request), measurement.checkpoint()
+    files, checkpoint = {**_fingerprints(request), **_tiny_files(tiny)}, measurement.checkpoint()
     resume = None
     if checkpoint is not None and all(files.values()):
         with suppress(TypeError):  # loaded models, which no other process has
@@ -58,7 +63,7 @@ def partial_of(request: Request, measurement: Measurement, of: int | None) -> Pa
     return Partial(measurement.frames, of, resume)
 
 
-def read_checkpoint(request: Request) -> Checkpoint:
+def read_checkpoint(request: Request, tiny: TinyModel | None = None) -> Checkpoint:
     """The checkpoint in the partial report that a request names; raises ResumeError."""
     path = str(request.resume)
     about = _about(path)
@@ -75,6 +80,7 @@ def read_checkpoint(request: Request) -> Checkpoint:
     try:
         _check_files(path, request, found["files"])
         _check_request(path, request, found["request"])
+        _check_tiny(path, tiny, found["files"])
         return Checkpoint.from_document(found)
     except ResumeError:
         raise
@@ -96,8 +102,22 @@ def _about(path: str) -> Mapping[str, Any]:
     return about
 
 
+def _tiny_files(tiny: TinyModel | None) -> dict[str, Any]:
+    """The digests of the tiny model's files."""
+    if tiny is None:
+        return {}
+    about = tiny.describe()
+    return {"tiny_model": {name: about[name] for name in ("sha256", "external_data") if name in about}}
+
+
+def _check_tiny(path: str, tiny: TinyModel | None, files: Mapping[str, Any]) -> None:
+    if tiny is not None and _tiny_files(tiny)["tiny_model"] != files["tiny_model"]:
+        raise ResumeError(f"'{path}' is of another tiny model than '{tiny.path}', or the file has changed")
+
+
 def _fingerprints(request: Request) -> dict[str, dict[str, Any] | None]:
-    videos = {name: getattr(request, name) for name in _VIDEOS}
+    names = _VIDEOS[1:] if request.no_reference else _VIDEOS
+    videos = {name: getattr(request, name) for name in names}
     return {
         name: fingerprint(video) if isinstance(video, str | os.PathLike) and video != STDIN else None
         for name, video in videos.items()

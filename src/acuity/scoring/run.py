@@ -1,4 +1,4 @@
-"""Runs a request for acuity.score() and both commands: opens, pairs and measures two videos."""
+"""Runs a request for acuity.score() and both commands: opens, pairs and measures two videos, or one alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from acuity.devices import open_devices
 from acuity.errors import ModelError, to_set
@@ -19,17 +19,23 @@ from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.video import notes
-from acuity.video.pairs.open_pair import open_pair
+from acuity.video.pairs.lone_video import LoneVideo
+from acuity.video.pairs.open_pair import open_alone, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
 
 if TYPE_CHECKING:
     from acuity.measure.checkpoint import Checkpoint
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
+    from acuity.tiny.options import TinyOptions
+    from acuity.tiny.tiny_model import TinyModel
     from acuity.video.notes import Note
+    from acuity.video.pairs.pair_options import PairOptions
+    from acuity.video.readers.open import OpenOptions
 
+Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
 # Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
-StartCallback = Callable[[Pairing, list[AnyModel], Choice | None], None]
+StartCallback = Callable[[Source, list[AnyModel], Choice | None], None]
 # Called with the measurement before its first frame, and with the number of frames if known.
 AttachCallback = Callable[[Measurement, int | None], None]
 # Called with the measurement when its frames begin to be fed, to interrupt it.
@@ -53,11 +59,13 @@ def run_request(
     """
     try:
         devices = open_devices(request.backend, request.excluded_backends, request.cpu)
-        with Measurement(request.threads, request.subsample, backend=devices) as measurement:
+        with Measurement(
+            request.threads, request.subsample, backend=devices, alone=request.no_reference
+        ) as measurement:
             return _run(request, measurement, _Telling(progress, running_mean, every, started, attach, watch))
     finally:
         for video in (request.reference, request.distorted):
-            if not isinstance(video, str | os.PathLike):
+            if video is not None and not isinstance(video, str | os.PathLike):
                 video.close()
 
 
@@ -88,6 +96,12 @@ class _Wanted(NamedTuple):
     def of(cls, request: Request) -> _Wanted:
         metrics = find_metrics(request.metrics)
         models = list(request.models)
+        if request.no_reference:
+            models = []
+            if (classic := next((metric for metric in metrics if metric.model), None)) is not None:
+                raise ModelError(
+                    f"the metric '{classic.name}' needs the reference: leave it out, or no_reference"
+                )
         if metrics and request.viewing is None and all(metric.model != AUTO for metric in metrics):
             models = [model for model in models if model != AUTO]
         if request.viewing is not None and not models:
@@ -109,19 +123,20 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
     wanted = _Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
+    tiny = _load_tiny(request)
     automatic = AUTO in models
     if not automatic:
         _add_models(measurement, request, models)
     for feature in wanted.features:
         measurement.add_feature(feature)
-    checkpoint = _checkpoint(request)
+    checkpoint = _checkpoint(request, tiny)
     later = _later_extractors(request, wanted, models)
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
+    chroma = chroma or (tiny is not None and tiny.uses_chroma)
     # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
-    readers = open_pair(request.reference, request.distorted, request.geometry, opening, request.streams)
     shown = replace(request, display=_display(request, models))
-    with pair_videos(*readers, options=shown.pairing) as pairing:
+    with _open(request, opening, shown.pairing) as pairing:
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None
@@ -130,6 +145,9 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             choice = choose(*size, pairing.rate, request.viewing, pairing.display)
             chosen = _load(choice.model)
             _add_models(measurement, request, [chosen if model == AUTO else model for model in models])
+        if tiny is not None:  # the last, because the first model's score is the headline
+            tiny = tiny.in_colours(pairing.matrix, pairing.full_range)
+            measurement.add_model(tiny)
         if checkpoint is not None:
             measurement.restore(checkpoint)
         if telling.started is not None:
@@ -148,16 +166,14 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             every=telling.every,
         )
         results = measurement.results()
-        partial = None if ended else _partial(request, measurement, pairing)
+        partial = None if ended else _partial(request, measurement, pairing, tiny)
         if request.sequential_first:
             results = results.in_order(measurement.agenda.measured.sequential_keys())
         return ScoreReport(
             results=results,
             models=measurement.models,
             choice=choice,
-            headlines=headlines(
-                wanted.metrics, {model.name: results.label(model.name) for model in measurement.models}
-            ),
+            headlines=headlines(wanted.metrics, _classic(measurement, results, tiny)),
             notes=[
                 *_about_partial(partial),
                 *pairing.notes,
@@ -174,7 +190,55 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
             seconds=time.monotonic() - begin,
             restored=measurement.restored,
             partial=partial,
+            tiny_model=tiny,
+            no_reference=request.no_reference,
         )
+
+
+def _open(request: Request, opening: OpenOptions, options: PairOptions) -> Source:
+    """The pair, or with no_reference the distorted video."""
+    said, (ref, dis) = request.geometry, request.streams
+    if request.no_reference:
+        return LoneVideo(open_alone(request.distorted, said, opening, dis), options)
+    readers = open_pair(*request.pair, said, opening, (ref, dis))
+    return pair_videos(*readers, options=options)
+
+
+def _classic(measurement: Measurement, results: Results, tiny: TinyModel | None) -> dict[str, str]:
+    """The names and labels of the models that are VMAF's."""
+    names = [model.name for model in measurement.models if tiny is None or model.name != tiny.name]
+    return {name: results.label(name) for name in names}
+
+
+def _load_tiny(request: Request) -> TinyModel | None:
+    """The tiny model of a request, if it has one; raises ModelError, BackendError or MissingExtra."""
+    if request.tiny_model is None:
+        return None
+    from acuity.tiny.load import load_tiny_model
+
+    model = load_tiny_model(request.tiny_model, tiny_options(request))
+    if request.no_reference and not model.no_reference:
+        raise ModelError(
+            f"the tiny model '{model.label}' needs the reference: name a no-reference model, or leave out "
+            "no_reference"
+        )
+    return model
+
+
+def tiny_options(request: Request) -> TinyOptions:
+    """The options of the tiny model."""
+    from acuity.tiny.options import TinyOptions
+
+    return TinyOptions(
+        device=request.tiny_device,
+        threads=request.tiny_threads,
+        fp16=request.tiny_fp16,
+        verify=request.tiny_model_verify,
+        codec=request.tiny_codec,
+        preset=request.tiny_preset,
+        crf=request.tiny_crf,
+        resize=request.tiny_resize,
+    )
 
 
 def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
@@ -191,22 +255,24 @@ def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
     return displays.pop() if displays else AUTO
 
 
-def _checkpoint(request: Request) -> Checkpoint | None:
+def _checkpoint(request: Request, tiny: TinyModel | None) -> Checkpoint | None:
     """The figures to go on from, if the request names a partial report."""
     if request.resume is None:
         return None
     from acuity.scoring.resume import read_checkpoint
 
-    return read_checkpoint(request)
+    return read_checkpoint(request, tiny)
 
 
-def _partial(request: Request, measurement: Measurement, pairing: Pairing) -> Partial | None:
+def _partial(
+    request: Request, measurement: Measurement, pairing: Source, tiny: TinyModel | None
+) -> Partial | None:
     """The part that was measured, if the measurement was interrupted."""
     if not measurement.gate.interrupted:
         return None
     from acuity.scoring.resume import partial_of
 
-    return partial_of(request, measurement, pairing.length)
+    return partial_of(request, measurement, pairing.length, tiny)
 
 
 def _about_partial(partial: Partial | None) -> Iterator[Note]:
@@ -214,7 +280,7 @@ def _about_partial(partial: Partial | None) -> Iterator[Note]:
         yield notes.warning("partial", str(partial))
 
 
-def _remarks(pairing: Pairing, measurement: Measurement) -> Iterator[Note]:
+def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
     """Notes about how the models fit the pictures."""
     labels = [model.label for model in measurement.models]
     if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:

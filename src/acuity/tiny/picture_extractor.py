@@ -42,6 +42,10 @@ class PictureExtractor(Extractor):
         return any(entry.uses_chroma for entry in self.network.pictures)
 
     @property
+    def reads_reference(self) -> bool:
+        return any(entry.pictures != ("dis",) for entry in self.network.pictures)
+
+    @property
     def sharing(self) -> Hashable:
         return self.identity
 

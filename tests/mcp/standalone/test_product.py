@@ -135,7 +135,7 @@ def test_a_score_is_the_engines_own(ask: Callable[[Question], Any], folder: Path
         ({"backend": "cuda"}, "refusing to fall back silently"),
         ({"model": "version=vmaf_v9"}, "vmaf_v9"),
         ({"aom_ctc": "v9.0"}, "invalid aom_ctc 'v9.0'"),
-        ({"tiny_model": "a.onnx"}, "tool 'vmaf_score' has no argument 'tiny_model'"),
+        ({"gpumask": 1}, "tool 'vmaf_score' has no argument 'gpumask'"),
         ({"precision": "many"}, "many"),
         ({"feature": ["nosuch"]}, "nosuch"),
     ],

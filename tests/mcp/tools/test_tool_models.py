@@ -78,9 +78,9 @@ def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_
     assert "not found" in Asked(models.tools).ask("describe_model", name="outside")["error"]
 
 
-def test_without_any_models_the_list_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_model_folders_acuitys_own_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.models.files.model_folders", lambda: iter(()))
-    assert Asked(models.tools).ask("list_models") == {"models": []}
+    assert names(Asked(models.tools).ask("list_models")) == ["acuity_fr_v1", "acuity_nr_v1"]
 
 
 def test_the_list_is_made_once_and_again_when_something_changed(
@@ -246,8 +246,8 @@ def test_a_file_outside_the_roots_is_refused(tmp_path: Path) -> None:
             json.dumps({"model_dict": {"model_type": "RF", "feature_names": ["x"]}}),
             "'RF' is not supported",
         ),
-        ("old.pkl", "x", "only JSON models"),
-        ("net.onnx", "x", "only JSON models"),
+        ("old.pkl", "x", "only JSON and ONNX models"),
+        ("net.onnx", "x", "is no ONNX model, or it is truncated"),
     ],
 )
 def test_files_that_are_no_use_have_a_problem(

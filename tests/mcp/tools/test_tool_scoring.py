@@ -274,7 +274,7 @@ def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, backend
         ({"subsample": 0}, "invalid subsample 0: should be 1 or more"),
         ({"frame_cnt": 0}, "invalid frame_cnt 0: should be 1 or more"),
         ({"feature": ["vif"] * 65}, "should have at most 64 entries"),
-        ({"tiny_model": "a.onnx"}, "tool 'vmaf_score' has no argument 'tiny_model'"),
+        ({"gpumask": 1}, "tool 'vmaf_score' has no argument 'gpumask'"),
         ({"height": 51}, "not a whole number of frames"),
         ({"model": "version=none"}, "call list_models for a list"),
     ],
@@ -335,7 +335,7 @@ def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
         properties = tool.input_schema["properties"]
         assert all(schema["description"] for schema in properties.values())
-        assert not {"tiny_model", "no_reference", "gpumask"} & set(properties)
+        assert not {"dnn_ep", "gpumask"} & set(properties)
         assert properties["model"]["default"] == "version=vmaf_v0.6.1"
         assert properties["precision"]["default"] == "legacy"
         assert all(parse_precision(text) for text in properties["precision"]["enum"])

@@ -155,7 +155,7 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
     from acuity.video.pairs.pairing import pair_videos
 
     request = wanted.request
-    readers = open_pair(request.reference, request.distorted, request.geometry, request.opening)
+    readers = open_pair(*request.pair, request.geometry, request.opening)
     with contextlib.ExitStack() as stack:
         pairing = stack.enter_context(pair_videos(*readers, options=request.pairing))
         geometry = raw_options(pairing)

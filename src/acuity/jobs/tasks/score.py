@@ -13,7 +13,7 @@ from acuity.scoring.request import Request
 if TYPE_CHECKING:
     from acuity.report.precision import Precision
     from acuity.scoring.report import AnyModel, ScoreReport
-    from acuity.video.pairs.pairing import Pairing
+    from acuity.scoring.run import Source
 
 _EVERY: Final = 0.1  # seconds between two messages
 
@@ -36,7 +36,7 @@ def _score(request: Request, report: Callable[[Progress], None]) -> ScoreReport:
 
     pace = Pace()
 
-    def started(pairing: Pairing, _: list[AnyModel], __: object) -> None:
+    def started(pairing: Source, _: list[AnyModel], __: object) -> None:
         nonlocal pace
         pace = Pace()  # don't count the opening of files
         report(pace.progress(0, pairing.length, None))
@@ -58,7 +58,7 @@ def _document(request: Request, found: ScoreReport, precision: str) -> dict[str,
     about = found.about()
     document = {
         **_printed(found.summary(), parse_precision(precision)),
-        **as_document(found.results, precision, extra={"acuity": about}),
+        **as_document(found.results, precision, extra={"acuity": about, **found.tiny_marks()}),
         "backend_requested": request.backend,
         "backend_used": about["backend"],
     }

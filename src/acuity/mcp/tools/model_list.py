@@ -17,10 +17,13 @@ from acuity.models.describe import describe_model, intended_use, undescribed
 from acuity.models.files import FORMATS, ModelFile, ModelFiles, ModelKind, find_model_file, list_model_files
 from acuity.models.sources import Overrides
 from acuity.models.spec import ModelSpec
+from acuity.tiny.describe import TinyDescription, describe_tiny, seems_usable
+from acuity.tiny.files import OWN_FOLDER
 
 # Parsing one huge list would block the event loop, even from another thread.
 _MOST_BYTES: Final = 8 << 20
 
+ONNX: Final = "onnx"  # the format of tiny models
 _NO_OPTIONS: Final[Overrides] = {}
 
 # Seconds until a file that was overwritten in place is noticed; new and removed files are noticed at once.
@@ -31,7 +34,7 @@ class ModelList:
     """The model files and the answer that lists them, read once for each state of the folders."""
 
     def __init__(self) -> None:
-        self._more = checkout_models()
+        self._more = (*checkout_models(), OWN_FOLDER)
         self._state: tuple[ModelFiles, types.CallToolResult] | None = None
         self._due = 0.0  # when to check every file again
         self._reading = asyncio.Lock()
@@ -46,6 +49,10 @@ class ModelList:
     async def find(self, name: str) -> ModelFile | None:
         """The model of that stem, file name or path; raises ModelError if the name is ambiguous."""
         return find_model_file(await self.files(), name)
+
+    async def find_tiny(self, name: str) -> ModelFile | None:
+        """The tiny model of that stem, file name or path; raises ModelError if the name is ambiguous."""
+        return find_model_file([file for file in await self.files() if file.format == ONNX], name)
 
     async def finder(self, *, external: bool) -> FindModel:
         """A function that finds models for the scoring tools; another binary's own names are left to it."""
@@ -83,6 +90,9 @@ class ModelList:
 
 def describe_file(file: ModelFile) -> dict[str, Any]:
     """The document that describe_model answers; blocks while the file is read."""
+    if file.format == ONNX:
+        argument = file.name if file.unique else str(file.path)
+        return tiny_document(file.path, file.size, argument, describe_tiny(file.path))
     argument = f"version={file.name}" if file.named else path_argument(str(file.path))
     return document(file.name, str(file.path), file.size, argument, _facts(file))
 
@@ -99,6 +109,18 @@ def document(name: str, path: str, size: int, argument: str, found: dict[str, An
     }
 
 
+def tiny_document(path: Path, size: int, argument: str, found: TinyDescription) -> dict[str, Any]:
+    """The answer of describe_model for an ONNX file, which has the entry `tiny`."""
+    facts = {**undescribed(""), "usable": found.problem is None, "problem": found.problem}
+    return {
+        **document(path.stem, str(path), size, "", facts),
+        "intended_use": found.use if found.facts else None,
+        "model_argument": None,
+        "tiny_model_argument": argument if found.problem is None else None,
+        "tiny": found.facts,
+    }
+
+
 def _facts(file: ModelFile) -> dict[str, Any]:
     return facts(str(file.path), file.format, file.size, file.options)
 
@@ -106,7 +128,7 @@ def _facts(file: ModelFile) -> dict[str, Any]:
 def facts(path: str, format: str, size: int, options: Overrides = _NO_OPTIONS) -> dict[str, Any]:
     """The facts in the file itself; `path` may also name an open descriptor."""
     if format != "json":
-        return undescribed(f"only JSON models can be used here, and this is a .{format} file")
+        return undescribed(f"only JSON and ONNX models can be used here, and this is a .{format} file")
     if size > _MOST_BYTES:
         return undescribed(f"the file is larger than {_MOST_BYTES >> 20} MiB, too large to look into here")
     return describe_model(path, options)
@@ -128,7 +150,7 @@ def _read(more: Sequence[Path]) -> tuple[ModelFiles, types.CallToolResult]:
 
 
 def _entry(file: ModelFile) -> dict[str, Any]:
-    usable = _facts(file)["usable"]
+    usable = seems_usable(file.path) if file.format == ONNX else _facts(file)["usable"]
     return {
         "name": file.name,
         "path": str(file.path),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import mcp_types as types
@@ -11,8 +13,19 @@ import mcp_types as types
 from acuity.errors import ModelError
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.schemas import outline, record, text
-from acuity.mcp.tools.model_list import ModelList, describe_file, document, facts, path_argument, stem
+from acuity.mcp.tools.model_list import (
+    ONNX,
+    ModelList,
+    describe_file,
+    document,
+    facts,
+    path_argument,
+    stem,
+    tiny_document,
+)
 from acuity.models.files import FORMATS
+from acuity.tiny.describe import describe_tiny
+from acuity.tiny.sidecar import sidecar_path
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
@@ -20,7 +33,8 @@ if TYPE_CHECKING:
 _LIST: Final = """\
 The model files of this server, by name, with their path, format and size, and whether this version can \
 score with them (`usable`). Call it before scoring with anything but the default, or when a model was not \
-found. Score with a model by passing model="version=NAME" to vmaf_score or vmaf_score_encoded. As a rule: \
+found. Score with a model by passing model="version=NAME" to vmaf_score or vmaf_score_encoded, with one \
+of format onnx by tiny_model="NAME". As a rule: \
 vmaf_v0.6.1 for up to 1080p, vmaf_4k_v0.6.1 for 2160p, the neg model to compare encoders that may \
 sharpen; the vmaf_v1 models are the generation of 2026, each for a display and a distance. \
 describe_model tells what one of them is meant for."""
@@ -29,7 +43,8 @@ _DESCRIBE: Final = """\
 What a model is: the features it reads and their options, its type, the range of its scores, what it is \
 meant for, and whether this version can score with it. If not, `problem` says why. Call it to choose \
 between models that list_models names, or to check a file of your own before scoring with it. \
-`model_argument` is what to pass as `model` to vmaf_score and vmaf_score_encoded."""
+`model_argument` is what to pass as `model` to vmaf_score and vmaf_score_encoded, tiny_model_argument as \
+`tiny_model`."""
 
 _NAME: Final = (
     "A name from list_models (vmaf_v0.6.1), a file name (vmaf_v0.6.1.json), or the path of a model file "
@@ -91,10 +106,23 @@ def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
             raise ModelError(f"'{given}' is no model file: its name must end in {', '.join(FORMATS)}")
         size = os.fstat(opened.fd).st_size
         way = f"/proc/self/fd/{opened.fd}"
+        if opened.path.suffix == f".{ONNX}":
+            return _describe_tiny(paths, opened.path, size, way)
         found = facts(way, opened.path.suffix[1:], size)
     if found["problem"] is not None:
         found["problem"] = found["problem"].replace(way, path)
     return document(stem(opened.path.name), path, size, path_argument(path), found)
+
+
+def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict[str, Any]:
+    """Describe a tiny model by checked descriptors of its file and of the sidecar beside it."""
+    beside = sidecar_path(path)
+    with contextlib.ExitStack() as stack:
+        there: Path | None = None
+        if os.path.lexists(beside):
+            there = Path(f"/proc/self/fd/{stack.enter_context(paths.open(str(beside))).fd}")
+        found = describe_tiny(path, model=Path(way), sidecar=there)
+    return tiny_document(path, size, str(path), found)
 
 
 _LIST_OUTPUT: Final = outline({"models": "array"})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import BackendError, ModelError
+from acuity.errors import BackendError, InputError, ModelError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.external import ExternalPayload
 from acuity.jobs.tasks.score import score_payload
@@ -27,7 +28,8 @@ from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.presets import PRESETS
-from acuity.scoring.request import Request
+from acuity.scoring.request import Request, tiny_fault
+from acuity.tiny.files import shipped_models
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
@@ -85,7 +87,9 @@ class _Scoring:
         self._models = models
 
     async def plan_raw(self, given: Arguments) -> JobSpec:
-        return await self._plan(RAW, given, (given["ref"], given["dis"]), echo={})
+        if "ref" not in given and not given.get("no_reference"):
+            raise InputError(f"tool '{RAW}' missing required argument: 'ref'")
+        return await self._plan(RAW, given, (given.get("ref"), given["dis"]), echo={})
 
     async def plan_encoded(self, given: Arguments) -> JobSpec:
         echo = {name: given[name] for name in ("reference_encoded", "distorted_encoded")}
@@ -94,16 +98,32 @@ class _Scoring:
         )
 
     async def _plan(
-        self, tool: str, arguments: Arguments, pair: tuple[str, str], echo: dict[str, Any]
+        self, tool: str, arguments: Arguments, pair: tuple[str | None, str], echo: dict[str, Any]
     ) -> JobSpec:
         """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
-        reference, distorted = (str(self._paths.check(path)) for path in pair)
-        request = Request(reference, distorted, **FRONTS[tool].fields(arguments), guess=tool == ENCODED)
+        fields = FRONTS[tool].fields(arguments)
+        alone = fields.get("no_reference", False)
+        if alone and "model" not in arguments.given:
+            fields["models"] = []
+        if (fault := tiny_fault(fields, FRONTS[tool].name)) is not None:
+            raise ModelError(fault)
+        checked_pair = [None if path is None else str(self._paths.check(path)) for path in pair]
+        reference, distorted = None if alone else checked_pair[0], str(checked_pair[1])
+        if "tiny_model" in fields:
+            fields["tiny_model"] = await self._tiny(fields["tiny_model"])
+        request = Request(reference, distorted, **fields, guess=tool == ENCODED)
         presets = {family: arguments[family] for family in PRESETS if arguments.get(family) is not None}
         chosen = [PRESETS[family][version] for family, version in presets.items()]
         if request.convert == "auto" and any(preset.common_bitdepth for preset in chosen):
             request = replace(request, convert="depth")
         request = replace(request, features=[self._paths.check_feature(text) for text in request.features])
+        if request.no_reference and (arguments["disable_clip"] or arguments["enable_transform"]):
+            raise _no_model_to_change("no_reference, which scores with no classic model,")
+        if self._binary is not None and request.tiny_model is not None:
+            raise BackendError(
+                "tiny_model is scored by Acuity's own engine, and VMAF_BIN names another: leave it out, or "
+                "unset VMAF_BIN"
+            )
         external = await examine(self._binary) if self._binary is not None else None
         models = asked_models(
             [*map(str, request.models)],
@@ -121,11 +141,20 @@ class _Scoring:
             request = replace(request, features=[*request.features, *own])
             refuse_missing_device(request)
             payload = score_payload(request, precision=arguments["precision"], **echo)
-            return JobSpec("score", payload, tool, _title(*pair))
+            return JobSpec("score", payload, tool, _title(reference, pair[1]))
         if not models and (arguments["disable_clip"] or arguments["enable_transform"]):
             raise _no_model_to_change("a preset whose models are the vmaf binary's own")
         payload = _external(external, request, arguments, presets, echo).to_document()
-        return JobSpec("external", payload, tool, _title(*pair))
+        return JobSpec("external", payload, tool, _title(reference, pair[1]))
+
+    async def _tiny(self, text: str) -> str:
+        """The tiny model for the engine: a registered name, or its file with the path resolved."""
+        if os.sep not in text:
+            if text in await asyncio.to_thread(_registered):
+                return text
+            if (file := await self._models.find_tiny(text)) is not None:
+                return str(self._paths.check_tiny(str(file.path)))
+        return str(self._paths.check_tiny(text))
 
     async def _checked(self, text: str, arguments: Mapping[str, Any], *, external: bool) -> str:
         """The model argument for the engine: its file if it has one, the path resolved, options added."""
@@ -142,6 +171,11 @@ class _Scoring:
             disable_clip=spec.disable_clip or not clip,
             enable_transform=spec.enable_transform or transform,
         ).to_text()
+
+
+def _registered() -> list[str]:
+    """The names of tiny models that the engine finds by itself."""
+    return [file.name for file in shipped_models()]
 
 
 def _no_model_to_change(what: str) -> ModelError:
@@ -198,5 +232,10 @@ def _refuse_missing(wanted: str, there: tuple[str, ...], why: str, remedy: str) 
         )
 
 
-def _title(reference: str, distorted: str) -> str:
-    return f"{os.path.basename(distorted)} against {os.path.basename(reference)}"
+def _title(reference: str | None, distorted: str) -> str:
+    name = os.path.basename(distorted)
+    return (
+        f"{name} without a reference"
+        if reference is None
+        else f"{name} against {os.path.basename(reference)}"
+    )

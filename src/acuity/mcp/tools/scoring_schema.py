@@ -53,12 +53,19 @@ def _switch(description: str) -> dict[str, Any]:
     return {"type": "boolean", "default": False, "description": description}
 
 
+# Of the entries that only calls with a tiny model have, which every client reads in the list of tools.
+_SHORT: Final[dict[str, Any]] = {"maximum": None, "default": None}
+
 _OPTIONS: Final[dict[str, Any]] = {
     "model": model_argument(f"{RAW.help('models')}."),
     **RAW.arguments(
         *(name for name in RAW.settings if name not in ("models", *GEOMETRY)),
         threads={"maximum": MAX_THREADS},
         frames={"minimum": 1, "default": None},
+        tiny_threads=_SHORT,
+        tiny_fp16=_SHORT,
+        tiny_model_verify=_SHORT,
+        no_reference=_SHORT,
     ),
     "precision": {
         "type": "string",
@@ -88,22 +95,25 @@ _RAW_OPTIONS: Final = {
 }
 
 
-def _input(required: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _input(files: dict[str, Any], options: dict[str, Any], *optional: str) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {**required, **options},
-        "required": list(required),
+        "properties": {**files, **options},
+        "required": [name for name in files if name not in optional],
         "additionalProperties": False,
     }
 
 
 RAW_INPUT: Final = _input(
     {
-        "ref": path_argument("The original: a raw YUV file in an allowed folder."),
+        "ref": path_argument(
+            "The original: a raw YUV file in an allowed folder; needed without no_reference."
+        ),
         "dis": path_argument("The version to judge, of the same size, layout and depth."),
         **RAW.arguments(*GEOMETRY),
     },
     _RAW_OPTIONS,
+    "ref",
 )
 ENCODED_INPUT: Final = _input(
     {
@@ -129,6 +139,8 @@ _ANSWER: Final[dict[str, str | list[str]]] = {
 _SOMETIMES: Final[dict[str, str | list[str]]] = {
     "model": ["string", "null"],
     "metrics": "array",
+    "no_reference": "boolean",
+    "tiny_model": "object",
     "mismatched_model_warning": "string",
     "frames_omitted": "object",
     "job_id": "string",

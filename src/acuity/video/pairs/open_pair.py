@@ -54,6 +54,19 @@ def open_pair(
     return readers[0], readers[1]
 
 
+def open_alone(video: Video, said: RawGeometry, options: OpenOptions, stream: int | None) -> VideoReader:
+    """Open one video; a reader is returned unchanged."""
+    if not isinstance(video, str | os.PathLike):
+        return video
+    reader = open_as(video, said, replace(options, stream=stream))
+    if options.fps is not None and reader.info.kind in _TIMED:
+        reader.close()
+        raise InputError(
+            f"'{reader.info.path}' says its own frame rate: leave out ", to_set("fps", str(options.fps))
+        )
+    return reader
+
+
 def _of_one(error: FormatError, stream: str) -> FormatError:
     """The error with `stream`, which is for both videos, replaced by that of one."""
     pieces = (

@@ -20,15 +20,12 @@ from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Producer
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch
+from acuity.video.readers.prefetch import Prefetch, how_far_ahead
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
-_MOST_AHEAD: Final = 4
-_AHEAD_BYTES: Final = 32 << 20
 _FEW: Final = 16  # pairs that don't show whether the videos are aligned
 
 
@@ -255,8 +252,7 @@ class Pairing:
     def _start_reading(self, *, again: bool = False) -> list[Prefetch]:
         ahead = self.options.ahead
         if ahead is None:
-            frame_bytes = self.format.frame_bytes(self.width, self.height)
-            ahead = max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
+            ahead = how_far_ahead(self.format.frame_bytes(self.width, self.height))
         signed = self.options.align != "off" and not again
         parts = (self._readers, self._plan.sides, self._looks, self._skips, ("ref", "dis"))
         started = []

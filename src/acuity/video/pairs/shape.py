@@ -26,22 +26,26 @@ def turn(plan: PairPlan, _: PairOptions) -> None:
             f"{mirrored.name} is to be shown mirrored and the other video is not:"
             " encode it mirrored, or remove the mark from its container"
         )
-    if plan.ref.info.rotation == plan.dis.info.rotation:
+    if plan.ref.info.rotation != plan.dis.info.rotation:
+        for side in plan.sides:
+            upright(plan, side)
+
+
+def upright(plan: PairPlan, side: Side) -> None:
+    """Turn the pictures of one video as its container says."""
+    degrees = side.info.rotation
+    if degrees == 0:
         return
     from acuity.video.pairs.convert import Resample, Turn
 
-    for side in plan.sides:
-        degrees = side.info.rotation
-        if degrees == 0:
-            continue
-        side.active = side.active and _turned(side.active, degrees, side.width, side.height)
-        if degrees % 180:
-            if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which is not supported
-                side.format = PixelFormat("444", side.format.depth)
-                side.steps.append(Resample(side.format, side.full_range))
-            side.width, side.height, side.aspect = side.height, side.width, 1 / side.aspect
-        side.steps.append(Turn(degrees))
-        plan.convert("rotation", f"{side.name} is turned {degrees} degrees clockwise, as players show it")
+    side.active = side.active and _turned(side.active, degrees, side.width, side.height)
+    if degrees % 180:
+        if side.format.layout == "422":  # a quarter turn would leave 4:4:0, which is not supported
+            side.format = PixelFormat("444", side.format.depth)
+            side.steps.append(Resample(side.format, side.full_range))
+        side.width, side.height, side.aspect = side.height, side.width, 1 / side.aspect
+    side.steps.append(Turn(degrees))
+    plan.convert("rotation", f"{side.name} is turned {degrees} degrees clockwise, as players show it")
 
 
 def _turned(part: Rectangle, degrees: int, width: int, height: int) -> Rectangle:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from acuity.video.picture import Picture
 
 Produce = Callable[[], Picture | None]
+
+# Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
+_MOST_AHEAD: Final = 4
+_AHEAD_BYTES: Final = 32 << 20
+
+
+def how_far_ahead(frame_bytes: int) -> int:
+    """How many pictures of so many bytes to read ahead."""
+    return max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
 
 
 class _Queue:

@@ -1,0 +1,113 @@
+"""Describes the file of a tiny model for programs and people, without running or parsing its graph.
+
+What a model reads and how good it is comes from its sidecar. A server does this for files of its clients, so
+ONNX is left to the workers.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from acuity.errors import ModelError, PathError
+from acuity.models.document import read_document
+from acuity.tiny.files import digest, read_model, registered_digest
+from acuity.tiny.graph_checks import MAX_BYTES
+from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
+from acuity.video.local_file import local_opener
+
+_NEEDED: Final = ("onnx", "onnxruntime")
+# What a sidecar may say besides, if it isn't too long to pass on.
+_REPEATED: Final = ("input_shape", "held_out", "not_for", "training")
+_MOST_REPEATED: Final = 8000  # characters of JSON
+_READS: Final = {"fr": "reads both videos", "nr": "reads the distorted video alone"}
+_FIRST_FIELD: Final = b"\x08"  # of every ONNX file: its version
+
+
+class TinyDescription(NamedTuple):
+    """What is known about a file, and why it can't be used if it can't."""
+
+    facts: dict[str, Any]
+    problem: str | None
+
+    @property
+    def use(self) -> str:
+        """A few words for people."""
+        reads = _READS.get(str(self.facts.get("kind")), "a tiny model")
+        notes = self.facts.get("notes")
+        return f"{reads}; {notes}" if notes else reads
+
+
+def describe_tiny(path: Path, *, model: Path | None = None, sidecar: Path | None = None) -> TinyDescription:
+    """The description of a model's file.
+
+    `model` and `sidecar` are where they are read, if not at `path` and beside it: descriptors that were
+    checked, say.
+    """
+    facts: dict[str, Any] = {}
+    try:
+        data = read_model(model or path)
+        facts["sha256"] = digest(data)
+        facts |= _from_sidecar(path, sidecar or sidecar_path(path))
+        problem = _problem(path, data, facts)
+    except (ModelError, PathError) as error:
+        problem = str(error)
+    if model is not None and problem is not None:
+        problem = problem.replace(str(model), str(path)).replace(str(sidecar), str(sidecar_path(path)))
+    return TinyDescription(facts, problem or extra_problem())
+
+
+def seems_usable(path: Path) -> bool:
+    """Whether a file looks like a model that can be run here, at a glance."""
+    try:
+        with open(path, "rb", opener=local_opener) as file:
+            first, size = file.read(1), file.seek(0, os.SEEK_END)
+    except (OSError, ValueError):
+        return False
+    return first == _FIRST_FIELD and size <= MAX_BYTES and extra_problem() is None
+
+
+def extra_problem() -> str | None:
+    """The sentence where ONNX Runtime isn't installed."""
+    if all(importlib.util.find_spec(name) is not None for name in _NEEDED):
+        return None
+    return "tiny models need the extra 'tiny': pip install 'acuity[tiny]'"
+
+
+def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:
+    if not data.startswith(_FIRST_FIELD):
+        return f"'{path}' is no ONNX model, or it is truncated"
+    if facts.get("kind") is not None:
+        check_kind(path.stem, facts["kind"])
+    said = [("its sidecar", facts.pop("said_sha256", None)), registered_digest(path)]
+    for source, wanted in said:
+        if wanted not in (None, facts["sha256"]):
+            return f"'{path}' is not the file that {source} names: its SHA-256 is another"
+    return None
+
+
+def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
+    """What the sidecar says, as plain values; empty if there is none."""
+    if not sidecar.exists():
+        return {}
+    document = read_document(sidecar)
+    found: Sidecar = parse_sidecar(document)
+    facts: dict[str, Any] = {
+        "name": found.name or path.stem,
+        "kind": found.kind,
+        "opset": found.opset,
+        "inputs": list(found.inputs) or None,
+        "outputs": list(found.outputs) or None,
+        "features": list(found.features) or None,
+        "codec_aware": found.codec_aware,
+        **found.facts,
+        "said_sha256": found.sha256,
+    }
+    for key in _REPEATED:
+        value = document.values.get(key)
+        if value is not None and len(json.dumps(value)) <= _MOST_REPEATED:
+            facts[key] = value
+    return {name: value for name, value in facts.items() if value is not None}

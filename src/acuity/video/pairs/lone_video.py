@@ -1,0 +1,195 @@
+"""LoneVideo: one video without a reference, as a source of pictures for a measurement.
+
+It takes the place of a Pairing. What a measurement is fed are pairs, so every picture comes as its own
+reference, and only what reads the distorted picture alone may be measured.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from acuity.errors import InputError, NoFramesError, to_set
+from acuity.video.notes import Note, info, warning
+from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.content import find_bars
+from acuity.video.pairs.pair_options import AUTO, PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, Side
+from acuity.video.pairs.producer import Producer
+from acuity.video.pairs.samples import match_samples
+from acuity.video.pairs.shape import crop, upright
+from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.prefetch import Prefetch, how_far_ahead
+from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, VideoReader
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+class LoneVideo:
+    """Iterates (picture, the same picture) once, in order, reading ahead in a thread."""
+
+    info_ref: Final = None  # there is none
+
+    def __init__(self, reader: VideoReader, options: PairOptions) -> None:
+        """Takes over the reader: closing this closes it, and so does an error here."""
+        self.options = options
+        self.info_dis: VideoInfo = reader.info
+        self._reader = reader
+        self._prefetch: list[Prefetch] = []
+        self._closer = weakref.finalize(self, _close, self._prefetch, reader)
+        try:
+            self._plan = _plan(reader, options)
+        except BaseException:
+            self.close()
+            raise
+        side = self._plan.dis
+        self.width: int = side.width
+        self.height: int = side.height
+        self.aspect: float = side.aspect
+        self.display: str = self._plan.display
+        self.format: PixelFormat = side.format
+        self.matrix: str | None = side.matrix
+        self.full_range: bool = side.full_range
+        self.notes: list[Note] = list(dict.fromkeys(self._plan.notes))
+        self._gather_notes()
+        self._started = False
+        self.pairs = 0  # pictures yielded so far
+        self.length: int | None = self._length()
+        self.length_exact: bool = reader.info.frames_exact
+        skipped = options.skip_dis / self.rate if self.rate else None
+        self.timeline = Timeline(self.rate, skipped, variable=reader.info.variable_rate)
+
+    @property
+    def rate(self) -> Fraction | None:
+        """Pictures a second."""
+        return self.info_dis.rate
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The description of the input for reports, besides the notes, as plain values for JSON."""
+        side = self._plan.dis
+        said = side.info.full_range is not None or side.full_range
+        return {
+            "reference": None,
+            "distorted": self.info_dis.to_dict(),
+            "width": self.width,
+            "height": self.height,
+            "pixel_format": self.format.layout,
+            "bitdepth": self.format.depth,
+            "range": ("full" if side.full_range else "limited") if said else None,
+            "display": self.display,
+            "filter": self.options.filter,
+            "crop": list(self._plan.crop) if self._plan.crop else None,
+            "conversions": list(dict.fromkeys(self._plan.conversions)),
+            "frame_skip_dis": self.options.skip_dis,
+            "pairs": self.pairs,
+        }
+
+    def __iter__(self) -> Iterator[tuple[Picture, Picture]]:
+        if self._started:
+            raise InputError("a video can be iterated only once: open it again")
+        self._started = True
+        try:
+            while not self.options.frames or self.pairs < self.options.frames:
+                picture = self._reading().take()
+                if picture is None:
+                    break
+                self.timeline.note(picture.pts)
+                self.pairs += 1
+                yield picture, picture
+                del picture
+        finally:
+            self._gather_notes()
+            self.close()
+        if self.pairs == 0:
+            raise NoFramesError(self._nothing())
+
+    def ready(self, seconds: float) -> bool:
+        """Wait at most that many seconds; returns whether the next picture or the end has come."""
+        if self.options.frames and self.pairs >= self.options.frames:
+            return True
+        end = time.monotonic() + seconds
+        return self._reading().ready(max(end - time.monotonic(), 0.0))
+
+    def close(self) -> None:
+        """Stop reading and close the video. May be called again."""
+        self._closer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _reading(self) -> Prefetch:
+        """The thread that reads ahead; started at the first call."""
+        if not self._prefetch:
+            produce = Producer(self._reader, self._plan.dis, self.options.skip_dis)
+            frame_bytes = self.format.frame_bytes(self.width, self.height)
+            ahead = self.options.ahead or how_far_ahead(frame_bytes)
+            self._prefetch.append(Prefetch(produce, ahead=ahead, name="dis"))
+        return self._prefetch[0]
+
+    def _length(self) -> int | None:
+        """The number of pictures that will come, if known; notes what the caller left out."""
+        frames, skip, limit = self.info_dis.frames, self.options.skip_dis, self.options.frames
+        length = (
+            None if frames is None or (frames <= skip and not self.info_dis.frames_exact) else frames - skip
+        )
+        if length is not None and length <= 0:
+            self.close()
+            raise NoFramesError(self._nothing())
+        if skip:
+            text = f"left out: the first {skip} of '{self.info_dis.path}'; frames are numbered from there on"
+            self.notes.append(info("skipped", text))
+        if limit and (length is None or limit < length):
+            whole = "" if length is None else f" of {length}"
+            self.notes.append(info("frame-limit", f"the first {limit}{whole} frames are scored"))
+        return min((n for n in (length, limit or None) if n is not None), default=None)
+
+    def _gather_notes(self) -> None:
+        for note in getattr(self._reader, "notes", ()):
+            if note not in self.notes:
+                self.notes.append(note)
+
+    def _nothing(self) -> str:
+        skip = self.options.skip_dis
+        after = f" after skipping {skip}: skip fewer" if skip else ""
+        return f"'{self.info_dis.path}' has no frame{after}"
+
+
+def _plan(reader: VideoReader, options: PairOptions) -> PairPlan:
+    """How the pictures are prepared, by those of the decisions about a pair that concern one video."""
+    active = find_bars(reader) if options.crop == AUTO else None
+    plan = PairPlan(Side.of(reader.info, active), Side.of(reader.info, active))
+    side = plan.dis
+    if reader.info.hdr:
+        plan.warn("hdr", f"{side.name} is HDR, and models are usually made for SDR: take scores with care")
+    if reader.info.interlaced and options.deinterlace == "off":
+        bwdif = to_set("deinterlace", "bwdif")
+        plan.notes.append(warning("interlaced", f"{side.name} is interlaced: pass ", bwdif))
+    for each in plan.sides:
+        if reader.info.interlaced and options.deinterlace != "off":
+            each.deinterlace = options.deinterlace
+            plan.convert("deinterlaced", f"{each.name} is deinterlaced with the filter {options.deinterlace}")
+        if reader.info.rgb:
+            target = RgbTarget()
+            each.rgb_target, each.matrix, each.full_range = target, *target
+            plan.convert("rgb", f"{each.name} is taken from RGB to YUV")
+        upright(plan, each)
+    crop(plan, options)
+    match_samples(plan, options)
+    if isinstance(reader, BaseReader):
+        reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
+    return plan
+
+
+def _close(prefetch: list[Prefetch], reader: VideoReader) -> None:
+    for thread in prefetch:
+        thread.stop()
+    reader.close()  # makes a read that waits for a slow pipe fail
+    for thread in prefetch:
+        thread.join()
