@@ -37,7 +37,7 @@ def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS)
     sha256 = digest(data)
     sidecar = read_sidecar(path)
     _check_digest(path, sha256, sidecar)
-    signer = _verify(path) if options.verify else None
+    signer = _verify(path, data) if options.verify else None
     graph = check_graph(path, data)
     if signer is not None and graph.external:
         raise ModelError(
@@ -63,10 +63,10 @@ def _check_digest(path: Path, sha256: str, sidecar: Sidecar) -> None:
             )
 
 
-def _verify(path: Path) -> str:
+def _verify(path: Path, data: bytes) -> str:
     from importlib import import_module
 
-    return str(import_module("acuity.tiny.signature").verify_signature(path))
+    return str(import_module("acuity.tiny.signature").verify_signature(path, data))
 
 
 def _inputs(

@@ -1,0 +1,222 @@
+"""Checks who signed a model: a Sigstore bundle beside its file, without any network.
+
+A bundle holds a signature, the certificate of its key, which names the signer, and the entry of both in a
+public log. It is checked with the package `sigstore`:
+
+    ACUITY_SIGSTORE_IDENTITY    the signers to accept, separated by blanks: addresses of workflows or e-mail
+    ACUITY_SIGSTORE_ISSUER      who vouches for them; GitHub Actions unless set
+    ACUITY_SIGSTORE_TRUST_ROOT  trusted_root.json; unless set, the one inside the package, of sigstore.dev
+
+Everything fails closed: without a signer to expect, a bundle or a valid signature, the model is refused. A
+sidecar changes scores as much as the model does, so if there is one it must be signed, too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from acuity.errors import AcuityError, MissingExtra, ModelError, PathError
+from acuity.models.document import read_document
+from acuity.text import one_line, quoted, shortened
+from acuity.tiny.files import REGISTRY, read_model
+from acuity.tiny.sidecar import sidecar_path
+from acuity.video.local_file import local_opener
+
+IDENTITY: Final = "ACUITY_SIGSTORE_IDENTITY"
+ISSUER: Final = "ACUITY_SIGSTORE_ISSUER"
+TRUST_ROOT: Final = "ACUITY_SIGSTORE_TRUST_ROOT"
+GITHUB: Final = "https://token.actions.githubusercontent.com"
+ENDINGS: Final = (".sigstore.json", ".sigstore")  # of bundles, after the whole name of the signed file
+_LARGEST: Final = 1 << 20  # bytes of a bundle; usual ones have 10 KB
+_LARGEST_ROOT: Final = 8 << 20
+_DETAILS: Final = re.compile(
+    r": expected log_index=| \(encountered "
+)  # of sigstore's errors: whole structures
+# Where the package keeps the root of sigstore.dev.
+_EMBEDDED: Final = ("_store", "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev", "trusted_root.json")
+
+
+class _Expected(NamedTuple):
+    """The signers that are accepted."""
+
+    identities: tuple[str, ...]
+    issuer: str
+
+
+class _Refused(Exception):
+    """A reason, in words for people."""
+
+
+def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None = None) -> str:
+    """Who signed the model and its sidecar; raises ModelError or MissingExtra.
+
+    `data` is the content of the model file, if it was read already: what was checked is then what is used.
+    `bundle` is the model's; without it, the one beside the file or in the registry.
+    """
+    _import_sigstore()
+    expected = _expected(path)
+    verifier = _verifier()
+    content = read_model(path) if data is None else data
+    signer = _verify(verifier, expected, path, content, bundle or _find_bundle(path))
+    sidecar = sidecar_path(path)
+    if sidecar.exists():
+        _verify(verifier, expected, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
+    return signer
+
+
+def _expected(path: Path) -> _Expected:
+    identities = tuple(os.environ.get(IDENTITY, "").split())
+    if not identities:
+        raise ModelError(
+            f"the signature of '{path}' can't be checked, because nothing says who should have signed it: set"
+            f" {IDENTITY} to the signer, such as https://github.com/OWNER/REPOSITORY/.github/workflows/"
+            "release.yml@refs/heads/main"
+        )
+    return _Expected(identities, os.environ.get(ISSUER, "").strip() or GITHUB)
+
+
+def _find_bundle(path: Path) -> Path:
+    """The bundle beside a model, or the one that the registry names; raises ModelError."""
+    named = _registered(path)
+    return _beside(path) if named is None else named
+
+
+def _beside(path: Path) -> Path:
+    found = [bundle for ending in ENDINGS if (bundle := path.with_name(path.name + ending)).exists()]
+    if not found:
+        raise ModelError(
+            f"'{path}' is not signed: there is no '{path.name}{ENDINGS[0]}' beside it; fetch that, or score"
+            " without the check"
+        )
+    return found[0]
+
+
+def _registered(path: Path) -> Path | None:
+    """The bundle that the registry beside a model names for it."""
+    registry = path.parent / REGISTRY
+    if not registry.exists():
+        return None
+    for entry in read_document(registry).sections("models"):
+        if entry.values.get("onnx") == path.name and entry.values.get("sigstore_bundle") is not None:
+            name = entry.text("sigstore_bundle")
+            if Path(name).name != name or name in ("", ".", ".."):
+                raise entry.fail(
+                    "sigstore_bundle", f"{quoted(name)} is no name of a file beside the registry"
+                )
+            return path.with_name(name)
+    return None
+
+
+def _verify(verifier: Any, expected: _Expected, path: Path, content: bytes, bundle: Path) -> str:
+    """Who signed one file; raises ModelError."""
+    from sigstore.models import Bundle
+
+    raw = _read(bundle, _LARGEST)
+    try:
+        parsed = Bundle.from_json(raw)
+    except Exception as error:  # those of JSON, pydantic, certificates and sigstore itself
+        raise ModelError(f"'{bundle}' is no Sigstore bundle that can be used: {_reason(error)}") from None
+    policy = _Policy(expected)
+    try:
+        verifier.verify_artifact(content, parsed, policy)
+    except _Refused as error:
+        raise ModelError(f"'{path}' is not signed by whom it should be: {error}") from None
+    except Exception as error:  # whatever goes wrong, the model is refused
+        raise ModelError(f"the signature of '{path}' in '{bundle}' is not valid: {_reason(error)}") from None
+    if policy.signer is None:  # no verification without the policy
+        raise ModelError(f"the signature of '{path}' in '{bundle}' names no signer")
+    return policy.signer
+
+
+class _Policy:
+    """Accepts certificates of the expected signers; sigstore calls verify() with that of the signature."""
+
+    def __init__(self, expected: _Expected) -> None:
+        self._expected = expected
+        self.signer: str | None = None
+
+    def verify(self, cert: Any) -> None:
+        from sigstore.errors import VerificationError
+        from sigstore.verify.policy import Identity
+
+        for identity in self._expected.identities:
+            try:
+                Identity(identity=identity, issuer=self._expected.issuer).verify(cert)
+            except VerificationError:
+                continue
+            self.signer = identity
+            return
+        raise _Refused(
+            f"the certificate is that of {_names(cert)}, and {IDENTITY} is"
+            f" {' '.join(self._expected.identities)} with the issuer {self._expected.issuer}"
+        )
+
+
+def _names(cert: Any) -> str:
+    """The names in a certificate and their issuer, for people."""
+    from cryptography import x509
+
+    try:
+        names = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        shown = [str(getattr(name, "value", "?")) for name in names]
+        issuer = cert.extensions.get_extension_for_oid(x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.1"))
+        return shortened(f"{' '.join(shown)} with the issuer {issuer.value.value.decode()}", 300)
+    except Exception:
+        return "somebody without a name"
+
+
+def _verifier() -> Any:
+    """The verifier with the operator's root of trust, or with that of sigstore.dev; raises ModelError."""
+    from sigstore.models import TrustedRoot
+    from sigstore.verify import Verifier
+
+    named = os.environ.get(TRUST_ROOT, "").strip()
+    source = Path(named) if named else Path(str(files("sigstore").joinpath(*_EMBEDDED)))
+    where = f"the root of trust '{source}' ({TRUST_ROOT})" if named else "the root of trust of sigstore.dev"
+    remedy = "give another trusted_root.json" if named else f"set {TRUST_ROOT} to a trusted_root.json"
+    try:
+        if source.stat().st_size > _LARGEST_ROOT:
+            raise _Refused(f"it has more than {_LARGEST_ROOT >> 20} MiB")
+        root = TrustedRoot.from_file(str(source))
+        return Verifier(trusted_root=root)
+    except OSError as error:
+        raise ModelError(f"{where} can't be read: {error.strerror or error}; {remedy}") from None
+    except Exception as error:
+        raise ModelError(f"{where} can't be used: {_reason(error)}; {remedy}") from None
+
+
+def _import_sigstore() -> None:
+    try:
+        import sigstore.models
+        import sigstore.verify  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "checking the signature of a model needs the extra 'verify': pip install 'acuity[verify]'"
+        ) from None
+
+
+def _read(path: Path, largest: int) -> bytes:
+    """The content of a small file; raises ModelError or PathError."""
+    try:
+        with open(path, "rb", opener=local_opener) as file:
+            content = file.read(largest + 1)
+    except PathError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"'{path}', which a signature needs, can't be read: {reason}") from None
+    if len(content) > largest:
+        raise ModelError(f"'{path}' is larger than {largest >> 20} MiB, so it is none of a signature's files")
+    return content
+
+
+def _reason(error: Exception) -> str:
+    """An error's first line, short."""
+    if isinstance(error, AcuityError):
+        return str(error)
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return one_line(shortened(_DETAILS.split(lines[0])[0], 300))
