@@ -1,4 +1,4 @@
-"""Signatures of models, by a Sigstore of the test's own: what is accepted, and each part that may be wrong."""
+"""Signatures of models, by a Sigstore of the test's own: what is accepted, each part that may be wrong."""
 
 from __future__ import annotations
 
@@ -105,6 +105,18 @@ def test_a_sidecar_must_be_signed_too(model: Path, sigstore: Sigstore) -> None:
     assert "the signature of" in refused(model)
     write_json(bundle_of(sidecar), sigstore.sign(sidecar.read_bytes(), ELSE))
     assert "model.json' is not signed by whom it should be" in refused(model)
+
+
+def test_the_sidecar_that_a_quantised_model_shares_must_be_signed_too(
+    model: Path, sigstore: Sigstore
+) -> None:
+    quantised = model.rename(model.with_name("model.int8.onnx"))
+    write_json(bundle_of(quantised), sigstore.sign(quantised.read_bytes()))
+    assert verify_signature(quantised) == SIGNER
+    shared = write_json(model.with_suffix(".json"), {"feature_mean": [0] * 6, "feature_std": [1] * 6})
+    assert "model.json' is not signed" in refused(quantised)
+    write_json(bundle_of(shared), sigstore.sign(shared.read_bytes()))
+    assert verify_signature(quantised) == SIGNER
 
 
 def test_a_changed_model(model: Path) -> None:

@@ -21,9 +21,10 @@ from typing import Any, Final, NamedTuple
 
 from acuity.errors import AcuityError, MissingExtra, ModelError, PathError
 from acuity.models.document import read_document
+from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
-from acuity.tiny.files import REGISTRY, read_model
-from acuity.tiny.sidecar import sidecar_path
+from acuity.tiny.files import read_model
+from acuity.tiny.sidecar import read_sidecar
 from acuity.video.local_file import local_opener
 
 IDENTITY: Final = "ACUITY_SIGSTORE_IDENTITY"
@@ -62,8 +63,8 @@ def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None 
     verifier = _verifier()
     content = read_model(path) if data is None else data
     signer = _verify(verifier, expected, path, content, bundle or _find_bundle(path))
-    sidecar = sidecar_path(path)
-    if sidecar.exists():
+    if used := read_sidecar(path).file:  # whatever its name is
+        sidecar = Path(used)
         _verify(verifier, expected, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
     return signer
 
@@ -97,7 +98,7 @@ def _beside(path: Path) -> Path:
 
 def _registered(path: Path) -> Path | None:
     """The bundle that the registry beside a model names for it."""
-    registry = path.parent / REGISTRY
+    registry = path.parent / TINY_REGISTRY
     if not registry.exists():
         return None
     for entry in read_document(registry).sections("models"):
