@@ -100,6 +100,16 @@ def test_only_scored_frames_are_picked(videos: tuple[Path, Path], out: Path) -> 
     assert {frame.index for frame in found.frames} == set(range(0, FRAMES, 3))
 
 
+def test_threads_change_nothing(videos: tuple[Path, Path], tmp_path: Path) -> None:
+    for threads in (1, 4):
+        request = Request(*videos, threads=threads)
+        find_worst(WorstRequest(request, tmp_path / str(threads), n=3, apart=0))
+    one, four = (sorted((tmp_path / name).glob("*.png")) for name in "14")
+    assert [path.name for path in one] == [path.name for path in four]
+    assert len(one) == 10
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(one, four, strict=True))
+
+
 def test_other_files_are_left_alone(videos: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()

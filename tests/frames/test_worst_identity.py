@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +53,8 @@ CASES = {
     "limit": Case(pair, {"frames": 8}),
     "crop": Case(pair, {"crop": "120:90:4:2"}),
     "scaled": Case(of_two({}, {"half": True}), {}),
-    "display": Case(pair, {"display": "1080p", "frames": 5}),
+    "display": Case(pair, {"display": "1080p", "frames": 2}),
+    "viewing": Case(pair, {"viewing": "phone", "frames": 2}),
     "rates": Case(
         of_two({}, {"numbers": range(0, FRAMES, 2)}, rate_ref=50),
         {"rate": "match"},
@@ -80,10 +82,25 @@ def test_the_pictures_are_the_frames(case: Case, tmp_path: Path) -> None:
             np.testing.assert_array_equal(png, to_rgb8(picture, "smpte170m"))
 
 
-def pictures_of(request: Request) -> list[tuple[Picture, Picture]]:
-    readers = open_pair(request.reference, request.distorted, request.geometry, request.opening)
-    with pair_videos(*readers, options=request.pairing) as pairing:
+def pictures_of(request: Request, *, luma_only: bool = False) -> list[tuple[Picture, Picture]]:
+    shown = replace(request, display="1080p" if request.viewing else request.display)
+    opening = replace(request.opening, luma_only=luma_only)
+    readers = open_pair(request.reference, request.distorted, request.geometry, opening)
+    with pair_videos(*readers, options=shown.pairing) as pairing:
         return list(pairing)
+
+
+@pytest.mark.parametrize("name", ["b-frames", "crop", "scaled", "display", "deinterlaced"])
+def test_luma_is_the_same_with_chroma(name: str, tmp_path: Path) -> None:
+    """Scoring reads luma alone where that is enough, and drawing reads chroma too."""
+    case = CASES.get(name) or Case(of_two({}, {}), {"deinterlace": "bwdif"})
+    request = Request(*case.clips(tmp_path), **case.options)
+    scored, drawn = pictures_of(request, luma_only=True), pictures_of(request)
+    assert len(scored) == len(drawn) > 0
+    for one, other in zip(scored, drawn, strict=True):
+        for luma, whole in zip(one, other, strict=True):
+            assert (len(luma.planes), len(whole.planes)) == (1, 3)
+            np.testing.assert_array_equal(luma.luma, whole.luma)
 
 
 def test_frames_that_one_video_lacks_are_left_out(tmp_path: Path) -> None:

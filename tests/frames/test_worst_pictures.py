@@ -112,6 +112,37 @@ def test_hdr_is_tone_mapped_and_says_so(tmp_path: Path) -> None:
     assert "HDR (PQ)" in colours.notes[0].text
 
 
+def test_wide_gamuts_are_taken_to_srgb() -> None:
+    colours = PairColours("bt2020nc", False, primaries="bt2020")
+    assert str(colours) == "bt2020nc, limited range, bt2020 taken to sRGB"
+    format = PixelFormat("444", 8)
+
+    def shown(y: int, cb: int, cr: int) -> list[int]:
+        planes = tuple(np.full((8, 8), value, np.uint8) for value in (y, cb, cr))
+        return colours.picture(Picture(planes, format))[4, 4].tolist()
+
+    assert shown(126, 128, 128) == [128, 128, 128]  # grey stays grey
+    red, green, blue = shown(100, 120, 150)
+    plain = PairColours("bt2020nc", False).picture(
+        Picture(tuple(np.full((8, 8), value, np.uint8) for value in (100, 120, 150)), format)
+    )[4, 4]
+    assert red > plain[0] + 5  # the same numbers are a stronger colour in BT.2020
+    assert green < plain[1]
+    assert red > blue
+
+
+@pytest.mark.parametrize(("range", "full"), [(1, False), (2, True)])
+def test_raw_video_is_shown_in_the_range_of_its_encode(tmp_path: Path, range: int, full: bool) -> None:
+    encoded = encode(tmp_path / "dis.mkv", codec="ffv1", frames=2, color_range=range)
+    with av.open(str(encoded)) as file:
+        data = b"".join(frame.to_ndarray().tobytes() for frame in file.decode(video=0))
+    raw = tmp_path / "ref.yuv"
+    raw.write_bytes(data)
+    readers = open_pair(raw, encoded, RawGeometry(96, 64, "420", 8), OpenOptions())
+    with pair_videos(*readers) as pairing:
+        assert colours_of(pairing).full_range is full
+
+
 def test_narrow_samples_are_kept_and_said(tmp_path: Path) -> None:
     path = encode(tmp_path / "wide.mkv", frames=2, sample_aspect_ratio=Fraction(64, 45))
     colours = colours_of_file(path)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.frames.artefacts.box import Box
-from acuity.frames.tone_map import TONE_MAPS, tone_mapped
+from acuity.frames.tone_map import TONE_MAPS, in_srgb_gamut, tone_mapped
 from acuity.video import notes
 from acuity.video.notes import Note
 from acuity.video.pairs.pairing import Pairing
@@ -19,6 +19,9 @@ from acuity.video.rgb import WEIGHTS, to_rgb, usual_matrix
 
 Rgb8 = NDArray[np.uint8]
 
+# Primaries that an sRGB screen can't show as they are; others differ from its own by less than screens do.
+_WIDE: Final = frozenset(("bt2020", "smpte432"))
+_IMPLIED: Final = {"bt2020nc": "bt2020"}  # what a matrix says about primaries that nobody names
 _ROWS: Final = 128  # converted at once: bounds the scratch memory of large pictures
 _MARGIN: Final = 4  # rows around them that chroma is interpolated from
 
@@ -35,7 +38,9 @@ class PairColours(NamedTuple):
 
     def __str__(self) -> str:
         shown = f"{self.matrix}, {'full' if self.full_range else 'limited'} range"
-        return f"{shown}, {TONE_MAPS[self.transfer]} tone-mapped" if self.transfer else shown
+        if self.transfer is not None:
+            return f"{shown}, {TONE_MAPS[self.transfer]} tone-mapped"
+        return f"{shown}, {self.primaries} taken to sRGB" if self.primaries in _WIDE else shown
 
     def picture(self, picture: Picture, box: Box | None = None) -> Rgb8:
         """The picture, or a part of it with even corners, in 8-bit sRGB as (height, width, 3)."""
@@ -48,6 +53,8 @@ class PairColours(NamedTuple):
             shown = to_rgb(strip, self.matrix, self.full_range)[start - top : stop - top, x : x + width]
             if self.transfer is not None:
                 shown = tone_mapped(shown, self.transfer, self.primaries)
+            elif self.primaries in _WIDE:
+                shown = in_srgb_gamut(shown, self.primaries)
             out[start - y : stop - y] = np.rint(shown * np.float32(255)).astype(np.uint8)
         return out
 
@@ -90,8 +97,16 @@ def colours_of(pairing: Pairing) -> PairColours:
                 "narrower or wider than in a player",
             )
         )
-    primaries = ref.primaries or dis.primaries
-    return PairColours(matrix, pairing.full_range, transfer, primaries, aspect, tuple(found))
+    primaries = ref.primaries or dis.primaries or _IMPLIED.get(matrix)
+    return PairColours(matrix, _full_range(pairing), transfer, primaries, aspect, tuple(found))
+
+
+def _full_range(pairing: Pairing) -> bool:
+    """The reference's range; the other video's where the reference can't say it, as raw video can't."""
+    ref, dis = pairing.info_ref, pairing.info_dis
+    if ref.full_range is not None or ref.tagged or dis.full_range is None or dis.rgb:
+        return pairing.full_range
+    return dis.full_range
 
 
 def _rows(picture: Picture, top: int, bottom: int) -> Picture:

@@ -1,4 +1,4 @@
-"""Tone mapping: HDR pictures on an SDR screen, simply and the same for every picture.
+"""Pictures of HDR and of wide gamuts on an sRGB screen, simply and the same for every picture.
 
     PQ, HLG ──► light in cd/m2 ──► BT.709's primaries ──► highlights compressed ──► sRGB
 
@@ -20,6 +20,7 @@ Floats = NDArray[np.float32]
 # By FFmpeg's names of transfers.
 TONE_MAPS: Final = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
 
+_GAMMA: Final = 2.4  # of an SDR screen (BT.1886)
 _PEAK: Final = 1000.0  # cd/m2 that are shown as white
 _WHITE: Final = 203.0
 # SMPTE ST 2084
@@ -34,15 +35,27 @@ _LUMA: Final = (0.2627, 0.6780, 0.0593)
 def tone_mapped(rgb: Floats, transfer: str, primaries: str | None) -> Floats:
     """Red, green and blue of an HDR signal, 0 to 1, as those of sRGB."""
     light = _pq_light(rgb) if transfer == "smpte2084" else _hlg_light(rgb)
-    gamut = primaries if primaries in CHROMATICITIES else "bt2020"
-    rows = gamut_matrix(gamut, "bt709").astype(np.float32)
-    # Not with @, which may start a thread for every core.
-    light = np.stack([light[..., 0] * r + light[..., 1] * g + light[..., 2] * b for r, g, b in rows], -1)
-    np.clip(light, 0, None, out=light)
+    light = _narrowed(light, primaries if primaries in CHROMATICITIES else "bt2020")
     # One factor for the three, so that hues stay; it goes by the brightest of them, so that none is cut off.
     brightest = np.maximum(light.max(-1, keepdims=True), np.float32(1e-6))
     shown = light * (_compressed(brightest) / brightest)
     return _srgb(np.clip(shown, 0, 1))
+
+
+def in_srgb_gamut(rgb: Floats, primaries: str | None) -> Floats:
+    """Red, green and blue of an SDR signal with these primaries, 0 to 1, as those of sRGB."""
+    if primaries not in CHROMATICITIES:
+        return rgb
+    light = _narrowed(np.power(rgb, np.float32(_GAMMA)), primaries)
+    return cast("Floats", np.power(np.clip(light, 0, 1), np.float32(1 / _GAMMA)))
+
+
+def _narrowed(light: Floats, primaries: str) -> Floats:
+    """Light with BT.709's primaries; what they can't show is the nearest they can."""
+    rows = gamut_matrix(primaries, "bt709").astype(np.float32)
+    # Not with @, which may start a thread for every core.
+    parts = [light[..., 0] * r + light[..., 1] * g + light[..., 2] * b for r, g, b in rows]
+    return cast("Floats", np.maximum(np.stack(parts, -1), 0))
 
 
 def _pq_light(signal: Floats) -> Floats:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from acuity.errors import AcuityError, InputError, ScoreError, to_set
-from acuity.frames.colours import PairColours, colours_of
-from acuity.frames.compared import ComparedPair, Identity, check_unchanged, compared_pairs, reopen
-from acuity.frames.contact_sheet import ContactSheet
-from acuity.frames.examining import Examiner
+from acuity.frames.compared import Identity, check_unchanged
+from acuity.frames.drawing import SHEET, Drawing
 from acuity.frames.folder import PictureFolder
 from acuity.frames.narrator import Narrator
-from acuity.frames.pick import FRAMES_A_SECOND, Pick, Picked, pick, spread
-from acuity.frames.pictures import Drawn, draw
+from acuity.frames.pick import FRAMES_A_SECOND, Picked, pick
 from acuity.frames.progress import Listener, WorstProgress
 from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import WorstRequest
@@ -25,11 +21,8 @@ from acuity.scoring.request import Request
 from acuity.scoring.run import Source, run_request
 from acuity.video import notes
 from acuity.video.notes import Note
-from acuity.video.png import rgb_png
 
-_SAMPLED: Final = 24  # frames spread over the clip whose flaws are taken for typical
 _EVERY: Final = 0.1  # seconds between two reports of progress while scoring
-_SHEET: Final = "contact_sheet.png"
 
 
 def find_worst(
@@ -48,14 +41,14 @@ def find_worst(
     with PictureFolder(request.output) as folder:
         report = _scored(scoring, tell)
         picked = _picked(report, request)
-        drawing = _Drawing(request, report, picked.picks, folder, tell)
+        drawing = Drawing(request, report, picked.picks, folder, tell)
         drawing.run()
         check_unchanged(scoring, before)
         frames, narrated = _narrated(drawing.frames(), narrator, folder, tell)
         answer = WorstReport(
             scoring=report,
             frames=frames,
-            contact_sheet=folder.final(_SHEET),
+            contact_sheet=folder.final(SHEET),
             cropped=request.region,
             colours=str(drawing.colours),
             notes=[*report.notes, *_about_picks(picked, request), *drawing.notes, *narrated],
@@ -105,106 +98,6 @@ def _about_picks(picked: Picked, request: WorstRequest) -> Iterator[Note]:
             "no-rate",
             f"no frame rate is known, so a second between the frames is taken for {FRAMES_A_SECOND} frames",
         )
-
-
-class _Drawing:
-    """The second reading of both videos: draws the picked frames, and examines them and some others."""
-
-    def __init__(
-        self,
-        request: WorstRequest,
-        report: ScoreReport,
-        picks: list[Pick],
-        folder: PictureFolder,
-        tell: Listener,
-    ) -> None:
-        self._request = request
-        self._report = report
-        self._picks = picks
-        self._folder = folder
-        self._tell = tell
-        self._typical = spread(report.pairs, _SAMPLED)
-        self._examiner = Examiner(self._typical)
-        self._made: dict[int, WorstFrame] = {}
-        self._sheet: ContactSheet | None = None  # made when the first picture says how large they are
-        self.colours = PairColours("bt709", False)
-        self.notes: list[Note] = []
-
-    def run(self) -> None:
-        """Read up to the last frame that is wanted; a frame's pictures are written as it passes."""
-        picks = {found.frame: found for found in self._picks}
-        wanted = picks.keys() | set(self._typical)
-        total = max(wanted) + 1
-        with reopen(self._request.scoring, self._report) as pairing:
-            self.colours = colours_of(pairing)
-            self.notes += self.colours.notes
-            self._tell(WorstProgress("drawing", 0, total))
-
-            def passed(index: int) -> None:
-                self._tell(WorstProgress("drawing", index + 1, total))
-
-            for pair in compared_pairs(pairing, wanted, passed):
-                self._examiner.look(pair, self.colours)
-                if (found := picks.get(pair.number)) is not None:
-                    self._made[pair.number] = self._draw(pair, found)
-
-    def _draw(self, pair: ComparedPair, found: Pick) -> WorstFrame:
-        drawn = draw(pair.ref, pair.dis, self.colours, crop=self._request.region)
-        pictures = {"distorted": drawn.distorted, "reference": drawn.reference, "heat": drawn.heat}
-        names = {kind: f"frame_{pair.number:06d}_{kind}.png" for kind in pictures}
-        for kind, picture in pictures.items():
-            self._folder.write(names[kind], rgb_png(picture, self.colours.aspect))
-        self._sheet = self._sheet or self._new_sheet(drawn)
-        self._sheet.place(self._picks.index(found), drawn, None if self._request.region else drawn.region)
-        return WorstFrame(
-            index=pair.number,
-            time=found.time,
-            score=found.score,
-            distorted=self._folder.final(names["distorted"]),
-            reference=self._folder.final(names["reference"]),
-            heat=self._folder.final(names["heat"]),
-            region=drawn.region,
-            loss=drawn.loss,
-            description="",
-        )
-
-    def _new_sheet(self, drawn: Drawn) -> ContactSheet:
-        height, width, _ = drawn.reference.shape
-        report, count = self._report, len(self._picks)
-        ref, dis = (os.path.basename(report.input[side]["path"]) for side in ("reference", "distorted"))
-        size = f"{report.results.width}x{report.results.height}"
-        shown = f"{width}x{height} of {size}, where the loss is greatest" if self._request.region else size
-        return ContactSheet(
-            count,
-            width,
-            height,
-            f"{'The worst frame' if count == 1 else f'{count} worst frames'} of {dis}",
-            f"{report.model}, mean {report.score:.2f}; {shown}; reference {ref}",
-        )
-
-    def frames(self) -> list[WorstFrame]:
-        """The frames with their descriptions, the worst first; writes the contact sheet."""
-        assert self._sheet is not None
-        found = []
-        for rank, picked in enumerate(self._picks):
-            what = self._examiner.described(picked.frame)
-            frame = replace(self._made[picked.frame], description=what.description, artefacts=what.artefacts)
-            self._sheet.caption(rank, _line(frame, self._request), frame.description)
-            found.append(frame)
-        self._folder.write(_SHEET, rgb_png(self._sheet.image))
-        return found
-
-
-def _line(frame: WorstFrame, request: WorstRequest) -> str:
-    """`frame 123   0:04.920   score 38.40`, and the place of the region if that is all that is shown."""
-    parts = [f"frame {frame.index}"]
-    if frame.time is not None:
-        minutes, seconds = divmod(round(frame.time, 3), 60)
-        parts.append(f"{int(minutes)}:{seconds:06.3f}")
-    parts.append(f"score {frame.score:.2f}")
-    if request.region:
-        parts.append(f"at {frame.region.x},{frame.region.y}")
-    return "   ".join(parts)
 
 
 def _narrated(
