@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,8 @@ from acuity.mcp.tools import jobs as job_tools
 from acuity.mcp.tools import models as model_tools
 from acuity.mcp.tools import scoring as scoring_tools
 from acuity.mcp.tools import tuning as tuning_tools
+from acuity.mcp.tools import worst_frames as worst_tools
+from acuity.mcp.tools.kept_pictures import KeptPictures
 from fake_jobs import FakeJobs, serve
 
 PAIR = {"reference": "/clips/source.mp4", "distorted": "/clips/encode.mp4"}
@@ -51,8 +54,11 @@ def refused(name: str, arguments: dict[str, str]) -> str:
 
 
 def real_tools() -> dict[str, Tool]:
-    services: Any = SimpleNamespace(paths=None, jobs=None, settings=SimpleNamespace(binary=None))
-    scoring = [*scoring_tools.tools(services), *tuning_tools.tools(services)]
+    services: Any = SimpleNamespace(
+        paths=None, jobs=None, settings=SimpleNamespace(binary=None, vlm_model=None)
+    )
+    worst = worst_tools.tools(services, KeptPictures(Path("data")))
+    scoring = [*scoring_tools.tools(services), *tuning_tools.tools(services), *worst]
     families = (model_tools, frame_tools)
     listed = [tool for family in families for tool in family.tools(services)]
     listed += [*scoring, *job_tools.tools(services, scoring)]
@@ -122,7 +128,7 @@ def test_each_teaches_how_to_read_the_figures(name: str) -> None:
 
 
 def test_files_are_scored_by_the_tool_for_them() -> None:
-    (encoded, neg) = calls(render("diagnose_encode", PAIR))
+    encoded, worst, neg = calls(render("diagnose_encode", PAIR))
     assert encoded == {
         "tool": "vmaf_score_encoded",
         "arguments": {
@@ -132,6 +138,8 @@ def test_files_are_scored_by_the_tool_for_them() -> None:
         },
     }
     assert neg["arguments"] == {**encoded["arguments"], "model": "version=vmaf_v0.6.1neg"}
+    assert worst["tool"] == "describe_worst_frames"
+    assert worst["arguments"] == {"ref": PAIR["reference"], "dis": PAIR["distorted"], "model": "auto"}
 
 
 def test_raw_video_is_scored_with_the_geometry_that_is_known() -> None:

@@ -14,11 +14,12 @@ Tell the user, in this order:
 1. The verdict in one sentence, with the mean and what it means for viewers.
 2. A small table: mean, harmonic mean, 5th percentile, minimum, NEG mean, frames, model.
 3. The worst stretches, at most five: first and last frame, time (frame number over frame rate), lowest \
-score, and what the features suggest. Say "suggests": the figures don't see the picture.
+score, what was measured in its worst frame, and what you see in its picture. Say which of the two it is; \
+what only the features suggest is "suggested".
 4. What to change, the cheapest first: more bits only where it is bad (a larger buffer, a capped-CRF or \
 two-pass mode), a slower preset, less or more pre-filtering, another resolution.
-5. What the figures can't tell: banding, faces, text, grain that was replaced, colour. Name the frames to \
-look at."""
+5. What the figures can't tell: faces, text, grain that was replaced. Name the frames to look at, with the \
+paths of their pictures."""
 
 
 def _write(given: Mapping[str, str]) -> str:
@@ -48,13 +49,23 @@ beside it, call `get_frames` with its `first` and `last` and the `features` name
 
 {FEATURES}
 
-## 4. Look for enhancement
+## 4. Look at them
+
+Call `submit_job` with
+
+{fenced(scoring.worst_call(reference, distorted))}
+
+The pictures of the worst frames come with the answer: distorted, reference, and a heat map of the loss. \
+`description` says what was measured in each (blocking, blur, ringing, banding, noise, colour, freeze), \
+where, and how bad against the rest of the clip.
+
+## 5. Look for enhancement
 
 Unless `acuity.model` is a NEG or a 4K model, score once more with the NEG model:
 
 {neg}
 
-## 5. Explain
+## 6. Explain
 
 {SCALE}
 

@@ -66,6 +66,13 @@ class Scoring:
             arguments["feature"] = [self.feature]
         return {"tool": "vmaf_score" if raw else "vmaf_score_encoded", "arguments": arguments}
 
+    def worst_call(self, reference: str, distorted: str) -> dict[str, Any]:
+        """Arguments of submit_job for the pictures of the worst frames."""
+        given = self.call(reference, distorted)["arguments"]
+        kept = {name: value for name, value in given.items() if not name.endswith("_encoded")}
+        kept.pop("feature", None)
+        return {"tool": "describe_worst_frames", "arguments": {"ref": reference, "dis": distorted, **kept}}
+
     def steps(self, reference: str, *distorted: str) -> str:
         """The instructions to score these videos and wait for the results."""
         calls = "\n\n".join(fenced(self.call(reference, each)) for each in distorted)
