@@ -153,7 +153,8 @@ def test_ids_of_reports(uri: str) -> None:
         (
             types.ResourceTemplateReference(uri="file:///{path}"),
             "unknown resource template 'file:///{path}': use one of acuity://extractors/{name}, "
-            "acuity://models/{name}, acuity://reports/{id}.csv{?frames}, acuity://reports/{id}{?frames}",
+            "acuity://models/{name}, acuity://reports/{id}.csv{?frames}, acuity://reports/{id}{?frames}, "
+            "acuity://worst/{id}/{name}{?width}",
         ),
     ],
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import av
+import mcp_types as types
 import numpy as np
 import psutil
 import pytest
@@ -102,10 +103,18 @@ def told(room: Path, pair: dict[str, Any]) -> dict[str, Any]:
             "picture": await client.read_resource(document["frames"][0]["resources"]["distorted"]),
             "small": await client.read_resource(document["contact_sheet_resource"] + "?width=64"),
             "index": await client.read_resource("acuity://worst"),
+            "completed": await _completed(client, document["job_id"]),
         }
 
     told = with_server(room, first)
     return told | with_server(room, second, tasks=True)
+
+
+async def _completed(client: Client, job_id: str) -> tuple[list[str], list[str]]:
+    ref = types.ResourceTemplateReference(uri="acuity://worst/{id}/{name}{?width}")
+    ids = await client.complete(ref, {"name": "id", "value": job_id[:8]})
+    names = await client.complete(ref, {"name": "name", "value": "heat"}, context_arguments={"id": job_id})
+    return ids.completion.values, names.completion.values
 
 
 async def _ended(client: Client, job_id: str) -> Any:
@@ -197,6 +206,9 @@ def test_pictures_are_read_by_uri_after_a_restart(told: dict[str, Any]) -> None:
     index = json.loads(told["index"].contents[0].text)
     listed = {uri for entry in index["worst"] for uri in entry["pictures"]}
     assert {*frame["resources"].values()} <= listed
+    ids, names = told["completed"]
+    assert ids == [told["direct"].structured_content["job_id"]]
+    assert f"frame_{WORST:06d}_heat.png" in names
 
 
 REFUSED = [

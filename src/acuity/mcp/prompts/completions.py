@@ -12,7 +12,7 @@ from acuity.devices import list_backends
 from acuity.features import EXTRACTORS, Option
 from acuity.mcp.prompts.bitrate import CODECS
 from acuity.mcp.prompts.geometry import COMMON, known_geometry, known_size, spelled
-from acuity.mcp.resources import ReportResources
+from acuity.mcp.resources import ReportResources, WorstResources
 from acuity.mcp.tools.model_list import ModelList
 from acuity.models import ModelSpec
 from acuity.models.fit import model_class, size_class
@@ -31,7 +31,8 @@ def completer(
     services: Services, models: ModelList, prompts: Sequence[Prompt], resources: Sequence[Resources]
 ) -> Completer:
     """A function that completes the arguments of these prompts and the variables of these resources."""
-    sources = _Sources(models, ReportResources(services.jobs))
+    worst = next((family for family in resources if isinstance(family, WorstResources)), None)
+    sources = _Sources(models, ReportResources(services.jobs), worst)
     arguments = {prompt.name: {argument.name for argument in prompt.arguments} for prompt in prompts}
     templates = {template.uri_template for family in resources for template in family.templates()}
 
@@ -59,9 +60,10 @@ def matching(typed: str, values: Iterable[str]) -> list[str]:
 
 
 class _Sources:
-    def __init__(self, models: ModelList, reports: ReportResources) -> None:
+    def __init__(self, models: ModelList, reports: ReportResources, worst: WorstResources | None) -> None:
         self._models = models
         self._reports = reports
+        self._worst = worst
         self.for_argument: Final[dict[str, Source]] = {
             "model": self._model_strings,
             "feature": _features,
@@ -74,6 +76,8 @@ class _Sources:
             ("acuity://extractors/{name}", "name"): _extractors,
             ("acuity://reports/{id}{?frames}", "id"): self._report_ids,
             ("acuity://reports/{id}.csv{?frames}", "id"): self._report_ids,
+            ("acuity://worst/{id}/{name}{?width}", "id"): self._worst_ids,
+            ("acuity://worst/{id}/{name}{?width}", "name"): self._worst_names,
         }
 
     async def _model_names(self, _: str, __: Mapping[str, str]) -> list[str]:
@@ -93,6 +97,12 @@ class _Sources:
     async def _report_ids(self, _: str, __: Mapping[str, str]) -> list[str]:
         found, _more = await self._reports.newest(_MOST_REPORTS)
         return [job.id for job in found]
+
+    async def _worst_ids(self, _: str, __: Mapping[str, str]) -> list[str]:
+        return [] if self._worst is None else [job.id for job in (await self._worst.newest())[0]]
+
+    async def _worst_names(self, _: str, settled: Mapping[str, str]) -> Sequence[str]:
+        return [] if self._worst is None else await self._worst.names(settled.get("id", ""))
 
 
 async def _extractors(_: str, __: Mapping[str, str]) -> Iterable[str]:

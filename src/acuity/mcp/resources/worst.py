@@ -85,10 +85,20 @@ class WorstResources:
             contents=[types.BlobResourceContents(uri=uri, blob=blob, mime_type=PNG)]
         )
 
-    async def _index(self) -> dict[str, Any]:
+    async def newest(self) -> tuple[Sequence[Job], bool]:
+        """Jobs that have pictures, newest first, and whether there may be more."""
         with in_words():
             jobs, more = await self._jobs.list(_DONE, _SEARCHED, owner())
-        found = [job for job in jobs if job.tool == TOOL]
+        return [job for job in jobs if job.tool == TOOL], more
+
+    async def names(self, job_id: str) -> Sequence[str]:
+        """The pictures of a job that this client may see."""
+        found, _ = await self.newest()
+        known = job_id in {job.id for job in found}
+        return await anyio.to_thread.run_sync(self._pictures.names, job_id) if known else []
+
+    async def _index(self) -> dict[str, Any]:
+        found, more = await self.newest()
         entries = await anyio.to_thread.run_sync(lambda: [self._entry(job) for job in found])
         return {"worst": entries, "count": len(entries), "truncated": more}
 
