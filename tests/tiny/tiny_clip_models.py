@@ -1,0 +1,20 @@
+"""Tiny models in files, for tests of the ways in: one that reads features, one that reads one picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tiny_graphs import ConvNet, Regressor, save
+
+FEATURES = ["adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2"]
+
+
+def full_reference(path: Path, **sidecar: Any) -> Path:
+    """A model of VMAF's six features."""
+    return save(Regressor().model(), path, {"id": path.stem, "kind": "fr", "features": FEATURES, **sidecar})
+
+
+def no_reference(path: Path, seed: int = 2, **sidecar: Any) -> Path:
+    """A model of the distorted picture's luma."""
+    return save(ConvNet(seed=seed).model(), path, {"id": path.stem, "kind": "nr", **sidecar})
