@@ -186,6 +186,38 @@ def test_files_that_are_no_tables(tmp_path: Path, change: Callable[[bytes], byte
     assert sentence in refused(path)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"compression": "gzip", "row_group_size": 50}, {"use_dictionary": False}]
+)
+def test_damaged_bytes_are_refused_or_harmless(tmp_path: Path, options: Table) -> None:
+    """One to twenty bytes are changed, mostly in the footer: rows or one sentence, and never a crash."""
+    random = np.random.default_rng(11)
+    path = write(tmp_path / "rated.parquet", {**columns(200), "key": some_keys("test", 20) * 10}, **options)
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    refusals = 0
+    for number in range(60):
+        damaged = bytearray(content)
+        first, last = (4, footer) if number % 3 == 0 else (footer, len(content))
+        for place in random.integers(first, last, random.integers(1, 20)):
+            damaged[place] = random.integers(256)
+        path.write_bytes(damaged)
+        try:
+            read(path)
+        except EvaluationError as error:
+            assert "\n" not in str(error)
+            refusals += 1
+    assert refusals > 20
+
+
+def test_a_damaged_page_with_a_checksum(tmp_path: Path) -> None:
+    path = write(tmp_path / "rated.parquet", columns(50), compression="none", write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1  # in the first page of values
+    path.write_bytes(content)
+    assert "can't be read as parquet" in refused(path)
+
+
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     assert "can't be opened: No such file" in refused(tmp_path / "none.parquet")
     assert "can't be opened: Is a directory" in refused(tmp_path)

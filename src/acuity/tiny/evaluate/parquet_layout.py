@@ -63,6 +63,10 @@ class Layout:
             found = CompactReader(footer).struct(_FOOTER)
             self.rows: int = found[_ROWS]
             groups = found.get(_GROUPS, [])
+            if not all(
+                isinstance(count, int) for count in (self.rows, *(group[_GROUP_ROWS] for group in groups))
+            ):
+                raise BadThrift
             if _ENCRYPTION in found or _SIGNING in found:
                 raise self._encrypted()
             self.groups = [[self._chunk(chunk) for chunk in group[_COLUMNS]] for group in groups]
@@ -90,7 +94,7 @@ class Layout:
                 unpacked, packed = header[_PAGE_UNPACKED], header[_PAGE_PACKED]
             except (BadThrift, KeyError):
                 unpacked = packed = -1
-            if unpacked < 0 or packed < 0:
+            if not (isinstance(unpacked, int) and isinstance(packed, int)) or unpacked < 0 or packed < 0:
                 raise self._broken(f"a page of column '{shortened(chunk.column)}' is damaged")
             if unpacked > LARGEST_PAGE:
                 raise EvaluationError(
@@ -106,10 +110,15 @@ class Layout:
         if _ELSEWHERE in chunk:
             raise self._broken("its columns are in other files, which are not read")
         about = chunk[_ABOUT]
-        assert isinstance(about, dict)
+        if not isinstance(about, dict):
+            raise BadThrift
         path = b".".join(about[_PATH]).decode()
-        starts = [about[field] for field in (_DATA, _DICTIONARY) if about.get(field)]
-        return Chunk(path, min(starts), about[_PACKED])
+        start, length = about[_DATA], about[_PACKED]
+        if dictionary := about.get(_DICTIONARY):
+            start = min(start, dictionary)
+        if not (isinstance(start, int) and isinstance(length, int)):
+            raise BadThrift
+        return Chunk(path, start, length)
 
     def _footer(self) -> bytes:
         file, name, size = self._file, self._name, self._size

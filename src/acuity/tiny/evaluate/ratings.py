@@ -122,7 +122,11 @@ class Ratings:
                 first, done = done, done + table.num_rows
                 if done > MOST_ROWS:  # more than the metadata has said
                     raise self._broken("has more rows than it declares")
-                yield self._batch(table, first, done, places, numbers, texts)
+                try:
+                    batch = self._batch(table, first, done, places, numbers, texts)
+                except _arrow_errors() as error:  # text that is no text, for example
+                    raise self._broken(error) from error
+                yield batch
 
     def _batch(
         self, table: Any, first: int, done: int, places: _Places, numbers: Sequence[str], texts: Sequence[str]
@@ -197,6 +201,7 @@ class Ratings:
                 self._file,
                 metadata=about,
                 pre_buffer=False,
+                page_checksum_verification=True,
                 buffer_size=_BUFFER,  # pages are read one after another, not a column of a row group at once
                 read_dictionary=[
                     name for name in _TEXTS if name in texts
