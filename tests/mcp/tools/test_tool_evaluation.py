@@ -82,7 +82,7 @@ def test_a_comparison_with_models_that_fail(folder: Path) -> None:
     sentences = [entry["error"] for entry in found["errors"]]
     assert "not under an allowlisted root" in sentences[0]
     assert sentences[1] == "model output shape (40, 2) does not match target shape (40,)"
-    assert "there is no tiny model named 'no_such_name'" in sentences[2]
+    assert "'no_such_name' is no tiny model" in sentences[2]
     assert "no such file under the allowed folders" in sentences[4]
     assert found["ranked"][0]["better_than_next"] is True
     assert "wide.onnx' is in the list twice" in found["notes"][0]
@@ -125,7 +125,7 @@ def test_sentences_of_the_reference(folder: Path, change: dict[str, str], senten
         ({"model": "/etc/model.onnx"}, "not under an allowlisted root"),
         ({"features": "{folder}/text.parquet"}, "is not a parquet file"),
         ({"model": "{folder}/broken.onnx"}, "broken.onnx"),
-        ({"model": "nothing"}, "there is no tiny model named 'nothing'"),
+        ({"model": "nothing"}, "'nothing' is no tiny model: name an .onnx file"),
         ({"input_name": "x"}, "has no input 'x': its inputs are 'features'"),
         ({"pooling": "mean"}, "invalid pooling 'mean': use one of 'auto', 'clip', 'none'"),
         ({"models": []}, "tool 'eval_model_on_split' has no argument 'models'"),
@@ -176,6 +176,9 @@ def test_through_the_real_server(folder: Path) -> None:
                 result = await client.call_tool("eval_model_on_split", given, progress_callback=listen)
                 assert not result.is_error, result
                 assert result.structured_content["n"] == 40
+                by_name = await client.call_tool("eval_model_on_split", {**given, "model": "acuity_fr_v1"})
+                assert not by_name.is_error, by_name
+                assert by_name.structured_content["model"].endswith("/acuity_fr_v1.onnx")
                 submitted = await client.call_tool(
                     "submit_job",
                     {

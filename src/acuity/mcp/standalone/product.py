@@ -58,7 +58,7 @@ def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPict
         *benchmark.tools(services),
         *tuning.tools(services, known),
         *worst_frames.tools(services, pictures, known),
-        *evaluation.tools(services),
+        *evaluation.tools(services, known),
     ]
     tools += [*jobs.tools(services, tools), *frames.tools(services)]
     families = resources(services, known, pictures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,10 +11,10 @@ from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.schemas import array, outline, record, text
 from acuity.mcp.tools.long_tool import long_tool
+from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import path_argument
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, require_extra
 from acuity.tiny.evaluate.split import SPLITS, no_split
-from acuity.tiny.files import find_tiny_model
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
@@ -46,21 +45,22 @@ _TABLE: Final[dict[str, dict[str, Any]]] = {
 _OPTIONAL: Final = ("split", "input_name", "pooling")
 
 
-def tools(services: Services) -> list[Tool]:
-    """eval_model_on_split and compare_models."""
+def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
+    """eval_model_on_split and compare_models; other tools may share the list of models."""
+    known = models or ModelList()
 
     async def plan_one(given: Arguments) -> JobSpec:
         require_extra(EVALUATE)
-        model = await _model(services, given["model"])
+        model = await _model(services, known, given["model"])
         payload = evaluate_payload(model, _table(services, given))
         return JobSpec("evaluate", payload, EVALUATE, f"evaluation of {os.path.basename(model)}")
 
     async def plan_several(given: Arguments) -> JobSpec:
         require_extra(COMPARE)
         table = _table(services, given)
-        models = [await _model_or_error(services, name) for name in given["models"]]
-        payload = compare_payload(models, given["models"], table)
-        return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(models)} models")
+        found = [await _model_or_error(services, known, name) for name in given["models"]]
+        payload = compare_payload(found, given["models"], table)
+        return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models")
 
     return [
         long_tool(
@@ -103,17 +103,16 @@ def _table(services: Services, given: Arguments) -> dict[str, Any]:
     return {"features": features, **{name: given[name] for name in _OPTIONAL}}
 
 
-async def _model(services: Services, given: str) -> str:
-    """A registered name, or the resolved path of a model's file; raises ModelError or PathError."""
-    if os.sep in given or given.endswith(".onnx"):
-        return str(services.paths.check(given))
-    await asyncio.to_thread(find_tiny_model, given)
-    return given
+async def _model(services: Services, models: ModelList, given: str) -> str:
+    """The resolved path of a model's file; raises ModelError or PathError."""
+    if os.sep not in given and (file := await models.find_tiny(given)) is not None:
+        return str(services.paths.check_tiny(str(file.path)))
+    return str(services.paths.check_tiny(given))
 
 
-async def _model_or_error(services: Services, given: str) -> str | AcuityError:
+async def _model_or_error(services: Services, models: ModelList, given: str) -> str | AcuityError:
     try:
-        return await _model(services, given)
+        return await _model(services, models, given)
     except AcuityError as error:
         return error
 
