@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity.tiny.external_data import MAX_BYTES
 from acuity.tiny.feature_input import USUAL
-from acuity.tiny.graph_checks import MAX_BODY, MAX_BYTES, MAX_DEPTH, MAX_TRIPS
+from acuity.tiny.graph_checks import MAX_BODY, MAX_DEPTH, MAX_TRIPS
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import DEVICES, RESIZES, TinyOptions
 from acuity.video.picture import Picture, PixelFormat

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.errors import ModelError, PathError
 from acuity.text import quoted
-from acuity.tiny.graph_checks import MAX_BYTES
 from acuity.video.local_file import local_opener
 
 if TYPE_CHECKING:
     from onnx import TensorProto
 
+MAX_BYTES: Final = 50_000_000  # of a model with its weights
 _DIGITS: Final = 12  # of an offset or a length
 
 

@@ -22,8 +22,7 @@ from acuity.models.document import Section, read_document
 from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.models.sources import TINY_REGISTRY as REGISTRY
 from acuity.text import quoted, shortened
-from acuity.tiny.external_data import too_large
-from acuity.tiny.graph_checks import MAX_BYTES
+from acuity.tiny.external_data import MAX_BYTES, too_large
 from acuity.video.local_file import local_opener
 
 OWN_FOLDER: Final = Path(__file__).parent / "models"

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         ValueInfoProto,
     )
 
-MAX_BYTES: Final = 50_000_000
 MAX_TRIPS: Final = 1024  # rounds of a loop
 MAX_BODY: Final = 256  # nodes in it
 MAX_DEPTH: Final = 8  # of graphs in graphs, and of functions that call functions
