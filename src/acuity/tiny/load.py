@@ -64,9 +64,9 @@ def _check_digest(path: Path, sha256: str, sidecar: Sidecar) -> None:
 
 
 def _verify(path: Path, data: bytes) -> str:
-    from importlib import import_module
+    from acuity.tiny.signature import verify_signature
 
-    return str(import_module("acuity.tiny.signature").verify_signature(path, data))
+    return verify_signature(path, data)
 
 
 def _inputs(

@@ -22,7 +22,7 @@ from acuity.tiny.graph_checks import Tensor
 from acuity.tiny.resizing import resize
 from acuity.tiny.sidecar import Sidecar
 from acuity.video.picture import Picture
-from acuity.video.rgb import to_rgb
+from acuity.video.rgb import rgb_planes
 
 Floats = NDArray[np.float32]
 
@@ -78,15 +78,15 @@ class PictureInput(NamedTuple):
         height, width = self.height or planes.shape[1], self.width or planes.shape[2]
         if planes.shape[1:] != (height, width):
             planes = resize(planes, height, width, filter)
-        if any(self.mean) or any(value != 1 for value in self.std):
-            mean, std = (np.array(v, np.float32).reshape(-1, 1, 1) for v in (self.mean, self.std))
-            planes = (planes - mean) / std
+        if any(self.mean) or any(value != 1 for value in self.std):  # `planes` belong to this call
+            planes -= np.array(self.mean, np.float32).reshape(-1, 1, 1)
+            planes /= np.array(self.std, np.float32).reshape(-1, 1, 1)
         return np.ascontiguousarray(planes[np.newaxis], self.type)
 
     def _rgb(self, picture: Picture, colours: Colours) -> Floats | None:
         if not self.uses_chroma:
             return None
-        return to_rgb(picture, colours.matrix, colours.full_range).transpose(2, 0, 1)
+        return rgb_planes(picture, colours.matrix, colours.full_range)
 
     def _luma(self, frame: Frame) -> Floats:
         both = {"ref": frame.ref, "dis": frame.dis}

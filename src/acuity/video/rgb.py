@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import InputError
-from acuity.video.picture import LAYOUTS, Picture, Samples
+from acuity.video.picture import LAYOUTS, Picture
 
 Floats = NDArray[np.float32]
 
@@ -40,6 +40,18 @@ def to_rgb(picture: Picture, matrix: str | None = None, full_range: bool = False
     Values outside 0 to 1, which no display shows, are clipped. Raises InputError for a matrix that isn't
     in WEIGHTS, and for a picture whose chroma was left out.
     """
+    return np.ascontiguousarray(rgb_planes(picture, matrix, full_range).transpose(1, 2, 0))
+
+
+def to_rgb8(picture: Picture, matrix: str | None = None, full_range: bool = False) -> NDArray[np.uint8]:
+    """Red, green and blue of 0 to 255, rounded, as rows x columns x 3; otherwise as to_rgb()."""
+    planes = rgb_planes(picture, matrix, full_range)
+    planes *= np.float32(255)
+    return np.ascontiguousarray(np.rint(planes, out=planes).astype(np.uint8).transpose(1, 2, 0))
+
+
+def rgb_planes(picture: Picture, matrix: str | None = None, full_range: bool = False) -> Floats:
+    """Red, green and blue of 0 to 1, as 3 x rows x columns; otherwise as to_rgb()."""
     name = matrix or usual_matrix(picture.width, picture.height)
     if name not in WEIGHTS:
         raise InputError(
@@ -50,53 +62,49 @@ def to_rgb(picture: Picture, matrix: str | None = None, full_range: bool = False
     unit = 1 << (depth - 8)
     top = (1 << depth) - 1
     zero, luma_size, chroma_size = (0, top, top) if full_range else (16 * unit, 219 * unit, 224 * unit)
-    luma = (picture.luma.astype(np.float32) - np.float32(zero)) / np.float32(luma_size)
-    rgb = np.empty((*luma.shape, 3), np.float32)
+    rgb = np.empty((3, picture.height, picture.width), np.float32)
+    luma = picture.luma.astype(np.float32)
+    luma -= np.float32(zero)
+    luma /= np.float32(luma_size)
     if picture.format.layout == "400":
-        rgb[:] = luma[..., np.newaxis]
+        rgb[:] = luma
         return cast("Floats", np.clip(rgb, 0, 1, out=rgb))
     if len(picture.planes) != 3:
         raise InputError("the picture was read without its chroma, so it has no red, green and blue")
-    middle = np.float32(1 << (depth - 1))
-    blue_difference, red_difference = (
-        (_enlarged(plane, picture) - middle) / np.float32(chroma_size) for plane in picture.planes[1:]
-    )
     red, blue = WEIGHTS[name]
     green = 1 - red - blue
-    rgb[..., 0] = luma + np.float32(2 * (1 - red)) * red_difference
-    rgb[..., 2] = luma + np.float32(2 * (1 - blue)) * blue_difference
-    rgb[..., 1] = (
-        luma
-        - np.float32(2 * red * (1 - red) / green) * red_difference
-        - np.float32(2 * blue * (1 - blue) / green) * blue_difference
-    )
+    middle = np.float32(1 << (depth - 1))
+    rgb[1] = luma
+    # The differences of blue and red are added to their colours, and their share is taken from green.
+    for colour, plane, weight in ((2, picture.planes[1], blue), (0, picture.planes[2], red)):
+        difference = plane.astype(np.float32)
+        difference -= middle
+        difference *= np.float32(2 * (1 - weight) / chroma_size)
+        difference = _enlarged(difference, picture)
+        np.add(luma, difference, out=rgb[colour])
+        difference *= np.float32(weight / green)
+        rgb[1] -= difference
     return cast("Floats", np.clip(rgb, 0, 1, out=rgb))
 
 
-def to_rgb8(picture: Picture, matrix: str | None = None, full_range: bool = False) -> NDArray[np.uint8]:
-    """Red, green and blue of 0 to 255, rounded, as rows x columns x 3; otherwise as to_rgb()."""
-    rgb = to_rgb(picture, matrix, full_range)
-    rgb *= np.float32(255)
-    return np.rint(rgb, out=rgb).astype(np.uint8)
-
-
-def _enlarged(plane: Samples, picture: Picture) -> Floats:
+def _enlarged(plane: Floats, picture: Picture) -> Floats:
     """A chroma plane with a sample for each one of luma."""
     across, down = LAYOUTS[picture.format.layout] or (0, 0)
-    values = plane.astype(np.float32)
-    if down:
-        values = _doubled(values, picture.height, between=True)
+    rows, columns = picture.height, picture.width
     if across:
-        values = _doubled(values.T, picture.width, between=False).T
-    return values
-
-
-def _doubled(values: Floats, length: int, *, between: bool) -> Floats:
-    """Twice as many rows, up to `length`; samples lie between two new rows, or on the even ones."""
-    place = np.arange(length, dtype=np.float32) / 2 - (0.25 if between else 0)
-    first = np.floor(place)
-    part = (place - first)[:, np.newaxis]
-    last = len(values) - 1  # the edge is repeated
-    above = values[np.clip(first, 0, last).astype(np.intp)]
-    below = values[np.clip(first + 1, 0, last).astype(np.intp)]
-    return cast("Floats", above + part * (below - above))
+        wide = np.empty((plane.shape[0], 2 * plane.shape[1]), np.float32)
+        wide[:, ::2] = plane
+        np.add(plane[:, :-1], plane[:, 1:], out=wide[:, 1:-1:2])
+        wide[:, 1:-1:2] *= np.float32(0.5)
+        wide[:, -1] = plane[:, -1]  # the edge is repeated
+        plane = wide[:, :columns]
+        plane = plane if plane.shape[1] == columns else np.pad(plane, ((0, 0), (0, 1)), "edge")
+    if down:
+        high = np.empty((2 * plane.shape[0], columns), np.float32)
+        near, far = plane * np.float32(0.75), plane * np.float32(0.25)
+        np.add(near[1:], far[:-1], out=high[2::2])
+        np.add(near[:-1], far[1:], out=high[1:-1:2])
+        high[0], high[-1] = plane[0], plane[-1]
+        plane = high[:rows]
+        plane = plane if plane.shape[0] == rows else np.pad(plane, ((0, 1), (0, 0)), "edge")
+    return plane
