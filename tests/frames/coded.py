@@ -11,7 +11,9 @@ import numpy as np
 from acuity.video.picture import Picture, PixelFormat
 
 
-def coded(pictures: list[Picture], codec: str, options: dict[str, str], *, full_range: bool = False) -> list[Picture]:
+def coded(
+    pictures: list[Picture], codec: str, options: dict[str, str], *, full_range: bool = False
+) -> list[Picture]:
     """4:2:0 pictures of 8 bits after an encoder and a decoder."""
     file = io.BytesIO()
     height, width = pictures[0].luma.shape

@@ -21,7 +21,7 @@ Content = Callable[[int], Planes]
 Damage = Callable[[Planes], Planes]
 
 
-# Filters ------------------------------------------------------------------------------------------------------------
+# Filters ------------------------------------------------------------------------------------------
 
 
 def along(plane: NDArray[Any], kernel: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -53,7 +53,7 @@ def random_field(shape: tuple[int, int], power: float, seed: int) -> NDArray[Any
     return np.asarray((field - field.mean()) / field.std())
 
 
-# Contents -----------------------------------------------------------------------------------------------------------
+# Contents -----------------------------------------------------------------------------------------
 
 
 def _still(width: int, height: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -67,7 +67,11 @@ def _panorama(kind: str, width: int, height: int, seed: int) -> Planes:
     y, x = _still(width, height)
     rng = np.random.default_rng(seed)
     if kind == "texture":
-        luma = 110 + 26 * random_field((height, width), 1.0, seed) + 6 * random_field((height, width), 0.2, seed + 1)
+        luma = (
+            110
+            + 26 * random_field((height, width), 1.0, seed)
+            + 6 * random_field((height, width), 0.2, seed + 1)
+        )
         luma += 45 * (np.sin(x / 37 + seed) + np.cos(y / 29) > 0.4)
         u, v = (128 + 14 * random_field((height, width), 1.6, seed + 2 + n) for n in range(2))
     elif kind == "gradient":  # smooth, with a few soft and sharp things in it
@@ -151,7 +155,7 @@ def soft(content: Content, sigma: float = 7.0) -> Content:
     return lambda index: tuple(gaussian(plane, sigma) for plane in content(index))  # type: ignore[return-value]
 
 
-# Damages ------------------------------------------------------------------------------------------------------------
+# Damages ------------------------------------------------------------------------------------------
 
 
 def on_luma(change: Callable[[NDArray[Any]], NDArray[Any]]) -> Damage:
@@ -299,11 +303,19 @@ def brighter(levels: float) -> Damage:
 
 def full_to_limited(planes: Planes) -> Planes:
     """A mistake with ranges."""
-    return 16 + planes[0] * 219 / 255, 128 + (planes[1] - 128) * 224 / 255, 128 + (planes[2] - 128) * 224 / 255
+    return (
+        16 + planes[0] * 219 / 255,
+        128 + (planes[1] - 128) * 224 / 255,
+        128 + (planes[2] - 128) * 224 / 255,
+    )
 
 
 def limited_to_full(planes: Planes) -> Planes:
-    return (planes[0] - 16) * 255 / 219, 128 + (planes[1] - 128) * 255 / 224, 128 + (planes[2] - 128) * 255 / 224
+    return (
+        (planes[0] - 16) * 255 / 219,
+        128 + (planes[1] - 128) * 255 / 224,
+        128 + (planes[2] - 128) * 255 / 224,
+    )
 
 
 def gamma(power: float) -> Damage:
@@ -323,7 +335,7 @@ def only_in(box: tuple[int, int, int, int], damage: Damage) -> Damage:
     return change
 
 
-# Frames -------------------------------------------------------------------------------------------------------------
+# Frames -------------------------------------------------------------------------------------------
 
 
 def picture(planes: Planes, layout: str = "420", depth: int = 8) -> Picture:
@@ -342,7 +354,13 @@ def picture(planes: Planes, layout: str = "420", depth: int = 8) -> Picture:
 
 
 def made(
-    content: Content, damage: Damage, *, layout: str = "420", depth: int = 8, full_range: bool = False, index: int = 2
+    content: Content,
+    damage: Damage,
+    *,
+    layout: str = "420",
+    depth: int = 8,
+    full_range: bool = False,
+    index: int = 2,
 ) -> ExaminedFrame:
     """A frame with a damage, and the pair before, damaged too."""
     ref, before = content(index), content(index - 1)

@@ -12,45 +12,54 @@ from acuity.errors import UnfitPictureError
 from acuity.features.cambi import Cambi
 from acuity.features.extractor import Geometry
 from acuity.features.visible_steps import visible_steps
-from acuity.frames.artefacts.grid import Grid, Plane
+from acuity.frames.artefacts.grid import Grid, Plane, cell_means
 from acuity.frames.artefacts.measure import Figures, Gathered, Measured
 from acuity.frames.artefacts.severity import Anchors
 from acuity.frames.artefacts.strip import Strip
 from acuity.video.picture import Samples
 
-_LARGEST_STEP: Final = 32  # at 10 bits; CAMBI's own 4 leave out the coarse bands of strong quantisation
+_LARGEST_STEP: Final = 32  # at 10 bits; CAMBI's own 4 leave out all but the finest bands
 _ANTI_DITHER_BELOW: Final = 10  # bits
+_COARSE_DEPTH: Final = 10
+_MIDDLE: Final = 384  # puts 256 levels in the middle of 10 bits
 
 
 class Banding:
     name = "banding"
-    anchors = Anchors(1.5, 5.0, 14.0, 32.0)  # points of CAMBI
+    anchors = Anchors(3.0, 10.0, 32.0, 60.0)  # points of CAMBI, of fine and coarse steps together
 
     def gather(self, strip: Strip) -> Figures | None:
         return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
         frame, grid = gathered.frame, gathered.grid
-        kernel = _kernel(grid.width, grid.height, frame.ref.format.depth, frame.eotf)
-        if kernel is None:
+        depth = frame.ref.format.depth
+        fine = _kernel(grid, depth, frame.eotf)
+        if fine is None:
             return None
-        dis, dis_cells = _contrasts(kernel, frame.dis.luma, grid)
-        ref, ref_cells = _contrasts(kernel, frame.ref.luma, grid)
-        return Measured(max(0.0, dis - ref), np.maximum(dis_cells - ref_cells, 0))
+        figure, cells = _added(fine, frame.ref.luma, frame.dis.luma, grid)
+        # Steps that are too large for CAMBI are in its range when contrast is a quarter.
+        coarse = _kernel(grid, _COARSE_DEPTH, frame.eotf)
+        if coarse is not None:
+            ref, dis = (_quarter_contrast(luma, depth) for luma in (frame.ref.luma, frame.dis.luma))
+            more, more_cells = _added(coarse, ref, dis, grid)
+            figure, cells = figure + more, cells + more_cells
+        return Measured(figure, cells)
 
 
-def _kernel(width: int, height: int, depth: int, eotf: str) -> _native.Cambi | None:
-    cambi, geometry = Cambi({"cambi_high_res_speedup": 1080}), Geometry(width, height, depth)
+def _kernel(grid: Grid, depth: int, eotf: str) -> _native.Cambi | None:
+    """CAMBI for pictures of a size; None if they are too small for it."""
+    cambi, geometry = Cambi({"cambi_high_res_speedup": 1080}), Geometry(grid.width, grid.height, depth)
     try:
         cambi.check_size(geometry)
     except UnfitPictureError:
         return None
     return _native.Cambi(
         _native.Workspace(),
-        width,
-        height,
+        grid.width,
+        grid.height,
         depth,
-        judged=cambi.judged((width, height), geometry),
+        judged=cambi.judged((grid.width, grid.height), geometry),
         source=None,
         smooth=depth < _ANTI_DITHER_BELOW,
         halve=cambi.halves(geometry),
@@ -60,6 +69,17 @@ def _kernel(width: int, height: int, depth: int, eotf: str) -> _native.Cambi | N
     )
 
 
+def _quarter_contrast(luma: Samples, depth: int) -> NDArray[np.uint16]:
+    """Luma with a level of 8 bits as a step of 10 bits."""
+    return ((luma >> (depth - 8)) + np.uint16(_MIDDLE)).astype(np.uint16)
+
+
+def _added(kernel: _native.Cambi, ref: Samples, dis: Samples, grid: Grid) -> tuple[float, Plane]:
+    """Points that the distorted picture has more than the reference, in all and in cells."""
+    (dis_score, dis_cells), (ref_score, ref_cells) = (_contrasts(kernel, luma, grid) for luma in (dis, ref))
+    return max(0.0, dis_score - ref_score), np.maximum(dis_cells - ref_cells, 0)
+
+
 def _contrasts(kernel: _native.Cambi, luma: Samples, grid: Grid) -> tuple[float, Plane]:
     """The score of a picture, and where its bands are, in points of the score."""
     maps: list[NDArray[np.uint16]] = [np.zeros((height, width), np.uint16) for width, height in kernel.sizes]
@@ -67,17 +87,9 @@ def _contrasts(kernel: _native.Cambi, luma: Samples, grid: Grid) -> tuple[float,
     cells = np.zeros(grid.shape, np.float32)
     for image in maps:
         if image.shape[0] < grid.shape[0] or image.shape[1] < grid.shape[1]:
-            break
-        cells += _spread(image, grid)
+            break  # of the coarsest scales of small pictures
+        rows = [start * image.shape[0] // grid.height for start in grid.rows]
+        columns = [start * image.shape[1] // grid.width for start in grid.columns]
+        cells += cell_means(image, rows, columns)
     mean = float(cells.mean())
     return score, cells * np.float32(score / mean) if mean > 0 else cells
-
-
-def _spread(image: NDArray[np.uint16], grid: Grid) -> Plane:
-    """The means of a smaller image in the cells of the picture."""
-    rows = [start * image.shape[0] // grid.height for start in grid.rows]
-    columns = [start * image.shape[1] // grid.width for start in grid.columns]
-    down = np.add.reduceat(image, rows, axis=0, dtype=np.float32)
-    sums = np.add.reduceat(down, columns, axis=1)
-    counts = np.outer(np.diff([*rows, image.shape[0]]), np.diff([*columns, image.shape[1]]))
-    return np.asarray(sums / counts, np.float32)

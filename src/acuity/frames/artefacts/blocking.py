@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from acuity.frames.artefacts.grid import Plane
+from acuity.frames.artefacts.grid import Plane, smoothed
 from acuity.frames.artefacts.measure import Figures, Gathered, Measured
 from acuity.frames.artefacts.severity import Anchors, worst
 from acuity.frames.artefacts.strip import Strip
@@ -15,13 +16,15 @@ from acuity.frames.artefacts.strip import Strip
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
 _LEAST_LINES: Final = 3
 _MASKING: Final = 6.0  # levels of fine detail around that make steps half as visible
+_UNEVEN: Final = 4.0  # levels that an area is brighter by than others: its border is a step, too
+_LEAST_DEVIATION: Final = 0.02  # levels: profiles of made pictures can be without chance
 _CERTAIN: Final = 5.0  # a grid stands out this many standard errors, or it is chance
 
 
 class Lines(NamedTuple):
     """Where the lines of the best grid are, and how far they stand out."""
 
-    positions: np.ndarray[tuple[int], np.dtype[np.intp]]
+    positions: NDArray[np.intp]
     excess: float
     certainty: float
 
@@ -49,6 +52,8 @@ class Blocking:
         if rows is not None:
             cells += _on_lines(down, rows, grid.rows)
         cells = np.maximum(cells / 2, 0) / (1 + detail / np.float32(_MASKING))
+        shift = smoothed(gathered.dis_means - gathered.ref_means)
+        cells /= 1 + np.abs(shift - np.median(shift)) / np.float32(_UNEVEN)
         return Measured(worst(cells), cells)
 
 
@@ -64,8 +69,8 @@ def _peaks(luma: Plane, axis: int) -> Plane:
 
 
 def _means_down(plane: Plane, starts: list[int]) -> Plane:
-    counts = np.diff([*starts, plane.shape[0]]).astype(np.float32)
-    return np.asarray(np.add.reduceat(plane, starts, axis=0) / counts[:, None], np.float32)
+    ends = [*starts[1:], plane.shape[0]]
+    return np.stack([plane[start:end].mean(axis=0) for start, end in zip(starts, ends, strict=True)])
 
 
 def _means_across(plane: Plane, starts: list[int]) -> Plane:
@@ -75,7 +80,7 @@ def _means_across(plane: Plane, starts: list[int]) -> Plane:
 
 def _best_grid(profile: Plane) -> Lines | None:
     """The regular lines that stand out most from a profile along one axis; None if none do for certain."""
-    values = np.clip(profile, *np.percentile(profile, (0.5, 99.5))) if profile.size > 400 else profile
+    values = profile.astype(np.float64)
     best: Lines | None = None
     for period in _PERIODS:
         for phase in range(int(np.ceil(period))):
@@ -85,18 +90,20 @@ def _best_grid(profile: Plane) -> Lines | None:
     return best if best is not None and best.certainty >= _CERTAIN else None
 
 
-def _lines(profile: Plane, period: float, phase: int) -> Lines | None:
+def _lines(profile: NDArray[np.float64], period: float, phase: int) -> Lines | None:
     count = int((profile.size - 2 - phase) / period)
     if count < _LEAST_LINES:
         return None
     positions = np.rint(phase + period * np.arange(count + 1)).astype(np.intp)
     positions = positions[(positions >= 2) & (positions < profile.size - 1)]
-    off = np.ones(profile.size, bool)
-    off[positions] = False
-    rest, lines = profile[off], profile[positions]
-    excess = float(lines.mean() - rest.mean())
-    error = max(float(rest.std()), 0.02) / np.sqrt(lines.size)
-    return Lines(positions, excess, excess / error)
+    lines = profile[positions]
+    # Mean and deviation of the rest, from sums over all.
+    number = profile.size - lines.size
+    mean = (profile.sum() - lines.sum()) / number
+    square = (np.dot(profile, profile) - np.dot(lines, lines)) / number
+    deviation = float(np.sqrt(max(square - mean * mean, 0.0)))
+    excess = float(lines.mean() - mean)
+    return Lines(positions, excess, excess * lines.size**0.5 / max(deviation, _LEAST_DEVIATION))
 
 
 def _on_lines(profiles: Plane, lines: Lines, starts: list[int]) -> Plane:

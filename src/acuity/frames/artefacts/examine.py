@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from acuity.frames.artefacts import freeze
 from acuity.frames.artefacts.banding import Banding
 from acuity.frames.artefacts.blocking import Blocking
 from acuity.frames.artefacts.blur import Blur
@@ -15,6 +14,7 @@ from acuity.frames.artefacts.box import place_of
 from acuity.frames.artefacts.examination import Examination, Finding
 from acuity.frames.artefacts.explained import explained
 from acuity.frames.artefacts.frame import ExaminedFrame
+from acuity.frames.artefacts.freeze import FREEZE, FREEZE_ANCHORS, find_freeze
 from acuity.frames.artefacts.grid import Grid
 from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured
 from acuity.frames.artefacts.noise import Noise
@@ -34,17 +34,17 @@ MEASURES: Final[tuple[Measure, ...]] = (
     BrightnessShift(),
 )
 
-NAMES: Final = (freeze.NAME, *(measure.name for measure in MEASURES))
+NAMES: Final = (FREEZE, *(measure.name for measure in MEASURES))
 
 
 def examine(frame: ExaminedFrame) -> Examination:
     """What is wrong with the distorted picture, compared with the reference."""
     grid = Grid(frame.ref.width, frame.ref.height)
-    frozen = freeze.find_freeze(frame, grid)
+    frozen = find_freeze(frame, grid)
     findings: dict[str, Finding] = {}
     if frozen is not None:
         note = _repeats(frame) if frozen.measured.figure > 0 else ""
-        findings[freeze.NAME] = _finding(freeze.NAME, freeze.ANCHORS, frozen.measured, grid, note)
+        findings[FREEZE] = _finding(FREEZE, FREEZE_ANCHORS, frozen.measured, grid, note)
         if frozen.measured.figure > 0:
             # The reference shows another moment: the picture is compared with the one that it repeats.
             if not frozen.repeats_last or frame.before is None:

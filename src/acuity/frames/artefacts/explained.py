@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from acuity.frames.artefacts.banding import Banding
 from acuity.frames.artefacts.blocking import Blocking
-from acuity.frames.artefacts.grid import Plane
+from acuity.frames.artefacts.grid import Plane, smoothed
 from acuity.frames.artefacts.measure import Measured
 from acuity.frames.artefacts.noise import Noise
-from acuity.frames.artefacts.shifts import smoothed
 
 
 class Explanation(NamedTuple):
@@ -26,6 +26,7 @@ EXPLANATIONS: Final = (
     Explanation("blocking", "banding", Blocking.anchors.visible, 1.0),  # steps between blocks of a gradient
     Explanation("blocking", "noise", Blocking.anchors.visible, 0.7),  # small blocks have borders everywhere
     Explanation("blocking", "blur", Blocking.anchors.severe, 0.35),  # blocks are flat inside
+    Explanation("banding", "blur", Banding.anchors.visible, 0.5),  # and so are bands
     Explanation("noise", "ringing", Noise.anchors.visible, 0.6),  # noise beside edges
 )
 

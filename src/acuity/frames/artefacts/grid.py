@@ -12,7 +12,7 @@ from acuity.frames.artefacts.box import Box, Place
 
 TILE: Final = 8  # cells begin at multiples of it
 _CELLS_ACROSS: Final = 40
-_STRIP_ROWS: Final = 64
+_STRIP_ROWS: Final = 144
 
 Plane = NDArray[np.float32]
 
@@ -69,11 +69,20 @@ def _starts(length: int, side: int) -> list[int]:
 
 def cell_sums(plane: NDArray[np.generic], rows: list[int], columns: list[int]) -> NDArray[np.float64]:
     """Sums between starts of rows and columns; float64, because cells can have many samples."""
-    down = np.add.reduceat(plane, rows, axis=0, dtype=np.float32)
-    return np.add.reduceat(down, columns, axis=1, dtype=np.float64)
+    ends = [*rows[1:], plane.shape[0]]
+    # Sums over an axis are several times faster than reduceat over it.
+    down = [plane[start:end].sum(axis=0, dtype=np.float32) for start, end in zip(rows, ends, strict=True)]
+    return np.add.reduceat(np.stack(down), columns, axis=1, dtype=np.float64)
 
 
 def cell_means(plane: NDArray[np.generic], rows: list[int], columns: list[int]) -> Plane:
     height, width = plane.shape
     counts = np.outer(np.diff([*rows, height]), np.diff([*columns, width]))
     return np.asarray(cell_sums(plane, rows, columns) / counts, np.float32)
+
+
+def smoothed(cells: Plane) -> Plane:
+    """Means of three by three cells."""
+    padded = np.pad(cells, 1, mode="edge")
+    rows = padded[:-2] + padded[1:-1] + padded[2:]
+    return np.asarray((rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]) / 9, np.float32)

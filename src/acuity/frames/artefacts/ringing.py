@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from acuity.frames.artefacts.grid import smoothed
 from acuity.frames.artefacts.measure import Figures, Gathered, Measured
 from acuity.frames.artefacts.severity import WORST, Anchors, worst
 from acuity.frames.artefacts.strip import Strip
@@ -13,6 +14,7 @@ from acuity.frames.artefacts.strip import Strip
 _ROUNDING: Final = np.float32(0.5)  # levels that don't count
 _LARGEST: Final = np.float32(0.25)  # of an edge's height: what swings farther isn't ringing
 _LEAST_ZONE: Final = 0.1  # of a cell: a smaller zone beside an edge doesn't count
+_LEAST_AWAY: Final = 0.01  # of an area: less is too little to know the noise by
 _FEWEST: Final = 0.05  # share of the picture's cells that a figure is the mean of, at least
 
 
@@ -24,7 +26,8 @@ class Ringing:
         if min(strip.grid.width, strip.grid.height) < 16:
             return None
         luma, around = strip.luma, strip.around
-        beyond = np.maximum(luma.dis - around.high, around.low - luma.dis)
+        swung = luma.dis - strip.offsets  # a brighter area doesn't ring
+        beyond = np.maximum(swung - around.high, around.low - swung)
         beyond -= _ROUNDING
         np.maximum(beyond, 0, out=beyond)
         edges = around.edges
@@ -34,9 +37,11 @@ class Ringing:
 
     def judge(self, gathered: Gathered) -> Measured | None:
         inside, outside, zone = gathered.figures
-        # Noise swings as far where there is no edge.
-        floor = float(np.sum(outside)) / max(float(np.sum(1 - zone)), 0.01 * zone.size)
+        # Noise swings as far where there is no edge, nearby or in the whole picture.
+        away = 1 - zone
+        nearby = smoothed(outside) / np.maximum(smoothed(away), np.float32(_LEAST_AWAY))
+        floor = np.maximum(nearby, outside.sum() / max(away.sum(), np.float32(_LEAST_AWAY * zone.size)))
         edged = zone >= _LEAST_ZONE
-        beyond = np.where(edged, np.maximum(inside - np.float32(floor) * zone, 0), np.float32(0))
+        beyond = np.where(edged, np.maximum(inside - floor * zone, 0), np.float32(0))
         cells = np.sqrt(beyond / np.maximum(zone, np.float32(_LEAST_ZONE)))
         return Measured(worst(cells, max(_FEWEST, WORST * float(edged.mean()))), cells)

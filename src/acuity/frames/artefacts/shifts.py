@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acuity.frames.artefacts.grid import Plane
+from acuity.frames.artefacts.grid import smoothed
 from acuity.frames.artefacts.measure import Figures, Gathered, Measured
 from acuity.frames.artefacts.severity import Anchors, worst
 from acuity.frames.artefacts.strip import Strip
@@ -26,6 +26,7 @@ class ColourShift:
         off = np.zeros(grid.shape, np.float32)
         for ref, dis in zip(frame.ref.planes[1:], frame.dis.planes[1:], strict=True):
             moved = grid.means(dis, shift) - grid.means(ref, shift)
+            # A shift is what neighbouring cells share, and coding errors aren't.
             off += np.square(smoothed(moved / np.float32(frame.level)))
         cells = np.sqrt(off)
         return Measured(worst(cells), cells)
@@ -41,10 +42,3 @@ class BrightnessShift:
     def judge(self, gathered: Gathered) -> Measured | None:
         cells = np.abs(smoothed(gathered.dis_means - gathered.ref_means))
         return Measured(worst(cells), cells)
-
-
-def smoothed(cells: Plane) -> Plane:
-    """Means of three by three cells: a shift is what neighbours share, coding errors aren't."""
-    padded = np.pad(cells, 1, mode="edge")
-    rows = padded[:-2] + padded[1:-1] + padded[2:]
-    return np.asarray((rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]) / 9, np.float32)

@@ -14,7 +14,7 @@ from acuity.frames.artefacts.grid import Grid, Plane, Rows, cell_means
 from acuity.frames.artefacts.local_range import Around, around
 from acuity.frames.artefacts.tone import Tone
 
-MARGIN: Final = 16  # rows above and below that measures may look at; a multiple of the tile
+MARGIN: Final = 8  # rows above and below that measures may look at; a multiple of the tile
 OCTAVES: Final = 3
 
 
@@ -49,6 +49,16 @@ class Strip:
     def around(self) -> Around:
         """The tones of the reference around each sample."""
         return around(self.luma.ref)
+
+    @cached_property
+    def offsets(self) -> Plane:
+        """How much brighter than the reference, with its tones, each sample's cell is."""
+        means = self.means(self.luma.dis - self.luma.ref)
+        bounds = [*self.row_starts, self.inner.stop - self.inner.start]
+        heights = np.diff(bounds)
+        heights[0] += self.inner.start  # margins are like the cells beside them
+        heights[-1] += self.bottom - self.top - self.inner.stop
+        return means.repeat(heights, axis=0).repeat(np.diff([*self.grid.columns, self.grid.width]), axis=1)
 
     @cached_property
     def details(self) -> list[Both]:

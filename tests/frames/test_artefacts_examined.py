@@ -1,0 +1,231 @@
+"""Where artefacts are, pictures of every size and format, freezes, and pictures that codecs made."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import damage as d
+from acuity.frames.artefacts import Box, Examination, ExaminedFrame, Pair, Typical, describe, examine
+from acuity.video.picture import LAYOUTS, Picture, PixelFormat
+from coded import coded
+
+BOXES = {
+    "upper left": (24, 16, 150, 100),
+    "lower right": (300, 190, 150, 110),
+    "centre": (170, 110, 150, 100),
+    "left edge": (0, 0, 80, 320),
+    "bottom": (0, 240, 480, 80),
+}
+LOCAL = {
+    "blocking": ("cartoon", d.block_offsets(8, 10)),
+    "blur": ("cartoon", d.blurred(2)),
+    "ringing": ("cartoon", d.ringing(0.35)),
+    "noise": ("gradient", d.noisy(8)),
+    "banding": ("gradient", d.banded(5)),
+    "colour shift": ("texture", d.cast(16, -12)),
+    "brightness shift": ("texture", d.brighter(30)),
+}
+
+
+def _overlap(region: Box, box: tuple[int, int, int, int]) -> float:
+    """The common area, as a share of the area of both."""
+    x, y, width, height = box
+    across = min(region.x + region.width, x + width) - max(region.x, x)
+    down = min(region.y + region.height, y + height) - max(region.y, y)
+    common = max(0, across) * max(0, down)
+    return common / (region.width * region.height + width * height - common)
+
+
+@pytest.mark.parametrize("artefact", LOCAL)
+@pytest.mark.parametrize("words", ["upper left", "lower right", "centre"])
+def test_where_it_is(artefact: str, words: str) -> None:
+    kind, damage = LOCAL[artefact]
+    frame = d.made(d.synthetic(kind, 480, 320, 3), d.only_in(BOXES[words], damage))
+    found = examine(frame).findings[artefact]
+    assert found.where == words
+    assert _overlap(found.region, BOXES[words]) > 0.5, found
+
+
+@pytest.mark.parametrize("words", ["left edge", "bottom"])
+def test_along_a_side(words: str) -> None:
+    frame = d.made(d.synthetic("texture", 480, 320, 3), d.only_in(BOXES[words], d.cast(20, 0)))
+    found = examine(frame).findings["colour shift"]
+    assert found.where == words
+    assert _overlap(found.region, BOXES[words]) > 0.7
+
+
+def test_everywhere() -> None:
+    found = examine(d.made(d.synthetic("texture", 301, 219, 3), d.blurred(2))).findings["blur"]
+    assert found.where == "whole picture"
+    assert found.region == Box(0, 0, 301, 219)
+
+
+# Freezes ------------------------------------------------------------------------------------------
+
+
+def test_a_freeze_names_the_frame_that_it_repeats() -> None:
+    content = d.synthetic("city", 256, 224, 2)
+    assert describe(examine(d.frozen(content, index=7)), Typical()) == (
+        "Freeze: the picture repeats frame 6 while the reference moves."
+    )
+    unnumbered = replace(d.frozen(content), index=None)
+    assert "repeats the frame before" in describe(examine(unnumbered), Typical())
+
+
+def test_what_else_is_wrong_with_a_repeated_picture() -> None:
+    """It is compared with the moment that it shows."""
+    content = d.synthetic("city", 256, 224, 2)
+    frame = d.frozen(content, index=7)
+    blurred = d.picture(d.blurred(2)(content(6)))
+    found = examine(replace(frame, dis=blurred, before=Pair(frame.before.ref, blurred)))  # type: ignore[union-attr]
+    assert found.severity("freeze") > 0.6
+    assert found.severity("blur") > 0.6
+    assert found.severity("ringing") < 0.1
+
+
+def test_a_freeze_that_lasts_is_all_that_is_said() -> None:
+    found = examine(d.frozen(d.synthetic("city", 256, 224, 2), since=4))
+    assert set(found.findings) == {"freeze"}
+
+
+def test_no_freeze() -> None:
+    content = d.synthetic("city", 256, 224, 2)
+    ref, before = d.picture(content(3)), d.picture(content(2))
+    still = ExaminedFrame(ref, ref, Pair(ref, ref))
+    moving = d.made(content, d.blurred(3))
+    assert examine(still).severity("freeze") == examine(moving).severity("freeze") == 0
+    assert "freeze" not in examine(ExaminedFrame(ref, before)).findings  # nothing before it to compare with
+    grain = [d.picture(d.noisy(3, seed)(content(3))) for seed in (1, 2)]  # noise isn't motion
+    assert examine(ExaminedFrame(grain[0], ref, Pair(grain[1], ref))).severity("freeze") == 0
+
+
+# One artefact isn't another -----------------------------------------------------------------------
+
+
+def test_blocks_of_a_gradient_are_not_bands() -> None:
+    found = examine(d.made(d.synthetic("gradient", 320, 240, 2), d.mosaic(8, 1.0)))
+    assert found.severity("blocking") > 0.3
+    assert found.severity("banding") < 0.1
+
+
+def test_blocks_of_an_enlarged_picture() -> None:
+    content = d.synthetic("texture", 360, 240, 2)
+    assert examine(d.made(content, d.mosaic(12, 0.7, phase=7))).severity("blocking") > 0.5
+
+
+def test_lower_contrast_is_not_blur() -> None:
+    found = examine(d.made(d.synthetic("texture", 320, 240, 2), d.full_to_limited))
+    assert found.severity("brightness shift") > 0.2
+    assert found.severity("blur") < 0.1
+
+
+def test_both_of_two_artefacts_are_named() -> None:
+    def both(planes: d.Planes) -> d.Planes:
+        return d.cast(14, -10)(d.blurred(1.5)(planes))
+
+    sentence = describe(examine(d.made(d.synthetic("city", 320, 240, 2), both)), Typical())
+    assert "lur, " in sentence
+    assert "olour shift, " in sentence
+
+
+# Sizes and formats --------------------------------------------------------------------------------
+
+SIZES = ((1, 1), (2, 3), (4, 4), (8, 8), (16, 16), (17, 19), (16, 240), (300, 9), (225, 33))
+
+
+def _sound(found: Examination, width: int, height: int) -> bool:
+    return all(
+        math.isfinite(finding.figure)
+        and 0 <= finding.severity <= 1
+        and 0 <= finding.region.x < finding.region.x + finding.region.width <= width
+        and 0 <= finding.region.y < finding.region.y + finding.region.height <= height
+        for finding in found.findings.values()
+    )
+
+
+@pytest.mark.parametrize("depth", [8, 10, 16])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_size_and_format(layout: str, depth: int) -> None:
+    form, rng = PixelFormat(layout, depth), np.random.default_rng(depth)
+    for width, height in SIZES:
+        shapes = form.plane_shapes(width, height)
+        black, white = (
+            Picture(tuple(np.full(shape, value, form.dtype) for shape in shapes), form)
+            for value in (0, (1 << depth) - 1)
+        )
+        chance = Picture(tuple(rng.integers(0, 1 << depth, s).astype(form.dtype) for s in shapes), form)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for ref, dis in (
+                (black, black),
+                (white, white),
+                (black, white),
+                (chance, black),
+                (black, chance),
+            ):
+                found = examine(ExaminedFrame(ref, dis, Pair(chance, chance)))
+                assert _sound(found, width, height)
+                assert ref is not dis or describe(found, Typical()) == "No visible artefact measured."
+        assert ("colour shift" in found.findings) == (layout != "400")
+
+
+def test_the_same_picture_in_other_depths_and_ranges() -> None:
+    content, damage = d.synthetic("city", 256, 224, 2), d.noisy(8)
+    eight = examine(d.made(content, damage))
+    ten = examine(d.made(content, damage, depth=10))
+    assert eight.severity("noise") == pytest.approx(ten.severity("noise"), abs=0.02)
+    full = examine(d.made(content, damage, full_range=True))  # a level of the full range is smaller
+    assert 0.75 * eight.severity("noise") < full.severity("noise") < eight.severity("noise")
+
+
+def test_the_answer_is_the_same_every_time() -> None:
+    frame = d.made(d.synthetic("city", 256, 224, 2), d.transform_coded(30))
+    assert examine(frame) == examine(frame)
+
+
+# Codecs -------------------------------------------------------------------------------------------
+
+
+def _after(codec: str, options: dict[str, str], kind: str = "city", **given: bool) -> str:
+    content = d.synthetic(kind, 256, 224, 3)
+    pictures = [d.picture(content(index)) for index in range(3)]
+    decoded = coded(pictures, codec, options, **given)
+    frame = ExaminedFrame(pictures[2], decoded[2], Pair(pictures[1], decoded[1]), index=2)
+    return describe(examine(frame), Typical())
+
+
+def test_x264_without_its_deblocking_filter() -> None:
+    options = {"crf": "40", "preset": "veryfast", "x264-params": "no-deblock=1:log-level=none"}
+    for kind in ("texture", "gradient", "cartoon"):
+        assert _after("libx264", options, kind).startswith("Blocking")
+
+
+@pytest.mark.parametrize(
+    ("codec", "options"),
+    [
+        ("libx264", {"crf": "40", "preset": "veryfast", "x264-params": "log-level=none"}),
+        ("libx265", {"crf": "42", "preset": "ultrafast", "x265-params": "log-level=none"}),
+        ("libvpx-vp9", {"crf": "60", "b": "0", "cpu-used": "8"}),
+    ],
+)
+def test_low_quality_of_today(codec: str, options: dict[str, str]) -> None:
+    assert _after(codec, options, "texture").startswith(("Blur", "Blocking"))
+
+
+@pytest.mark.parametrize(("codec", "full"), [("mpeg2video", False), ("mjpeg", True)])
+def test_low_quality_of_early_codecs(codec: str, full: bool) -> None:
+    sentence = _after(codec, {"qscale": "26"}, "cartoon", full_range=full).lower()
+    assert sentence.startswith(("blocking", "ringing"))
+    assert "blocking" in sentence
+    assert "ringing" in sentence
+
+
+def test_a_very_good_encode() -> None:
+    options = {"crf": "8", "preset": "veryfast", "x264-params": "log-level=none"}
+    for kind in ("city", "texture", "cartoon"):
+        assert _after("libx264", options, kind) == "No visible artefact measured."
