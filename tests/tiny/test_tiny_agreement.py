@@ -284,3 +284,24 @@ def test_a_measurement_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     save(ConvNet(seed=9).model(), path)
     with pytest.raises(ResumeError, match="had other extractors"):
         measured(6, part)
+
+
+def test_several_outputs_in_a_measurement(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["mean"], keepdims=0),
+        helper.make_node("ReduceMax", ["x"], ["top"], keepdims=0),
+    ]
+    model = graph(nodes, [value("x", [1, 1, "H", "W"])], [value("mean", []), value("top", [])])
+    with Measurement() as measurement:
+        measurement.add_model(load_tiny_model(save(model, tmp_path / "two.onnx")))
+        measurement.add(picture(0), picture(1))
+        measurement.flush()
+        luma = picture(1).luma / 255
+        assert measurement.score_at(0) == pytest.approx(luma.mean(), rel=1e-5)
+        assert measurement.score_at(0, "two_top") == pytest.approx(luma.max(), rel=1e-5)
+        results = measurement.results()
+    assert results.models == ["two_mean", "two_top"]
+    assert results.pool() == pytest.approx(luma.mean(), rel=1e-5)
+    (mark,) = results.marks(figures=True)["segments"]
+    assert mark["mean"] == pytest.approx(luma.mean(), rel=1e-5)
+    assert not results.steered

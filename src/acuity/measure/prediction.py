@@ -61,7 +61,9 @@ class Prediction:
         if math.isfinite(score):
             return
         row = self._features.row(self.inputs, index) or []
-        bad = [key for key, value in zip(self.inputs, row, strict=False) if not math.isfinite(value)]
+        hidden = {key for extractor in self.extractors for key in extractor.hidden_keys()}  # the model's own
+        figures = zip(self.inputs, row, strict=False)
+        bad = [key for key, value in figures if not math.isfinite(value) and key not in hidden]
         why = (
             f"its {bad[0]} is none either"
             if bad

@@ -56,6 +56,17 @@ class Slot(NamedTuple):
     def segments(self, length: int) -> list[Segment]:
         """The segments of the first `length` frames."""
         return [
-            Segment(self.name, holder.model.label, first, min(stop, length) - 1, holder.model.options)
+            Segment(
+                _column(self.name, holder),
+                holder.model.label,
+                first,
+                min(stop, length) - 1,
+                holder.model.options,
+            )
             for first, stop, holder in self.holders.spans(0, length)
         ]
+
+
+def _column(name: str, holder: Prediction) -> str:
+    """The main score column of a model; one of several outputs has no column of the slot's own name."""
+    return name if name in holder.outputs else holder.outputs[0]

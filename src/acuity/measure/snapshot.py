@@ -36,7 +36,7 @@ class Snapshot(NamedTuple):
                 raise FeatureError(
                     "no model was added, so there are no scores: ask feature_at() for features"
                 )
-            name = slots[0].name
+            name = slots[0].outputs()[0]
         slot = next((slot for slot in slots if slot.name == name), None) or self.agenda.outputs().get(name)
         if slot is None:
             there = ", ".join(self.agenda.outputs()) or "none"
