@@ -271,6 +271,13 @@ def test_rankings_and_failures(tmp_path: Path, table: dict[str, Any]) -> None:
     json.dumps(document, allow_nan=False)
 
 
+def test_where_no_model_can_be_loaded_the_errors_are_the_answer(tmp_path: Path) -> None:
+    table = {**columns(3), "key": some_keys("train", 3)}  # nothing in the split either
+    found = compare([tmp_path / "a.onnx", tmp_path / "b.onnx"], write(tmp_path / "t.parquet", table))
+    assert found.ranked == ()
+    assert [Path(model).stem for model, _ in found.errors] == ["a", "b"]
+
+
 def test_one_model_alone_raises_its_error(tmp_path: Path, table: dict[str, Any]) -> None:
     features = write(tmp_path / "t.parquet", table)
     with pytest.raises(ModelError) as caught:

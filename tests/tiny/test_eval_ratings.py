@@ -122,6 +122,7 @@ def with_one(name: str, row: int, value: Any) -> Callable[[Table], Table]:
         (with_one("adm2", 29, None), "column 'adm2' of '{path}' has no value in row 29"),
         (with_one("key", 12, None), "column 'key' of '{path}' has no value in row 12"),
         (with_one("mos", 8, float("nan")), "column 'mos' of '{path}' is nan in row 8"),
+        (with_one("mos", 9, 1e200), "column 'mos' of '{path}' is 1e+200 in row 9"),
         (with_one("adm2", 9, float("-inf")), "column 'adm2' of '{path}' is -inf in row 9"),
         (
             swapped("mos", ["good"] * 30),

@@ -26,6 +26,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "worst": ("acuity.cli.worst", "show the worst frames: pictures, heat maps, what is wrong"),
     "tune": ("acuity.cli.tune", "find the right encode: search, compare, ladder, tune-per-shot"),
     "evaluate": ("acuity.cli.evaluate", "evaluate ONNX models against ratings, and rank them"),
+    "features-table": ("acuity.cli.features_table", "measure the features of rated videos, for evaluate"),
     "models": ("acuity.cli.models", "list the models"),
     "features": ("acuity.cli.features", "list the feature extractors and their options"),
     "backends": ("acuity.cli.backends", "list the backends and instruction sets of this machine"),

@@ -14,7 +14,7 @@ from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
 from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
-from acuity.tiny.evaluate.ratings import Batch, Ratings
+from acuity.tiny.evaluate.ratings import LARGEST, Batch, Ratings
 from acuity.tiny.evaluate.regressor import Regressor
 from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
 from acuity.tiny.evaluate.split import check_split
@@ -175,6 +175,8 @@ class _Evaluations:
         """An evaluation or an error for each model, in their order."""
         with Ratings(self._features) as ratings:
             regressors = self._load(ratings)
+            if not regressors:
+                return [self._failed[number] for number in range(len(self._models))]
             collected = Collected(predictions={number: [] for number in regressors})
             for batch in self._batches(ratings, regressors.values()):
                 collected.add(batch)
@@ -219,8 +221,9 @@ class _Evaluations:
                 self._shapes[number] = output.shape if rest is None else (-1, *rest)
                 continue
             values = output.reshape(-1).astype(np.float64)
-            if not np.isfinite(values).all():
-                bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            usable = np.abs(values) <= LARGEST  # False for NaN
+            if not usable.all():
+                bad = int(np.flatnonzero(~usable)[0])
                 self._failed[number] = ModelError(
                     f"'{regressor.name}' predicts {values[bad]} for row {batch.rows[bad]}, counted from 0:"
                     " its predictions have to be finite numbers"

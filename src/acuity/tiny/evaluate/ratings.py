@@ -29,6 +29,7 @@ CODEC: Final = ("codec", "preset", "crf")  # for models that read how a video wa
 PREFIX: Final = "integer_"  # libvmaf's, before the names of features computed with whole numbers
 
 _TEXTS: Final = (KEY, *CODEC)
+LARGEST: Final = 1e100  # of numbers; squares of greater ones would overflow
 _BATCH: Final = 1 << 16  # rows
 _BUFFER: Final = 1 << 20  # bytes that are read at once
 MOST_ROWS: Final = 50_000_000
@@ -156,9 +157,9 @@ class Ratings:
             missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
             raise self._unusable(column, int(rows[missing]), "has no value")
         values: Vector = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        finite = np.isfinite(values)
-        if not finite.all():
-            bad = int(np.flatnonzero(~finite)[0])
+        usable = np.abs(values) <= LARGEST  # False for NaN
+        if not usable.all():
+            bad = int(np.flatnonzero(~usable)[0])
             raise self._unusable(column, int(rows[bad]), f"is {values[bad]}")
         return values
 
