@@ -13,8 +13,9 @@ from typing import Final
 
 import feature_model
 import picture_model
+from card import table
 from contents import HELD_OUT
-from held_out import differences, judge, summary
+from held_out import differences, judge
 from measured import measure_splits, versions
 from model_files import read_sidecar
 
@@ -28,7 +29,7 @@ def main() -> int:
     for name in (feature_model.NAME, picture_model.NAME):
         about = read_sidecar(name)
         judged = judge(name, clips, about["baselines"])
-        print(summary(name, judged))
+        print(f"{name}\n{table(judged)}")
         for split in set(about["held_out"]) - set(judged):
             print(f"{split} was not compared: name the folder of the golden clips in ACUITY_GOLDEN")
         said = {split: figures for split, figures in about["held_out"].items() if split in judged}

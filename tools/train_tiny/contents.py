@@ -29,8 +29,8 @@ import tune_contents as moving  # noqa: E402  # it reads ACUITY_GOLDEN when it i
 
 Bytes = NDArray[np.uint8]
 
-SCENES: Final = 48
-SHEETS: Final = 12
+SCENES: Final = 40
+SHEETS: Final = 24
 SPLITS: Final = ("train", "val", "test", "real-dev", "real")
 HELD_OUT: Final = ("test", "real-dev", "real")
 # Of eight scenes or sheets, one is for validation and one for testing.

@@ -16,8 +16,9 @@ NAME: Final = "acuity_fr_v1"
 INPUT: Final = "features"
 OUTPUT: Final = "vmaf"
 SEED: Final = 14
-HOW: Final = Training(hidden=(24, 12), rounds=80, batch=256, rate=5e-3, decay=0.0)
+HOW: Final = Training(hidden=(24, 12), rounds=60, batch=256, rate=5e-3, decay=0.0)
 _MIXED: Final = 24_000  # further feature vectors
+_SPREAD: Final = 12_000  # and such that no clip need have
 _MOST_MOTION: Final = 30.0
 # The order of columns that VMAF's own model takes.
 _ORDER: Final = ("adm2", "motion2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3")
@@ -46,7 +47,7 @@ def train_feature_model(clips: list[Clip], validation: list[Clip]) -> FeatureMod
     """Train it on the frames of clips, and on mixtures of their features that VMAF's own model scores."""
     random = np.random.default_rng(SEED)
     seen, scores = _rows(clips)
-    mixed = _mixtures(seen, random)
+    mixed = np.vstack([_mixtures(seen, random), _anywhere(random)])
     inputs, scores = np.vstack([seen, mixed]), np.concatenate([scores, vmaf_of(mixed)])
     mean, std = inputs.mean(0), inputs.std(0)
     held, held_scores = _rows(validation)
@@ -63,6 +64,13 @@ def vmaf_of(features: Floats) -> Floats:
 
 def _rows(clips: list[Clip]) -> tuple[Floats, Floats]:
     return np.vstack([clip.features for clip in clips]), np.concatenate([clip.vmaf for clip in clips])
+
+
+def _anywhere(random: np.random.Generator) -> Floats:
+    """Points all over the range of the features; coarse scales of VIF lose less than fine ones."""
+    adm = random.uniform(0.1, 1, (_SPREAD, 1))
+    vif = np.sort(random.uniform(0, 1, (_SPREAD, 4)), axis=1)
+    return np.hstack([adm, vif, random.uniform(0, _MOST_MOTION, (_SPREAD, 1))])
 
 
 def _mixtures(seen: Floats, random: np.random.Generator) -> Floats:

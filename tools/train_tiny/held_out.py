@@ -19,37 +19,6 @@ def judge(name: str, clips: dict[str, list[Clip]], fitted: dict[str, Any]) -> di
     return {split: _figures(name, clips[split], fitted) for split in HELD_OUT if split in clips}
 
 
-def summary(name: str, judged: dict[str, Any]) -> str:
-    """A table for people, in Markdown."""
-    lines = [f"{name}", "| split | of | n | PLCC | SROCC | RMSE |", "|---|---|---|---|---|---|"]
-    for split, about in judged.items():
-        rows = {
-            **about,
-            **{
-                f"{kind} {of}": about["baselines"][kind][of]
-                for kind in about["baselines"]
-                for of in ("clips",)
-            },
-        }
-        lines += [
-            f"| {split} | {of} | "
-            + " | ".join(_shown(rows[of][key]) for key in ("n", "plcc", "srocc", "rmse"))
-            + " |"
-            for of in ("frames", "clips", "constant clips", "linear clips")
-        ]
-        lines += [
-            f"| {split} | {content} | "
-            + " | ".join(_shown(found["clips"][key]) for key in ("n", "plcc", "srocc", "rmse"))
-            + " |"
-            for content, found in about["by_content"].items()
-        ]
-    return "\n".join(lines)
-
-
-def _shown(value: float | None) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.3f}"
-
-
 def _figures(name: str, clips: list[Clip], fitted: dict[str, Any]) -> dict[str, Any]:
     """The agreement over frames and over clips, that of the baselines, and that of each content."""
     true = [truth(name, clip) for clip in clips]

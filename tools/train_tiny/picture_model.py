@@ -19,7 +19,7 @@ INPUT: Final = "luma"
 OUTPUT: Final = "vmaf"
 SEED: Final = 41
 NETWORKS: Final = 4
-HOW: Final = Training(hidden=(16,), rounds=60, batch=128, rate=3e-3, decay=1.0, noise=0.3)
+HOW: Final = Training(hidden=(12,), rounds=40, batch=128, rate=3e-3, decay=1.0, noise=0.3)
 _FARTHEST: Final = 3.0  # deviations from the mean, to which statistics are cut: pictures unlike any seen
 
 

@@ -1,9 +1,11 @@
 """The statistics of a picture that the no-reference model is computed from, as nodes of an ONNX graph.
 
-Coding removes the small coefficients of a block transform, and leaves steps between blocks. So the picture is
-divided into blocks of 8x8 on the grid of the encoders, at three scales, and each block is transformed (DCT).
-Bands of coefficients have a log energy in every block; the statistics say how these are distributed over the
-picture. Differences of neighbouring samples, by their place in a block of eight, show the steps.
+Coding removes the small coefficients of a block transform, and leaves steps between blocks. So the picture
+is divided into blocks of 8x8 on the grid of the encoders, at two scales, and each block is transformed (DCT).
+The statistics are how much is left in bands of coefficients where there is detail at all, and how often
+nothing is. Differences of neighbouring samples, by their place in a block of eight, show the steps. How
+unequal the parts of a picture are says more about the content than about its coding, so nothing tells that:
+models that were given it did worse on real pictures.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from graph import Graph
 
 Floats = NDArray[np.float64]
 
-SCALES: Final = 3
+SCALES: Final = 2
 BLOCK: Final = 8
 LEAST_SIDE: Final = BLOCK << (SCALES - 1)  # of a picture, in samples
 _LEVELS: Final = 255.0  # so that figures are in levels of 8 bit
@@ -25,7 +27,7 @@ _ROUNDING: Final = 0.1  # energy that rounding to 8 bit leaves in a coefficient,
 # Bands of coefficients by the sum of their two indices, and the pure rows and columns of fine detail.
 _RINGS: Final = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 7), (8, 9), (10, 14))
 _BANDS: Final = len(_RINGS) + 2
-_THRESHOLDS: Final = (-1.0, 1.0, 3.0)  # of log energy
+_EMPTY: Final = -1.0  # log energy below which little but rounding is left in a band
 _BUSY: Final = (1.5, 4.0)  # log energies of the third ring, from which a block counts as busy
 _SATURATIONS: Final = (1.0, 4.0, 255.0)  # levels at which a difference counts no further
 
@@ -63,35 +65,18 @@ def _steps(graph: Graph, picture: str) -> list[str]:
 def _block_statistics(graph: Graph, picture: str) -> list[str]:
     coefficients = graph.conv(picture, _cosines() * _LEVELS, strides=[BLOCK, BLOCK])
     squares = graph.node("Mul", coefficients, coefficients)
-    bands = _bands()
-    energies = graph.log(graph.conv(squares, bands[:, :, None, None]), _ROUNDING)
-    # The bands themselves, and each relative to the one before.
-    slopes = np.vstack([np.eye(_BANDS), np.eye(_BANDS)[1:7] - np.eye(_BANDS)[:6]])
-    both = graph.conv(energies, slopes[:, :, None, None])
-    means = graph.average(both)
-    squared = graph.average(graph.node("Mul", both, both))
-    variances = graph.node("Sub", squared, graph.node("Mul", means, means))
-    deviations = graph.node("Sqrt", graph.node("Max", variances, graph.constant(1e-4)))
-    return [
-        graph.average(energies),
-        deviations,
-        _shares(graph, energies),
-        *_busy_means(graph, energies),
-        _peakedness(graph, coefficients, squares, bands),
-        _plane(graph, coefficients),
-    ]
+    energies = graph.log(graph.conv(squares, _bands()[:, :, None, None]), _ROUNDING)
+    return [_shares(graph, energies), *_busy_means(graph, energies)]
 
 
 def _shares(graph: Graph, energies: str) -> str:
-    """How many blocks have more energy than each threshold, in each band; thresholds are soft."""
-    count = len(_THRESHOLDS)
-    weights = np.full((_BANDS * count, 1, 1, 1), 2.0)
-    bias = np.tile([-2.0 * threshold for threshold in _THRESHOLDS], _BANDS)
-    return graph.average(graph.node("Sigmoid", graph.conv(energies, weights, bias, group=_BANDS)))
+    """The share of blocks in which a band isn't empty, for each band; the threshold is soft."""
+    scaled = graph.node("Mul", energies, graph.constant(2.0))
+    return graph.average(graph.node("Sigmoid", graph.node("Sub", scaled, graph.constant(2 * _EMPTY))))
 
 
 def _busy_means(graph: Graph, energies: str) -> list[str]:
-    """The mean log energies of the busy blocks alone: a flat background says little about coding."""
+    """The mean log energies of the busy blocks alone: flat ones say little about coding."""
     parts = []
     for level in _BUSY:
         pick = np.zeros((1, _BANDS, 1, 1))
@@ -101,25 +86,6 @@ def _busy_means(graph: Graph, energies: str) -> list[str]:
         share = graph.node("Add", graph.average(weight), graph.constant(1e-3))
         parts += [graph.node("Div", total, share)]
     return parts
-
-
-def _peakedness(graph: Graph, coefficients: str, squares: str, bands: Floats) -> str:
-    """Log of the mean square over the squared mean size, by band: high where few coefficients are left."""
-    sizes = graph.average(graph.node("Abs", coefficients))
-    size = graph.log(graph.node("MatMul", sizes, graph.constant(bands.T)), _ROUNDING**0.5)
-    square = graph.log(graph.node("MatMul", graph.average(squares), graph.constant(bands.T)), _ROUNDING)
-    return graph.node("Sub", square, graph.node("Add", size, size))
-
-
-def _plane(graph: Graph, coefficients: str) -> str:
-    """Of the means of the blocks: how much neighbours differ, and how bright they are."""
-    first, end, axis = (graph.constant([n], np.int64) for n in (0, 1, 1))
-    means = graph.node("Slice", coefficients, first, end, axis)
-    pick = np.zeros((2, 1, 2, 2))
-    pick[0, 0, 0] = pick[1, 0, :, 0] = -1 / BLOCK, 1 / BLOCK
-    steps = graph.log(graph.node("Abs", graph.conv(means, pick, pads=[0, 0, 1, 1])), 0.5)
-    brightness = graph.node("Mul", graph.average(means), graph.constant(1 / (BLOCK * _LEVELS)))
-    return graph.node("Concat", graph.average(steps), brightness, axis=1)
 
 
 def _cosines() -> Floats:

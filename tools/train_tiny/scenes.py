@@ -54,7 +54,7 @@ def frames_of(
     rate = int(random.choice(RATES))
     layers = list(_layers(random, width * _OVER, height * _OVER, count))
     sharpen = random.uniform(0.2, 1.0) if random.random() < 0.3 else 0.0
-    soft = random.uniform(0.4, 1.0) if random.random() < 0.25 else 0.0
+    soft = random.uniform(0.4, 1.2) if random.random() < 0.45 else 0.0
     grain = 0.3 * 10 ** random.uniform(0, 1) if random.random() < 0.5 else 0.0
     grain_size = random.uniform(0.0, 0.8)
     low, high = random.uniform(16, 50), random.uniform(130, 235)
@@ -133,12 +133,14 @@ def _leaves(random: np.random.Generator, width: int, height: int, kind: Kind, *,
     ground = random.uniform(0.2, 0.8)
     canvas = ground + 0.3 * kind.contrast * _field(random, width, height, random.uniform(1.2, 2.2))
     texture = _field(random, width, height, kind.roughness)
+    detailed = _region(random, width, height)
+    texture *= detailed
     canvas += kind.texture * texture
     for _ in range(max(kind.shapes // 10, 5) if few else kind.shapes):
         # Radii with a density of r^-3 between the two bounds.
         share = random.random()
         radius = (kind.least**-2 * (1 - share) + kind.largest**-2 * share) ** -0.5
-        _draw(random, canvas, texture, radius, kind, ground)
+        _draw(random, canvas, texture, detailed, radius, kind, ground)
     slope = random.normal(0, 0.15, 2)
     canvas += slope[0] * np.linspace(-1, 1, width) + slope[1] * np.linspace(-1, 1, height)[:, None]
     if kind.defocus and not few:
@@ -146,12 +148,28 @@ def _leaves(random: np.random.Generator, width: int, height: int, kind: Kind, *,
     return np.clip(canvas, 0, 1)
 
 
+def _region(random: np.random.Generator, width: int, height: int) -> Floats:
+    """Where there is detail: 1 there, 0 elsewhere. Photographs have skies and walls beside leaves."""
+    if random.random() < 0.3:
+        return np.ones((height, width))
+    edge, level = random.uniform(0.5, 20), random.normal(0, 0.5)
+    return np.clip((_field(random, width, height, random.uniform(1.8, 2.6)) - level) * edge + 0.5, 0, 1)
+
+
 def _draw(
-    random: np.random.Generator, canvas: Floats, texture: Floats, radius: float, kind: Kind, ground: float
+    random: np.random.Generator,
+    canvas: Floats,
+    texture: Floats,
+    detailed: Floats,
+    radius: float,
+    kind: Kind,
+    ground: float,
 ) -> None:
     """One shape: an ellipse, a rectangle or between, plain, shaded, textured or striped."""
     height, width = canvas.shape
     middle_x, middle_y = random.uniform(0, width), random.uniform(0, height)
+    if detailed[int(middle_y), int(middle_x)] < 0.5:
+        return
     reach = int(radius * 1.5) + 1
     left, right = max(int(middle_x) - reach, 0), min(int(middle_x) + reach, width)
     top, bottom = max(int(middle_y) - reach, 0), min(int(middle_y) + reach, height)

@@ -15,9 +15,10 @@ import onnx
 import feature_model
 import picture_model
 from baselines import fit_baselines
+from card import table, write_tables
 from contents import SHEETS, SPLITS
 from distortions import PRESETS, RANGES, RUNGS
-from held_out import judge, summary
+from held_out import judge
 from measured import FEATURES, MODEL, SEEN, Clip, measure_splits, versions
 from model_files import truth, write_model, write_registry
 from network import Training
@@ -111,7 +112,8 @@ def _finish(model: onnx.ModelProto, sidecar: dict[str, Any], clips: dict[str, li
     write_model(model, sidecar)
     judged = judge(name, clips, fitted)
     write_model(model, {**sidecar, "baselines": fitted, "held_out": judged})
-    print(summary(name, judged))
+    write_tables(name, judged)
+    print(f"{name}\n{table(judged)}")
 
 
 if __name__ == "__main__":
