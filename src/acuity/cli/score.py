@@ -94,7 +94,7 @@ def announce(pairing: Source, models: list[AnyModel], choice: Choice | None) -> 
         what = "both are compared" if pairing.info_ref is not None else "it is scored"
         rows.append(("display", pairing.display, f"{what} at {pairing.width}x{pairing.height}"))
     for model in models:
-        shown = "" if model.name == "vmaf" else f"shown as {model.name}"
+        shown = "" if model.name in ("vmaf", model.label) else f"shown as {model.name}"
         rows.append(("model", model.label, _why(choice) if choice and model.label == choice.model else shown))
     print("\n".join(wrapped_columns(rows, style, "dim")), file=sys.stderr)
 
