@@ -111,7 +111,8 @@ def available_providers() -> list[str]:
 
 
 def import_runtime() -> Any:
-    """The module onnxruntime; raises MissingExtra without it."""
+    """The module onnxruntime, which then reports nothing to its makers; raises MissingExtra without it."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the library is loaded
     try:
         import onnxruntime
     except ImportError:
