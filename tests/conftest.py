@@ -15,6 +15,8 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("acuity"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
 
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
+
 # A shell starts background jobs with these signals ignored, and every process of a test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import onnx
-import onnxruntime
 from numpy.typing import NDArray
 
+from acuity.tiny.session import import_runtime
 from graph import Graph
 from measured import Bytes, Clip
 from network import Floats, Network, Training, train
@@ -62,10 +62,10 @@ class Statistics:
         return self._session.run(None, {INPUT: as_input(picture)})[0][0]
 
 
-def open_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
+def open_session(model: onnx.ModelProto) -> Any:
+    options = import_runtime().SessionOptions()
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(
+    return import_runtime().InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
 
