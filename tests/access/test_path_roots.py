@@ -34,7 +34,8 @@ def roots_with(tmp_path: Path, *allow: str) -> tuple[Path, ...]:
 def test_defaults(tmp_path: Path) -> None:
     roots = roots_with(tmp_path)
     assert Path("/workspace/python/test/resource") in roots
-    assert tmp_path / "data" in roots
+    assert tmp_path / "data/outputs" in roots
+    assert tmp_path / "data" not in roots
     assert not any(root.name == "testdata" for root in roots)
     for name in ("testdata", "model", "python/test/resource"):
         (tmp_path / name).mkdir(parents=True)
@@ -120,11 +121,30 @@ def test_a_data_folder_that_opens_everything() -> None:
         AllowedPaths.configured(Path("/"))
 
 
+def test_the_data_folder_is_private_even_inside_an_allowed_one(tmp_path: Path) -> None:
+    paths = AllowedPaths.configured(tmp_path / "data", (str(tmp_path),))
+    (tmp_path / "data/outputs").mkdir(parents=True)
+    (tmp_path / "data/worst").mkdir()
+    for name in ("jobs.sqlite", "worst/frame.png", "outputs/tuned.mkv"):
+        (tmp_path / "data" / name).write_bytes(b"x")
+    assert paths.check(str(tmp_path / "data/outputs/tuned.mkv")).name == "tuned.mkv"
+    (tmp_path / "link").symlink_to(tmp_path / "data/jobs.sqlite")
+    for name in ("data/jobs.sqlite", "data/worst/frame.png", "link"):
+        with pytest.raises(PathError, match="allowlisted root"):
+            paths.check(str(tmp_path / name))
+    with pytest.raises(PathError, match="allowlisted root"):
+        paths.check_folder(str(tmp_path / "data/worst"))
+
+
+def test_the_data_folder_cannot_be_allowed(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is the data folder"):
+        roots_with(tmp_path, str(tmp_path / "data"))
+
+
 def test_where_files_may_be_written(tmp_path: Path) -> None:
     for name in ("data/outputs", "clips", "testdata"):
         (tmp_path / name).mkdir(parents=True)
-    allow = (str(tmp_path / "clips"), str(tmp_path / "data"))
-    paths = AllowedPaths.configured(tmp_path / "data", allow)
+    paths = AllowedPaths.configured(tmp_path / "data", (str(tmp_path / "clips"),))
     for name, allowed in (("data/outputs", True), ("clips", True), ("data", False), ("testdata", False)):
         try:
             paths.check_output(str(tmp_path / name / "new"))

@@ -2,7 +2,7 @@
 
     ./testdata, ./python/test/resource, ./model     in the folder where the server was started, if they exist
     /workspace/python/test/resource                 where containers mount the reference clips
-    the data folder                                 jobs and reports; files may be written to its outputs/
+    outputs/ in the data folder                     files may be written there; the rest of that folder is private
     model folders                                   ACUITY_MODEL_PATH, the package that carries models, and
                                                     that of Acuity's own tiny models
     VMAF_MCP_ALLOW                                  what the operator adds; files may be written there
@@ -36,9 +36,10 @@ _KERNEL: Final = ("/proc", "/sys")
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The resolved folders, all of which may be read."""
+    """The resolved folders: those that may be read, and private ones, which may not though they lie in those."""
 
     readable: tuple[Path, ...]
+    private: tuple[Path, ...]
     writable: tuple[Path, ...]
     videos: tuple[Path, ...]  # where videos may be expected
 
@@ -49,10 +50,17 @@ def roots_of(data: Path, allow: Iterable[str]) -> Roots:
     added = [_added(entry) for entry in allow if entry]
     outputs = folder / OUTPUTS
     defaults = [*_defaults()]
-    readable = [*defaults, folder, outputs, *_model_folders(), *added]
+    # The data folder has what other clients asked for and were told.
+    if folder in added:
+        raise SettingsError(
+            f"an entry of VMAF_MCP_ALLOW is the data folder '{folder}', which has the jobs of every client: "
+            "name the folders that hold videos, or another data folder"
+        )
+    readable = [*defaults, outputs, *_model_folders(), *added]
     return Roots(
         readable=tuple(dict.fromkeys(readable)),
-        writable=(outputs, *(root for root in added if root != folder)),
+        private=(folder,),
+        writable=(outputs, *added),
         videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
     )
 

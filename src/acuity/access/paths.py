@@ -75,11 +75,13 @@ class AllowedPaths:
         roots: Sequence[Path],
         *,
         writable: Sequence[Path] | None = None,
+        private: Sequence[Path] = (),
         resolved: bool = False,
         videos: Sequence[Path] | None = None,
         listed_by: str | None = None,
     ) -> None:
-        """`writable` are roots too; None: all roots. Roots are resolved once, now.
+        """`writable` are roots too; None: all roots. `private` are folders that can't be read even inside
+        a root, except for roots inside them. Roots are resolved once, now.
 
         With `resolved` they are used unchanged, because another process has resolved them: a link that
         replaced one since then must not be followed. `videos` are the roots where videos are expected; None:
@@ -92,7 +94,9 @@ class AllowedPaths:
         self.roots: Final = tuple(dict.fromkeys(named.values()))
         self.video_roots: Final = self.roots if videos is None else tuple(videos)
         self._writable: Final = frozenset(named[root] for root in chosen)
-        innermost = sorted(self.roots, key=lambda root: len(root.parts), reverse=True)
+        self.private: Final = tuple(private)
+        everything = {*self.roots, *self.private}
+        innermost = sorted(everything, key=lambda root: len(root.parts), reverse=True)
         self._prefixes: Final = tuple((f"{root}/", root) for root in innermost)
 
     @classmethod
@@ -101,7 +105,13 @@ class AllowedPaths:
     ) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
         found = roots_of(data, allow)
-        return cls(found.readable, writable=found.writable, videos=found.videos, listed_by=listed_by)
+        return cls(
+            found.readable,
+            writable=found.writable,
+            private=found.private,
+            videos=found.videos,
+            listed_by=listed_by,
+        )
 
     def check(self, text: str) -> Path:
         """The resolved path of a plain file that may be read; raises PathError."""
@@ -216,11 +226,12 @@ class AllowedPaths:
         return path
 
     def _root_of(self, path: Path) -> Path | None:
-        """The innermost root above the path; a root is not under itself."""
+        """The innermost root above the path, unless it is private; a root is not under itself."""
         if ".." in path.parts:
             return None
         text = str(path)
-        return next((root for prefix, root in self._prefixes if text.startswith(prefix)), None)
+        found = next((root for prefix, root in self._prefixes if text.startswith(prefix)), None)
+        return None if found in self.private else found
 
     def _check_model_file(self, text: str) -> Path:
         with self.open(text, remedy=self.model_remedy) as file:

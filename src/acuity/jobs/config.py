@@ -21,6 +21,7 @@ class JobsConfig:
     nice: int = 5  # how much less priority workers have than the server
     memory: int | None = None  # bytes of address space that a worker may have
     roots: tuple[str, ...] = ()  # the only folders that workers may open files in; empty: any
+    private: tuple[str, ...] = ()  # folders in those that they may not open files in
     queue_each: int | None = None  # jobs of one client that may wait; None: all of the queue
     submitted_limit: float = 86_400.0  # seconds that a submitted job may run
     kept_bytes: int = 2 << 30  # bytes of results that are stored

@@ -67,7 +67,7 @@ def main(descriptor: int) -> NoReturn:
     lower_priority(setup["nice"], setup["memory"])
     table: Mapping[str, str] = {**setup["tasks"], **TASKS}
     if setup["roots"]:
-        _restrict_files(setup["roots"])
+        _restrict_files(setup["roots"], setup["private"])
     _warm_up(setup["warm"])
     channel.send(encode(Kind.READY, {}))
     while True:
@@ -76,12 +76,13 @@ def main(descriptor: int) -> NoReturn:
         channel.send(_work(order, table, channel.send))
 
 
-def _restrict_files(roots: list[str]) -> None:
+def _restrict_files(roots: list[str], private: list[str]) -> None:
     """From now on refuse to open files outside these folders, whatever a video or a model names."""
     from acuity.access.paths import AllowedPaths, guard_for
     from acuity.video.local_file import restrict
 
-    restrict(guard_for(AllowedPaths([Path(root) for root in roots], resolved=True)))
+    paths = AllowedPaths([*map(Path, roots)], private=[*map(Path, private)], resolved=True)
+    restrict(guard_for(paths))
 
 
 def _warm_up(modules: list[str]) -> None:

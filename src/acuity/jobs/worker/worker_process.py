@@ -167,6 +167,7 @@ def _setup(config: JobsConfig) -> dict[str, object]:
         "nice": config.nice,
         "memory": config.memory,
         "roots": list(config.roots),
+        "private": list(config.private),
         "warm": list(config.warm),
         "tasks": dict(config.extra_tasks),
     }

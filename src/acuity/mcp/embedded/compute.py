@@ -110,6 +110,7 @@ class Compute:
                     data=None,
                     nice=_NICE,
                     roots=self._roots(),
+                    private=tuple(map(str, self.paths.private)),
                 )
                 jobs = Jobs(config)
                 await jobs.start()

@@ -70,6 +70,7 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         kept=settings.kept,
         data=settings.data,
         roots=tuple(str(root) for root in paths.roots),
+        private=tuple(str(root) for root in paths.private),
     )
     async with AsyncExitStack() as stack:
         jobs = await stack.enter_async_context(Jobs(config))

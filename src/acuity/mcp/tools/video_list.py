@@ -85,8 +85,8 @@ def _look_into(folder: Path) -> tuple[list[Path], list[Path]]:
 class VideoProbe:
     """Describes files in a process that may crash or be killed, and keeps the descriptions."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = json.dumps([str(root) for root in roots])
+    def __init__(self, roots: Sequence[Path], private: Sequence[Path] = ()) -> None:
+        self._roots = json.dumps([[*map(str, roots)], [*map(str, private)]])
         self._known: OrderedDict[_Key, dict[str, Any]] = OrderedDict()
         self._busy = asyncio.Lock()
 

@@ -61,8 +61,8 @@ def main() -> None:
     lower_priority(_NICE, _MEMORY)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, most))
-    roots = [Path(root) for root in json.loads(sys.stdin.readline())]
-    restrict(guard_for(AllowedPaths(roots, resolved=True)))
+    roots, private = ([*map(Path, folders)] for folders in json.loads(sys.stdin.readline()))
+    restrict(guard_for(AllowedPaths(roots, private=private, resolved=True)))
     print("ready", flush=True)
     answer_all(sys.stdin)
 

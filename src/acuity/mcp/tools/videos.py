@@ -57,7 +57,7 @@ def tools(services: Services) -> list[Tool]:
 class _VideoTools:
     def __init__(self, paths: AllowedPaths) -> None:
         self._paths = paths
-        self._probe = VideoProbe(paths.roots)
+        self._probe = VideoProbe(paths.roots, paths.private)
 
     async def list_videos(self, call: Call) -> dict[str, Any]:
         given = call.arguments
