@@ -117,7 +117,36 @@ def test_acuitys_own_models_are_listed_and_score(capsys: pytest.CaptureFixture[s
     assert not {"registry", "acuity_fr_v1"} & {model["name"] for model in document["models"]}
     videos = [str(clips / "ref.y4m"), str(clips / "dis.y4m")]
     ran = run_acuity(capsys, "score", *videos, "--tiny-model", "acuity_fr_v1")
-    assert re.search(r"^  acuity_fr_v1  +\d+\.\d\d   tiny model, scored at 8 bit$", ran.out, re.M)
+    assert re.search(
+        r"^  acuity_fr_v1  +\d+\.\d\d   tiny model, scored at 8 bit\n  acuity_fr_v1: an approximation ",
+        ran.out,
+        re.M,
+    )
+    assert ran.out.count("an approximation of VMAF") == 1
+
+
+def test_every_report_says_how_far_an_estimate_can_be_trusted(
+    capsys: pytest.CaptureFixture[str], clips: Path, tmp_path: Path
+) -> None:
+    limits = (
+        "acuity_nr_v1: an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points in both directions"
+    )
+    line = [str(clips / "dis.y4m"), "--no-reference", "--tiny-model", "acuity_nr_v1", "--strict"]
+    ran = run_acuity(capsys, "score", *line)
+    assert ran.code == 0, ran.err  # it is no warning
+    assert re.search(rf"^  acuity_nr_v1  +\d.*\n  {re.escape(limits)}", ran.out, re.M)
+    document = json.loads(run_acuity(capsys, "score", *line, "--json").out)
+    (note,) = [note for note in document["notes"] if note["code"] == "tiny-estimate"]
+    assert (note["level"], note["text"].startswith(limits)) == ("info", True)
+    report = tmp_path / "report.xml"
+    ran = run_vmaf(capsys, "-d", *line, "-o", str(report))
+    assert limits in ran.err
+    about = ElementTree.parse(report).getroot().find("acuity")
+    assert about is not None
+    assert [note.get("code") for note in about.findall("note")] == ["tiny-estimate"]
+    tiny = about.find("tiny_model")
+    assert tiny is not None
+    assert (tiny.get("fp16"), str(tiny.get("limits")) in str(note["text"])) == ("false", True)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 
+from acuity.errors import UnfitPictureError
 from acuity.measure import Measurement
 from acuity.tiny.files import OWN_FOLDER, shipped_models
 from acuity.tiny.load import load_tiny_model
@@ -144,6 +145,26 @@ def test_the_picture_model_takes_pictures_of_any_size(width: int, height: int) -
     picture = gray(moving(0, width, height))
     (found,) = score([(picture, picture)], NR)[NR]
     assert 0 <= found <= 100
+
+
+@pytest.mark.parametrize(("width", "height"), [(31, 64), (64, 31), (24, 20)])
+def test_the_picture_model_refuses_pictures_that_are_too_small(width: int, height: int) -> None:
+    picture = gray(moving(0, width, height))
+    with Measurement(threads=1, alone=True) as measurement:
+        measurement.add_model(load_tiny_model(NR))
+        with pytest.raises(UnfitPictureError) as caught:
+            measurement.add(picture, picture)
+    assert str(caught.value) == (
+        "the model 'acuity_nr_v1' needs pictures of at least 32x32 samples, because it was made for no "
+        f"smaller ones, and these are {width}x{height}"
+    )
+
+
+@pytest.mark.parametrize("name", [FR, NR])
+def test_the_sidecar_says_how_far_scores_can_be_trusted(name: str) -> None:
+    model = load_tiny_model(name)
+    assert model.describe()["limits"] == sidecar(name)["limits"]
+    assert "VMAF v0.6.1" in sidecar(name)["limits"]
 
 
 def test_the_picture_model_says_the_same_of_more_bits() -> None:

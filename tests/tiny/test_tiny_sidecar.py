@@ -97,7 +97,9 @@ def test_a_name_beside_an_id() -> None:
         ({"id": ""}, "bad key 'id': '' cannot name a column"),
         ({"kind": ["fr"]}, "bad key 'kind': it must be a string, not a list"),
         ({"sha256": "abc"}, "bad key 'sha256': 'abc' is no SHA-256"),
-        ({"opset": 1.5}, "bad key 'opset': 1.5 is no version"),
+        ({"opset": 1.5}, "bad key 'opset': 1.5 should be a whole number from 1 on"),
+        ({"min_width": 0}, "bad key 'min_width': 0 should be a whole number from 1 on"),
+        ({"min_height": "32"}, "bad key 'min_height': it must be a number, not a string"),
         ({"codec_aware": 1}, "bad key 'codec_aware': it must be true or false, not a number"),
         ({"encoder_vocab": {"libx264": 0}}, "bad key 'encoder_vocab': it must be a list, not an object"),
         ({"codec_block_layout": [1]}, "bad key 'codec_block_layout': it must hold strings"),
@@ -157,3 +159,20 @@ def test_any_document_parses_or_is_one_sentence(changes: dict[str, Any], whole: 
     assert all(math.isfinite(n) and n > 0 for n in (*found.feature_std, *found.norm_std))
     assert len(found.feature_mean) in (0, len(found.feature_std))
     assert len(set(found.features)) == len(found.features)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("off by 9 points", "off by 9 points"),
+        (" a\nb\x1b[31m ", "a\\nb\\x1b[31m"),  # anybody's text: no line ends, no colours
+        ("", None),
+        ({"low": 0}, None),  # somebody else's meaning of the key
+    ],
+)
+def test_limits_are_one_line(said: object, kept: str | None) -> None:
+    assert parsed({**FULL, "limits": said}).limits == kept
+
+
+def test_limits_are_short() -> None:
+    assert len(parsed({**FULL, "limits": "word " * 10_000}).limits or "") < 310

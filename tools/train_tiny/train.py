@@ -29,6 +29,15 @@ _NOTES: Final = {
     picture_model.NAME: "VMAF v0.6.1 of a frame from its luma alone, without a reference",
 }
 
+# How far the scores can be trusted, for every report: by the held-out figures.
+_LIMITS: Final = {
+    feature_model.NAME: "an approximation of VMAF v0.6.1, usually within half a point of it; "
+    "where digits count, use VMAF",
+    picture_model.NAME: "an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points in both "
+    "directions: use it only to rank encodes of one source",
+}
+_SMALLEST: Final = 32  # side of the pictures that the statistics of acuity_nr_v1 are meant for
+
 
 def main() -> None:
     clips = measure_splits(SPLITS)
@@ -44,6 +53,7 @@ def _train_feature_model(clips: dict[str, list[Clip]]) -> None:
         "id": name,
         "kind": "fr",
         "notes": _NOTES[name],
+        "limits": _LIMITS[name],
         "input_name": feature_model.INPUT,
         "output_name": feature_model.OUTPUT,
         "input_shape": ["frames", len(FEATURES)],
@@ -65,6 +75,9 @@ def _train_picture_model(clips: dict[str, list[Clip]]) -> None:
         "id": name,
         "kind": "nr",
         "notes": _NOTES[name],
+        "limits": _LIMITS[name],
+        "min_width": _SMALLEST,
+        "min_height": _SMALLEST,
         "input_name": picture_model.INPUT,
         "output_name": picture_model.OUTPUT,
         "input_shape": [1, 1, "height", "width"],

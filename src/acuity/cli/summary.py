@@ -9,8 +9,8 @@ from acuity.cli.plot import plot
 from acuity.cli.style import Style, clock, columns, count
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
-from acuity.scoring.report import ScoreReport
-from acuity.video.notes import Level
+from acuity.scoring.report import TINY_ESTIMATE, ScoreReport
+from acuity.video.notes import Level, Note
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
 _MARKS: Final[dict[Level, tuple[str, str]]] = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
@@ -54,7 +54,10 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
         f"  {style('bold', f'{name:{names}}  {number:>{numbers}}')}   {style('dim', label)}"
         for name, number, label in rows
     ]
-    return lines + [line for model in report.models if (line := _interval(report, model.name))]
+    lines += [line for model in report.models if (line := _interval(report, model.name))]
+    # Beside the score that they are about, not with the other notes.
+    limits = [note.spelled(ACUITY.spell) for note in report.notes if note.code == TINY_ESTIMATE]
+    return lines + [line for text in limits for line in style.paragraph("yellow", text)]
 
 
 def _segments(report: ScoreReport, style: Style) -> list[str]:
@@ -148,8 +151,12 @@ def _features(report: ScoreReport) -> list[str]:
 
 def _notes(report: ScoreReport, style: Style, level: Level) -> list[str]:
     colour, mark = _MARKS[level]
-    sentences = [mark + note.spelled(ACUITY.spell) for note in report.notes if note.level == level]
+    sentences = [mark + note.spelled(ACUITY.spell) for note in _shown(report, level)]
     return [line for text in sentences for line in style.paragraph(colour, text)]
+
+
+def _shown(report: ScoreReport, level: Level) -> list[Note]:
+    return [note for note in report.notes if note.level == level and note.code != TINY_ESTIMATE]
 
 
 def _speed(report: ScoreReport, style: Style) -> str:

@@ -80,7 +80,12 @@ def _steering(steering: object) -> Iterator[str]:
 def _plain_attributes(values: Mapping[str, object]) -> str:
     """Texts and numbers as attributes; None and nested values are left out."""
     plain = ((name, value) for name, value in values.items() if isinstance(value, str | int | float))
-    return "".join(f' {name}="{_escape(str(value))}"' for name, value in plain)
+    return "".join(f' {name}="{_escape(_plain(value))}"' for name, value in plain)
+
+
+def _plain(value: str | float) -> str:
+    """The value as XML Schema writes it: booleans in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _attributes(values: Mapping[str, float], precision: Precision) -> str:

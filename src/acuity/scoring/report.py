@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "acuity.score/1"
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+TINY_ESTIMATE: Final = "tiny-estimate"  # the code of the note about how far a tiny model can be trusted
 _INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 
 

@@ -16,7 +16,7 @@ from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
 from acuity.models.fit import display_note, model_display
 from acuity.scoring.metrics import Metric, find_metrics, headlines
-from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.video import notes
 from acuity.video.pairs.lone_video import LoneVideo
@@ -178,6 +178,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
                 *_about_partial(partial),
                 *pairing.notes,
                 *_remarks(pairing, measurement),
+                *_about_tiny(tiny),
                 *_about_figures(results, measurement.frames),
             ],
             input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
@@ -293,6 +294,12 @@ def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
             f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
             "samples, so compare figures of one depth only",
         )
+
+
+def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
+    """The note about how far a tiny model's score can be trusted, if its sidecar says so."""
+    if tiny is not None and tiny.sidecar.limits is not None:
+        yield notes.info(TINY_ESTIMATE, f"{tiny.name}: {tiny.sidecar.limits}")
 
 
 def _about_figures(results: Results, pairs: int) -> Iterator[Note]:

@@ -103,6 +103,7 @@ def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
         "outputs": list(found.outputs) or None,
         "features": list(found.features) or None,
         "codec_aware": found.codec_aware,
+        "limits": found.limits,
         **found.facts,
         "said_sha256": found.sha256,
     }

@@ -51,6 +51,8 @@ class PictureInput(NamedTuple):
     type: np.dtype[np.float32] | np.dtype[np.float16] | np.dtype[np.float64]
     mean: tuple[float, ...]  # a number for each channel
     std: tuple[float, ...]
+    min_width: int = 1
+    min_height: int = 1
 
     @property
     def uses_chroma(self) -> bool:
@@ -61,7 +63,12 @@ class PictureInput(NamedTuple):
         return self.height or geometry.height, self.width or geometry.width
 
     def check_size(self, label: str, geometry: Geometry, filter: str) -> None:
-        """Refuse pictures of another size than the model's, unless they are to be resized."""
+        """Refuse pictures that are too small, or of another size than the model's and not to be resized."""
+        if geometry.width < self.min_width or geometry.height < self.min_height:
+            raise UnfitPictureError(
+                f"the model '{label}' needs pictures of at least {self.min_width}x{self.min_height} samples, "
+                f"because it was made for no smaller ones, and these are {geometry.width}x{geometry.height}"
+            )
         height, width = self.size(geometry)
         if filter == "disabled" and (height, width) != (geometry.height, geometry.width):
             raise UnfitPictureError(
@@ -117,7 +124,18 @@ def make_picture_inputs(label: str, tensors: tuple[Tensor, ...], sidecar: Sideca
         mean, std = _normalisation(label, channels, sidecar)
         pictures = _BOTH if channels == 2 else (side,)
         found.append(
-            PictureInput(tensor.name, pictures, channels, height, width, np.dtype(tensor.type), mean, std)
+            PictureInput(
+                tensor.name,
+                pictures,
+                channels,
+                height,
+                width,
+                np.dtype(tensor.type),
+                mean,
+                std,
+                sidecar.min_width,
+                sidecar.min_height,
+            )
         )
     return found
 

@@ -10,6 +10,8 @@ Two spellings of several keys are in use, and both are accepted:
     input_name | input_names, output_name | output_names   which of the graph's, in order
     codec_aware, encoder_vocab, codec_block_layout      the second input of codec-aware models
     sha256, onnx, opset | onnx_opset            of the .onnx file; int8_sha256 of MODEL.int8.onnx
+    limits                                      how far its scores can be trusted: a sentence for reports
+    min_width, min_height                       the smallest pictures that it takes
     license, license_url, notes, quant_mode, …  repeated in reports
 
 Other keys are ignored.
@@ -25,7 +27,7 @@ from typing import Final
 
 from acuity.errors import ModelError
 from acuity.models.document import Section, read_document
-from acuity.text import quoted
+from acuity.text import one_line, quoted, shortened
 
 KINDS: Final = ("fr", "nr")
 # Kinds of ONNX files that give no score, and what they are.
@@ -38,6 +40,7 @@ _FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST_NAMES: Final = 4096
+_LONGEST_LIMITS: Final = 300  # characters
 _QUANTISED: Final = (
     ".int8.onnx"  # the end of the name of a quantised model, which has the sidecar of the other
 )
@@ -62,6 +65,9 @@ class Sidecar:
     norm_std: tuple[float, ...] = ()
     codec_aware: bool | None = None
     vocabulary: tuple[str, ...] | None = None
+    min_width: int = 1
+    min_height: int = 1
+    limits: str | None = None  # on one line
     codec_block_size: int | None = None  # the number of entries of codec_block_layout, if it is a list
     facts: dict[str, str] = field(default_factory=dict)  # for reports
 
@@ -116,6 +122,9 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
         norm_std=norm_std,
         codec_aware=document.switch("codec_aware") if document.has("codec_aware") else None,
         vocabulary=vocabulary or None,
+        min_width=_whole(document, "min_width") or 1,
+        min_height=_whole(document, "min_height") or 1,
+        limits=_limits(document),
         codec_block_size=_layout_size(document),
         facts={key: document.text(key) for key in _FACTS if isinstance(document.values.get(key), str)},
     )
@@ -211,9 +220,17 @@ def _whole(document: Section, *keys: str) -> int | None:
     if key is None:
         return None
     number = document.number(key)
-    if number != int(number) or number < 1:
-        raise document.fail(key, f"{number:g} is no version: it must be a whole number from 1 on")
+    if not math.isfinite(number) or number != int(number) or number < 1:
+        raise document.fail(key, f"{number:g} should be a whole number from 1 on")
     return int(number)
+
+
+def _limits(document: Section) -> str | None:
+    """The sentence for reports: anybody's text, so it is shortened and kept on one line."""
+    text = document.values.get("limits")
+    return (
+        one_line(shortened(text.strip(), _LONGEST_LIMITS)) if isinstance(text, str) and text.strip() else None
+    )
 
 
 def _layout_size(document: Section) -> int | None:

@@ -127,6 +127,8 @@ class TinyModel(ReadsFeatures):
             found["external_data"] = dict(network.graph.external)
         if self.signer is not None:
             found["signed_by"] = self.signer
+        if self.sidecar.limits is not None:
+            found["limits"] = self.sidecar.limits
         return {**found, **self.sidecar.facts}
 
 
