@@ -176,3 +176,10 @@ def test_limits_are_one_line(said: object, kept: str | None) -> None:
 
 def test_limits_are_short() -> None:
     assert len(parsed({**FULL, "limits": "word " * 10_000}).limits or "") < 310
+
+
+def test_a_sidecar_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    path.with_suffix(".json").write_text('{"id": "large", "notes": "' + "x" * (1 << 20) + '"}')
+    with pytest.raises(ModelError, match=r"large\.json' is larger than 1 MiB"):
+        read_sidecar(path)

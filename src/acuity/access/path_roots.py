@@ -2,7 +2,7 @@
 
     ./testdata, ./python/test/resource, ./model     in the folder where the server was started, if they exist
     /workspace/python/test/resource                 where containers mount the reference clips
-    outputs/ in the data folder                     files may be written there; the rest of that folder is private
+    outputs/ in the data folder                     files may be written there; the rest is private
     model folders                                   ACUITY_MODEL_PATH, the package that carries models, and
                                                     that of Acuity's own tiny models
     VMAF_MCP_ALLOW                                  what the operator adds; files may be written there
@@ -36,7 +36,7 @@ _KERNEL: Final = ("/proc", "/sys")
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The resolved folders: those that may be read, and private ones, which may not though they lie in those."""
+    """The resolved folders that may be read, and private ones inside them, which may not."""
 
     readable: tuple[Path, ...]
     private: tuple[Path, ...]

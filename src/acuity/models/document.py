@@ -108,10 +108,10 @@ class Section(NamedTuple):
         return float(value)
 
 
-def read_document(path: str | Path) -> Section:
-    """Read a model file; refuses files that are too large, not JSON, ambiguous or not finite."""
+def read_document(path: str | Path, most: int = MAX_BYTES) -> Section:
+    """Read a model file; refuses files of more than `most` bytes, not JSON, ambiguous or not finite."""
     file = str(path)
-    text = _read_text(file)
+    text = _read_text(file, most)
     try:
         document = json.loads(
             text,
@@ -130,19 +130,19 @@ def read_document(path: str | Path) -> Section:
     return Section(file, "", document)
 
 
-def _read_text(file: str) -> str:
+def _read_text(file: str, most: int) -> str:
     if file.endswith(".pkl"):
         raise ModelError(f"the model file {file!r} is a pickle, which is not supported; use a JSON model")
     try:
         with open(file, "rb", opener=local_opener) as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(most + 1)
     except PathError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"the model file {file!r} could not be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"the model file {file!r} is larger than {MAX_BYTES >> 20} MiB, more than any model")
+    if len(data) > most:
+        raise ModelError(f"the model file {file!r} is larger than {most >> 20} MiB, more than it needs")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

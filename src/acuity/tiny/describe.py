@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
-from acuity.tiny.external_data import MAX_BYTES
+from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES
 from acuity.tiny.files import digest, read_model, registered_digest
 from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
 from acuity.video.local_file import local_opener
@@ -93,7 +93,7 @@ def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
     """What the sidecar says, as plain values; empty if there is none."""
     if not sidecar.exists():
         return {}
-    document = read_document(sidecar)
+    document = read_document(sidecar, MAX_ABOUT)
     found: Sidecar = parse_sidecar(document)
     facts: dict[str, Any] = {
         "name": found.name or path.stem,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onnx import TensorProto
 
 MAX_BYTES: Final = 50_000_000  # of a model with its weights
+MAX_ABOUT: Final = 1 << 20  # bytes of a sidecar or a registry
 _DIGITS: Final = 12  # of an offset or a length
 
 

@@ -22,7 +22,7 @@ from acuity.models.document import Section, read_document
 from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.models.sources import TINY_REGISTRY as REGISTRY
 from acuity.text import quoted, shortened
-from acuity.tiny.external_data import MAX_BYTES, too_large
+from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES, too_large
 from acuity.video.local_file import local_opener
 
 OWN_FOLDER: Final = Path(__file__).parent / "models"
@@ -107,7 +107,7 @@ def read_registry(folder: Path) -> list[TinyFile]:
     path = folder / REGISTRY
     if not path.exists():
         return []
-    document = read_document(path)
+    document = read_document(path, MAX_ABOUT)
     version = document.number("schema_version")
     if version != _SCHEMA_VERSION:
         raise document.fail("schema_version", f"{version:g} is not known here, only {_SCHEMA_VERSION}")

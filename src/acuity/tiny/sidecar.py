@@ -28,6 +28,7 @@ from typing import Final
 from acuity.errors import ModelError
 from acuity.models.document import Section, read_document
 from acuity.text import one_line, quoted, shortened
+from acuity.tiny.external_data import MAX_ABOUT
 
 KINDS: Final = ("fr", "nr")
 # Kinds of ONNX files that give no score, and what they are.
@@ -84,10 +85,10 @@ def read_sidecar(model: Path) -> Sidecar:
     """The sidecar beside a model; an empty one if there is none. Raises ModelError, PathError."""
     path = sidecar_path(model)
     if path.exists():
-        return parse_sidecar(read_document(path))
+        return parse_sidecar(read_document(path, MAX_ABOUT))
     base = model.with_name(model.name.removesuffix(_QUANTISED) + ".json")
     if model.name.endswith(_QUANTISED) and base.exists():
-        return parse_sidecar(read_document(base), digest="int8_sha256")
+        return parse_sidecar(read_document(base, MAX_ABOUT), digest="int8_sha256")
     return Sidecar()
 
 

@@ -23,6 +23,7 @@ from acuity.errors import AcuityError, MissingExtra, ModelError, PathError
 from acuity.models.document import read_document
 from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
+from acuity.tiny.external_data import MAX_ABOUT
 from acuity.tiny.files import read_model
 from acuity.tiny.sidecar import read_sidecar
 from acuity.video.local_file import local_opener
@@ -101,7 +102,7 @@ def _registered(path: Path) -> Path | None:
     registry = path.parent / TINY_REGISTRY
     if not registry.exists():
         return None
-    for entry in read_document(registry).sections("models"):
+    for entry in read_document(registry, MAX_ABOUT).sections("models"):
         if entry.values.get("onnx") == path.name and entry.values.get("sigstore_bundle") is not None:
             name = entry.text("sigstore_bundle")
             if Path(name).name != name or name in ("", ".", ".."):
