@@ -19,8 +19,8 @@ GREY = 128
 Planes = list[NDArray[np.uint8]]
 
 
-def luma(number: int, *, damaged: bool = False) -> NDArray[np.uint8]:
-    """A drifting texture under a band with the number's bits; damage is noise, the more the later."""
+def luma(number: int, *, damaged: bool = False, worn: bool = False) -> NDArray[np.uint8]:
+    """A drifting texture under a band with the number's bits; damage is noise, the more the later, wear one sample."""
     scene = np.random.default_rng(3).normal(0, 1, (HEIGHT + 80, WIDTH + 120))
     for axis in (0, 1):
         scene = np.apply_along_axis(np.convolve, axis, scene, np.ones(5) / 5, "same")
@@ -28,6 +28,8 @@ def luma(number: int, *, damaged: bool = False) -> NDArray[np.uint8]:
     picture += np.random.default_rng(number).normal(0, 1.5, picture.shape)
     if damaged:
         picture[BAND:] += np.random.default_rng(99 - number).normal(0, 20 + number, (HEIGHT - BAND, WIDTH))
+    elif worn:
+        picture[HEIGHT // 2, WIDTH // 2] += 1
     bits = [(number >> bit) & 1 for bit in range(BITS)]
     picture[:BAND] = np.repeat(np.array(bits) * 130 + 60, WIDTH // BITS)
     return np.clip(picture, 16, 235).astype(np.uint8)
@@ -41,22 +43,28 @@ def number_of(picture: NDArray[np.uint8]) -> int:
     return sum(1 << bit for bit, x in enumerate(middles) if row[x] > 120)
 
 
-def planes(number: int, *, damaged: bool = False) -> Planes:
+def planes(number: int, *, damaged: bool = False, worn: bool = False) -> Planes:
     """The frame in 4:2:0, with colours that drift too."""
     rows, columns = HEIGHT // 2, WIDTH // 2
     x = np.arange(columns)[None] + number
     y = np.arange(rows)[:, None]
     blue, red = 128 + 30 * np.sin((x + y) / 9), 128 + 30 * np.cos((x - 2 * y) / 11)
-    return [luma(number, damaged=damaged), *(np.rint(plane).astype(np.uint8) for plane in (blue, red))]
+    return [
+        luma(number, damaged=damaged, worn=worn),
+        *(np.rint(plane).astype(np.uint8) for plane in (blue, red)),
+    ]
 
 
 def clip(
-    numbers: Iterable[int] = range(FRAMES), damaged: Sequence[int] = (), half: bool = False
+    numbers: Iterable[int] = range(FRAMES),
+    damaged: Sequence[int] = (),
+    half: bool = False,
+    worn: bool = False,
 ) -> list[Planes]:
-    """Frames by number; `half` has every second sample of each."""
+    """Frames by number; `half` has every second sample of each; `worn` frames differ a little if undamaged."""
     step = 2 if half else 1
     return [
-        [np.ascontiguousarray(plane[::step, ::step]) for plane in planes(n, damaged=n in damaged)]
+        [np.ascontiguousarray(plane[::step, ::step]) for plane in planes(n, damaged=n in damaged, worn=worn)]
         for n in numbers
     ]
 
@@ -93,7 +101,7 @@ def pair(folder: Path, write: Writer = y4m, suffix: str = "y4m", **changes: Any)
     """A reference, and a distorted clip with three damaged frames, the last of them the worst."""
     return (
         write(folder / f"ref.{suffix}", clip()),
-        write(folder / f"dis.{suffix}", clip(**{"damaged": DAMAGED, **changes})),
+        write(folder / f"dis.{suffix}", clip(**{"damaged": DAMAGED, "worn": True, **changes})),
     )
 
 

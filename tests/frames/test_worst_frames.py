@@ -100,6 +100,29 @@ def test_only_scored_frames_are_picked(videos: tuple[Path, Path], out: Path) -> 
     assert {frame.index for frame in found.frames} == set(range(0, FRAMES, 3))
 
 
+def test_identical_frames_are_not_the_worst(tmp_path: Path, out: Path) -> None:
+    """Frame 0 scores less than the highest even if it is identical; the others have the highest."""
+    frames, tinted = clip(), clip()
+    for number, step in ((6, 2), (7, 4), (12, 3)):
+        tinted[number][1][:8, :8] += np.uint8(step)
+    videos = y4m(tmp_path / "ref.y4m", frames), y4m(tmp_path / "dis.y4m", tinted)
+    found = find_worst(wanted(videos, out, 5))
+    assert len({frame.score for frame in found.frames}) == 1
+    assert [frame.index for frame in found.frames] == [7, 12, 6]
+    said = {note.code: note.text for note in found.notes}
+    assert said["equal-scores"].startswith("3 frames have the same score")
+    assert said["fewer-frames"].endswith("; 13 are identical to their reference")
+    assert all(frame.loss > 0 for frame in found.frames)
+
+
+def test_all_frames_are_identical(videos: tuple[Path, Path], out: Path) -> None:
+    found = find_worst(wanted((videos[0], videos[0]), out, 5))
+    assert found.frames == []
+    assert found.to_document()["contact_sheet"] is None
+    assert [path.name for path in out.iterdir()] == ["worst.json"]
+    assert "identical-frames" in [note.code for note in found.notes]
+
+
 def test_threads_change_nothing(videos: tuple[Path, Path], tmp_path: Path) -> None:
     for threads in (1, 4):
         request = Request(*videos, threads=threads)

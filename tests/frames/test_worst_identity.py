@@ -29,7 +29,7 @@ def of_two(ref: Any, dis: Any, **settings: Any) -> Clips:
     """A writer of two clips in containers, by the arguments of clip()."""
     return lambda folder: (
         container(folder / "ref.mkv", clip(**ref), settings.get("rate_ref", 25)),
-        container(folder / "dis.mkv", clip(damaged=DAMAGED, **dis), settings.get("rate_dis", 25)),
+        container(folder / "dis.mkv", clip(damaged=DAMAGED, worn=True, **dis), settings.get("rate_dis", 25)),
     )
 
 

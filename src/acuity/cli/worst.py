@@ -117,7 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
         report = find_worst(wanted, narrator=narrator, progress=shown)
     if quiet:
         say("acuity", [note for note in report.notes if note.level == "warning"], ACUITY.spell)
-    print("\n".join(_answer(report, arguments)))
+    for line in _answer(report, arguments):
+        print(line)
     return OK
 
 
@@ -163,6 +164,7 @@ class _Shown:
 
 _STAGES: Final = {
     "scoring": "  scoring",
+    "comparing": "  reading once more, because scores don't tell which frames are the worst",
     "drawing": "  reading once more, to draw and examine the worst frames",
     "describing": "  describing them with the vision-language model",
 }
@@ -172,7 +174,7 @@ def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
     if arguments.json:
         return [json.dumps(report.to_document(), indent=2, allow_nan=False)]
     if arguments.quiet:
-        return [one_line(str(report.contact_sheet))]
+        return [one_line(str(report.contact_sheet))] if report.contact_sheet else []
     style = Style(sys.stdout)
     rows = [("frame", "time", "score", "picture", "what is wrong")]
     for frame in report.frames:
@@ -182,9 +184,13 @@ def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
     head, *table = wrapped_columns(rows, style)
     mean = style("bold", f"mean {report.scoring.score:.2f}")
     lines = ["", f"  {mean}   {style('dim', str(report.scoring.model))}"]
-    lines += ["", style("dim", head), *table, ""]
+    if report.frames:
+        lines += ["", style("dim", head), *table]
+    lines.append("")
     for level, colour, mark in (("warning", "yellow", "warning: "), ("info", "dim", "")):
         for note in report.notes:
             if note.level == level:
                 lines += style.paragraph(colour, mark + note.spelled(ACUITY.spell))
+    if report.contact_sheet is None:
+        return lines
     return [*lines, "", *style.paragraph(None, f"all of them: {one_line(str(report.contact_sheet))}")]

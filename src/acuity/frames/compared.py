@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -95,7 +95,7 @@ def reopen(request: Request, report: ScoreReport) -> Pairing:
 
 def compared_pairs(
     pairing: Pairing, wanted: Collection[int], passed: Callable[[int], None] | None = None
-) -> Iterator[ComparedPair]:
+) -> Generator[ComparedPair]:
     """The wanted pairs in order, up to the last of them; `passed` is called with each number that is read."""
     if not wanted:
         return

@@ -6,6 +6,7 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
@@ -25,7 +26,9 @@ from acuity.video.notes import Note
 from acuity.video.png import rgb_png
 
 SHEET: Final = "contact_sheet.png"
-_SAMPLED: Final = 24  # frames spread over the clip whose flaws are taken for typical
+# Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
+# ones take long.
+_SAMPLED: Final = ((1_000_000, 24), (2_500_000, 12), (None, 6))
 _THREADS: Final = 8
 _MEMORY: Final = 600 << 20  # bytes that frames under way may take together, unless one takes more
 _BYTES: Final = 18  # that a pixel of a frame under way takes, about
@@ -50,7 +53,7 @@ class Drawing:
         self._picks = picks
         self._folder = folder
         self._tell = tell
-        self._typical = spread(report.pairs, _SAMPLED)
+        self._typical = spread(report.pairs, _sampled(report.results.width * report.results.height))
         self._examiner = Examiner(self._typical)
         self._made: dict[int, WorstFrame] = {}
         self._lock = threading.Lock()
@@ -60,22 +63,28 @@ class Drawing:
 
     def run(self) -> None:
         """Read up to the last frame that is wanted; a frame's pictures are written as it passes."""
+        if not self._picks:
+            return
         picks = {found.frame: found for found in self._picks}
         wanted = picks.keys() | set(self._typical)
-        total = max(wanted) + 1
+        total = self._report.pairs
         with reopen(self._request.scoring, self._report) as pairing:
             self.colours = colours_of(pairing)
             self.notes += self.colours.notes
             self._tell(WorstProgress("drawing", 0, total))
 
             def passed(index: int) -> None:
-                self._tell(WorstProgress("drawing", index, total))
+                self._tell(WorstProgress("drawing", index + 1, total))
 
             at_once = _at_once(self._request.scoring.threads, pairing.width * pairing.height)
-            with ThreadPoolExecutor(at_once, "acuity-draw") as threads:
+            with (
+                ThreadPoolExecutor(at_once, "acuity-draw") as threads,
+                # Closed here, not when it is collected, where an interruption couldn't be raised.
+                closing(compared_pairs(pairing, wanted, passed)) as pairs,
+            ):
                 waiting: deque[Future[None]] = deque()
                 try:
-                    for pair in compared_pairs(pairing, wanted, passed):
+                    for pair in pairs:
                         if len(waiting) == at_once:
                             waiting.popleft().result()
                         waiting.append(threads.submit(self._work, pair, picks.get(pair.number)))
@@ -128,7 +137,8 @@ class Drawing:
 
     def frames(self) -> list[WorstFrame]:
         """The frames with their descriptions, the worst first; writes the contact sheet."""
-        assert self._sheet is not None
+        if self._sheet is None:
+            return []
         found = []
         for rank, picked in enumerate(self._picks):
             what = self._examiner.described(picked.frame)
@@ -137,6 +147,10 @@ class Drawing:
             found.append(frame)
         self._folder.write(SHEET, rgb_png(self._sheet.image))
         return found
+
+
+def _sampled(pixels: int) -> int:
+    return next(count for most, count in _SAMPLED if most is None or pixels <= most)
 
 
 def _at_once(threads: int | None, pixels: int) -> int:

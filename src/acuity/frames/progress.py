@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-Stage: TypeAlias = Literal["scoring", "drawing", "describing"]
+Stage: TypeAlias = Literal["scoring", "comparing", "drawing", "describing"]
 
 # How much of the whole each stage is, about: scoring takes longest; a narrator is rare.
 _PARTS: Final[dict[Stage, tuple[float, float]]] = {
     "scoring": (0.0, 0.7),
-    "drawing": (0.7, 0.97),
+    "comparing": (0.7, 0.75),  # only where scores don't tell which frames are the worst
+    "drawing": (0.75, 0.97),
     "describing": (0.97, 1.0),
 }
 

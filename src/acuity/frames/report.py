@@ -59,7 +59,7 @@ class WorstReport:
 
     scoring: ScoreReport
     frames: list[WorstFrame]
-    contact_sheet: Path
+    contact_sheet: Path | None  # None: there are no frames
     cropped: bool  # whether the pictures show the region alone
     colours: str  # how samples became red, green and blue
     notes: list[Note] = field(default_factory=list)  # those of the score, and those about the frames
@@ -73,7 +73,7 @@ class WorstReport:
                 "schema": SCHEMA,
                 "model_id": self.model_id,
                 "frames": [frame.to_document() for frame in self.frames],
-                "contact_sheet": str(self.contact_sheet),
+                "contact_sheet": None if self.contact_sheet is None else str(self.contact_sheet),
                 "score": report.score,
                 "model": report.model,
                 "reference": report.input["reference"]["path"],

@@ -84,7 +84,8 @@ def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
         return {**document, "job_id": job_id, "report": report_uri(job_id)}
     if PREVIEWS in document:
         frames = [{**frame, "resources": _pictures(job_id, frame)} for frame in document["frames"]]
-        sheet = picture_uri(job_id, os.path.basename(document["contact_sheet"]))
+        name = document["contact_sheet"]
+        sheet = None if name is None else picture_uri(job_id, os.path.basename(name))
         return {**document, "frames": frames, "contact_sheet_resource": sheet, "job_id": job_id}
     return document
 

@@ -57,7 +57,7 @@ INPUT: Final = record(
 )
 OUTPUT: Final = outline(
     {"model_id": ["string", "null"], "frames": "array"},
-    {"score": ["number", "null"], "contact_sheet": "string", "notes": "array", "images": "array"},
+    {"score": ["number", "null"], "contact_sheet": ["string", "null"], "notes": "array", "images": "array"},
 )
 
 
