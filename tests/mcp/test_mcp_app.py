@@ -132,6 +132,7 @@ def test_prompts(era: str) -> None:
     assert found.messages[0].content.text == "about bits"
     assert "needs the argument 'what'" in refusal(era, lambda client: client.get_prompt("ask", {}))
     assert "unknown prompt 'no'" in refusal(era, lambda client: client.get_prompt("no", {}))
+    assert len(refusal(era, lambda client: client.get_prompt("n" * 100_000, {}))) < 2000
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -140,6 +141,9 @@ def test_resources(era: str) -> None:
     assert len(ask(era, lambda client: client.list_resource_templates()).resource_templates) == 1
     assert ask(era, lambda client: client.read_resource("letter://b")).contents[0].text == "b"
     assert "no such resource: letter://c" in refusal(era, lambda client: client.read_resource("letter://c"))
+    long = refusal(era, lambda client: client.read_resource("letter://" + "c" * 100_000))
+    assert "no such resource: letter://cc" in long
+    assert len(long) < 2000
 
 
 @pytest.mark.parametrize("era", ERAS)

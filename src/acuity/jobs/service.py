@@ -32,6 +32,7 @@ _UNSAVED: Final = 20  # jobs held in memory because the store failed to take the
 _POLL: Final = 0.5  # seconds between two reads of a job of another server
 _CALL_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
 _JOB_REMEDY: Final = "split it into shorter pieces"
+_OWN_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or split it into shorter pieces"
 
 
 class Jobs:
@@ -244,7 +245,9 @@ class Jobs:
             message = encode(Kind.JOB, {"task": spec.task, "payload": spec.payload})
         except (WireError, ValueError, TypeError) as error:
             raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
-        entry = Entry(spec, one_line(client), message, limit, remedy)
+        # Where the limit is the job's own, submitting it is no way around.
+        advice = remedy if spec.time_limit is None else _OWN_REMEDY
+        entry = Entry(spec, one_line(client), message, limit, advice)
         if forwarder is not None:
             entry.listeners.add(forwarder)
         self._dispatcher.admit(entry)

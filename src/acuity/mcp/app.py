@@ -14,7 +14,9 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
+from acuity.mcp.resources.content import LONGEST_URI, missing
 from acuity.mcp.results import failure
+from acuity.text import quoted, shortened
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
 _MOST_NAMES: Final = 24  # tool names in the error for an unknown tool
@@ -94,7 +96,7 @@ class _Offer:
         prompt = self._prompts.get(params.name)
         if prompt is None:
             known = ", ".join(self._prompts)
-            raise MCPError(types.INVALID_PARAMS, f"unknown prompt '{params.name}': use one of {known}")
+            raise MCPError(types.INVALID_PARAMS, f"unknown prompt {quoted(params.name)}: use one of {known}")
         given = params.arguments or {}
         for argument in prompt.arguments:
             if argument.required and argument.name not in given:
@@ -118,7 +120,7 @@ class _Offer:
         for family in self._catalog.resources:
             if (content := await family.read(uri)) is not None:
                 return content
-        raise MCPError(types.INVALID_PARAMS, f"no such resource: {uri}", {"uri": uri})
+        raise missing(uri, f"no such resource: {shortened(uri, LONGEST_URI)}")
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         assert self._catalog.complete is not None

@@ -79,13 +79,16 @@ def test_only_pictures_are_found(tmp_path: Path, name: str) -> None:
     assert kept.find(IDS["dead"], "frame_000001_heat.png") is not None
 
 
-def noise(width: int, height: int) -> bytes:
-    return rgb_png(np.random.default_rng(7).integers(0, 256, (height, width, 3), np.uint8))
+def noise(width: int, height: int, block: int = 1) -> bytes:
+    """A picture of random blocks, which gets harder to compress when it is made smaller."""
+    small = np.random.default_rng(7).integers(0, 256, (height // block, width // block, 3), np.uint8)
+    return rgb_png(small.repeat(block, axis=0).repeat(block, axis=1))
 
 
-def test_a_picture_that_is_too_large_for_a_message_says_how_to_read_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", [1, 3])
+def test_a_picture_that_is_too_large_for_a_message_says_how_to_read_it(tmp_path: Path, block: int) -> None:
     folder = fill(tmp_path, "dead", 1, 1)
-    (folder / "frame_000002_heat.png").write_bytes(noise(640, 480))
+    (folder / "frame_000002_heat.png").write_bytes(noise(640 * block, 480 * block, block))
     uri = f"acuity://worst/{IDS['dead']}/frame_000002_heat.png"
     jobs: Any = KnownJobs(**{IDS["dead"]: "completed"})
 

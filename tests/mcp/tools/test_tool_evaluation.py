@@ -12,6 +12,7 @@ import pytest
 from mcp import Client
 
 from acuity.mcp.app import build_server
+from acuity.mcp.calls import check
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.tools.evaluation import tools
 from product_server import SECONDS, ProductServer, product_server
@@ -88,6 +89,30 @@ def test_a_comparison_with_models_that_fail(folder: Path) -> None:
     assert "wide.onnx' is in the list twice" in found["notes"][0]
 
 
+def test_names_in_errors_are_short_and_on_one_line(folder: Path) -> None:
+    models = ["m" * 4096, "two\nlines\x1b[31m", "{folder}/good.onnx"]
+    found = ask(folder, "compare_models", models=models, features="{folder}/rated.parquet")
+    assert len(found["ranked"]) == 1
+    long, lines = found["errors"]
+    assert long["model"].startswith("mmm")
+    assert len(long["model"]) <= 300
+    assert len(long["error"]) < 1000
+    assert lines["model"] == "two\\nlines\\x1b[31m"
+    assert lines["error"].isprintable()
+    refused = ask(folder, "compare_models", models=["m" * 4097], features="{folder}/rated.parquet")
+    assert "should be at most 4096 characters" in refused["error"]
+
+
+def test_a_submitted_one_has_the_time_of_a_call(folder: Path) -> None:
+    services = services_for(folder, ThreadJobs())
+    one, several = tools(services)
+    table = {"features": str(folder / "rated.parquet")}
+    good = str(folder / "good.onnx")
+    for tool, given in ((one, {"model": good, **table}), (several, {"models": [good], **table})):
+        assert tool.plan is not None
+        assert anyio.run(tool.plan, check(tool, given)).time_limit == services.settings.time_limit == 600
+
+
 def test_a_comparison_of_nothing_that_may_be_read(folder: Path) -> None:
     found = ask(folder, "compare_models", models=["/etc/a.onnx"], features="{folder}/rated.parquet")
     assert found["ranked"] == []
@@ -123,6 +148,10 @@ def test_sentences_of_the_reference(folder: Path, change: dict[str, str], senten
         ),
         ({"features": "/etc/passwd"}, "not under an allowlisted root"),
         ({"model": "/etc/model.onnx"}, "not under an allowlisted root"),
+        ({"model": "/etc/passwd"}, "not under an allowlisted root"),
+        ({"model": "{folder}/rated.parquet"}, "rated.parquet' is no tiny model: name an .onnx file"),
+        ({"model": "m" * 5000}, "should be at most 4096 characters"),
+        ({"input_name": "x" * 257}, "should be at most 256 characters"),
         ({"features": "{folder}/text.parquet"}, "is not a parquet file"),
         ({"model": "{folder}/broken.onnx"}, "broken.onnx"),
         ({"model": "nothing"}, "'nothing' is no tiny model: name an .onnx file"),

@@ -46,6 +46,25 @@ def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Path) -> 
             assert argument.get("description"), (tool.name, name)
 
 
+def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:
+    tools = {
+        tool.name: tool.input_schema["properties"]
+        for tool in with_client(tmp_path, lambda client: client.list_tools()).tools
+    }
+    raw, encoded = tools["vmaf_score"], tools["vmaf_score_encoded"]
+    names = {name for name in raw if name.startswith("tiny_")} | {"no_reference"}
+    assert len(names) == 10
+    for name in names:
+        assert not raw[name]["description"].startswith("As in"), name
+        assert encoded[name] == {**raw[name], "description": "As in vmaf_score."}
+    assert [raw[name]["maxLength"] for name in ("tiny_model", "tiny_codec", "tiny_preset")] == [4096, 64, 64]
+    assert raw["tiny_fp16"]["description"] == (
+        "Its inputs are half precision; refused if the model takes float32."
+    )
+    for name in ("eval_model_on_split", "compare_models"):
+        assert "10 %" in tools[name]["split"]["description"]
+
+
 def test_no_error_has_structured_content(tmp_path: Path) -> None:
     """Clients check structured content against the tool's output schema, errors or not."""
 

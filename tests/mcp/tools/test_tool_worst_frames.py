@@ -214,12 +214,14 @@ def test_pictures_are_read_by_uri_after_a_restart(told: dict[str, Any]) -> None:
 REFUSED = [
     ({"n": 0}, "invalid n 0: should be 1 or more"),
     ({"n": 33}, "invalid n 33: should be 32 or less"),
-    ({"pixfmt": "411"}, "invalid pixfmt '411': use one of"),
-    ({"bitdepth": 9}, "invalid bitdepth 9: use one of"),
+    ({"pixfmt": "411"}, "unsupported pixfmt/bitdepth combo: pixfmt '411'; use one of 400, 420, 422, 444"),
+    ({"bitdepth": 9}, "unsupported pixfmt/bitdepth combo: bitdepth 9; use one of 8, 10, 12, 14, 16"),
     ({"images": ["all"]}, "invalid images.0 'all': use one of 'distorted', 'reference', 'heat'"),
     ({"dis": "/etc/passwd"}, "/etc/passwd"),
     ({"backend": "cuda"}, "backend 'cuda' requested but this server does not have it"),
     ({"model": "version=unheard_of"}, "unheard_of"),
+    ({"model": "acuity_fr_v1"}, "'acuity_fr_v1' is an ONNX model: use a VMAF model; see list_models"),
+    ({"model": "path=/x/a.onnx"}, "'path=/x/a.onnx' is an ONNX model: use a VMAF model; see list_models"),
     ({"vlm": "/models"}, "has no argument 'vlm'"),
 ]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from acuity.errors import AcuityError
 from acuity.jobs.job import Progress
+from acuity.text import one_line, shortened
+
+_ECHO: Final = 300  # characters of a model's name
 
 
 def evaluate_payload(model: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +55,12 @@ def _compare(
         else failed.get(entry["model"])
         for entry in entries
     }
-    return {**found, "errors": [error for error in ordered.values() if error is not None]}
+    return {**found, "errors": [_readable(error) for error in ordered.values() if error is not None]}
+
+
+def _readable(error: Mapping[str, str]) -> dict[str, str]:
+    """An entry of `errors` whose echo of a client's text is short and on one line."""
+    return {"model": one_line(shortened(error["model"], _ECHO)), "error": one_line(error["error"])}
 
 
 def _nothing(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from urllib.parse import parse_qsl
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.text import one_line
+from acuity.text import one_line, shortened
 
+_ECHOED: Final = 1000  # characters of an error and of its URI
 MEASUREMENT: Final = "acuity://measurement"
 STATUS: Final = f"{MEASUREMENT}/status"
 SCORES: Final = f"{MEASUREMENT}/scores"
@@ -103,4 +104,6 @@ def _frames(uri: str, value: str) -> range:
 
 
 def _refused(uri: str, sentence: str) -> MCPError:
-    return MCPError(types.INVALID_PARAMS, one_line(sentence), {"uri": uri})
+    return MCPError(
+        types.INVALID_PARAMS, one_line(shortened(sentence, _ECHOED)), {"uri": shortened(uri, _ECHOED)}
+    )

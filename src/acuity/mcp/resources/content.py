@@ -12,10 +12,12 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import JobError
 from acuity.mcp.results import finite, to_text
-from acuity.text import one_line
+from acuity.text import one_line, shortened
 
 JSON: Final = "application/json"
 CSV: Final = "text/csv"
+_LONGEST: Final = 1000  # characters of the sentence of an error
+LONGEST_URI: Final = 500  # characters of one that an error repeats
 
 
 def address(family: str, name: str) -> str:
@@ -51,5 +53,7 @@ def in_words() -> Iterator[None]:
 
 
 def missing(uri: str, sentence: str) -> MCPError:
-    """The error for a URI of this family that has no content."""
-    return MCPError(types.INVALID_PARAMS, one_line(sentence), {"uri": uri})
+    """The error for a URI that has no content; a very long one is repeated in part."""
+    return MCPError(
+        types.INVALID_PARAMS, one_line(shortened(sentence, _LONGEST)), {"uri": shortened(uri, LONGEST_URI)}
+    )

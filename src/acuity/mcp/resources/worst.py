@@ -129,9 +129,17 @@ def _data(uri: str, file: Path, width: int | None) -> bytes:
         raise missing(uri, f"the picture can't be read: {error}") from error
     if len(data) <= _MOST:
         return data
-    fitting = int(min(across, width or across) * (0.9 * _MOST / len(data)) ** 0.5)
+    fitting = _fitting(file, min(across, width or across), len(data))
     raise missing(
         uri,
         f"the picture has {len(data):,} bytes, more than the {_MOST:,} of a message:"
         f" read {uri.partition('?')[0]}?width={fitting} for a smaller one",
     )
+
+
+def _fitting(file: Path, width: int, size: int) -> int:
+    """A width at which the picture fits, found by making it: small pictures have more bytes a pixel."""
+    while size > _MOST and width > 1:
+        width = max(1, int(width * max(0.25, 0.95 * (_MOST / size) ** 0.5)))
+        size = len(scaled_png(file, width).data)
+    return width

@@ -9,10 +9,11 @@ from acuity.errors import AcuityError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.mcp.catalog import Arguments, Tool
-from acuity.mcp.schemas import array, outline, record, text
+from acuity.mcp.schemas import array, outline, record
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import path_argument
+from acuity.scoring.request import MAX_TEXT
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, require_extra
 from acuity.tiny.evaluate.split import SPLITS, no_split
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 EVALUATE: Final = "eval_model_on_split"
 COMPARE: Final = "compare_models"
 _MOST: Final = 20  # models in a call: what an answer has room for
+_NAME: Final = 256  # characters of an input's name
 
 _EVALUATE: Final = """\
 Evaluate an ONNX model of features against the `mos` column of a parquet table: PLCC, SROCC, KROCC, RMSE \
@@ -31,10 +33,16 @@ _COMPARE: Final = """\
 Rank ONNX models by PLCC on the same split, as eval_model_on_split does; models that fail are in `errors`. \
 better_than_next false: the clips can't tell the two apart."""
 
+_SPLIT: Final = "test is about 10 % of the keys, val 10 %, train the rest."
 _TABLE: Final[dict[str, dict[str, Any]]] = {
     "features": path_argument("Parquet file: mos, features such as adm2, and key."),
-    "split": {"type": "string", "enum": list(SPLITS), "default": "test", "description": "By key."},
-    "input_name": {"type": "string", "default": INPUT, "description": "The graph's input."},
+    "split": {"type": "string", "enum": list(SPLITS), "default": "test", "description": _SPLIT},
+    "input_name": {
+        "type": "string",
+        "maxLength": _NAME,
+        "default": INPUT,
+        "description": "The graph's input.",
+    },
     "pooling": {
         "type": "string",
         "enum": list(POOLINGS),
@@ -42,25 +50,34 @@ _TABLE: Final[dict[str, dict[str, Any]]] = {
         "description": "auto: by clip if keys repeat.",
     },
 }
+_MODELS: Final = {
+    **array(
+        {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}, ".onnx files, or names of list_models."
+    ),
+    "minItems": 1,
+    "maxItems": _MOST,
+}
 _OPTIONAL: Final = ("split", "input_name", "pooling")
 
 
 def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
     """eval_model_on_split and compare_models; other tools may share the list of models."""
     known = models or ModelList()
+    # A submitted one has no more time than a call: a table of any honest size takes seconds.
+    limit = services.settings.time_limit
 
     async def plan_one(given: Arguments) -> JobSpec:
         require_extra(EVALUATE)
         model = await _model(services, known, given["model"])
         payload = evaluate_payload(model, _table(services, given))
-        return JobSpec("evaluate", payload, EVALUATE, f"evaluation of {os.path.basename(model)}")
+        return JobSpec("evaluate", payload, EVALUATE, f"evaluation of {os.path.basename(model)}", limit)
 
     async def plan_several(given: Arguments) -> JobSpec:
         require_extra(COMPARE)
         table = _table(services, given)
         found = [await _model_or_error(services, known, name) for name in given["models"]]
         payload = compare_payload(found, given["models"], table)
-        return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models")
+        return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models", limit)
 
     return [
         long_tool(
@@ -82,7 +99,7 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
             title="Compare models",
             description=_COMPARE,
             input_schema=record(
-                {"models": {**array(text(), "As model."), "minItems": 1, "maxItems": _MOST}, **_TABLE},
+                {"models": _MODELS, **_TABLE},
                 optional=_OPTIONAL,
             ),
             output_schema=outline({"ranked": "array", "errors": "array"}, {"notes": "array"}),
@@ -105,7 +122,9 @@ def _table(services: Services, given: Arguments) -> dict[str, Any]:
 
 async def _model(services: Services, models: ModelList, given: str) -> str:
     """The resolved path of a model's file; raises ModelError or PathError."""
-    if os.sep not in given and (file := await models.find_tiny(given)) is not None:
+    if os.sep in given:
+        services.paths.check(given)  # first of all: what kind of file it is says nothing about one outside
+    elif (file := await models.find_tiny(given)) is not None:
         return str(services.paths.check_tiny(str(file.path)))
     return str(services.paths.check_tiny(given))
 

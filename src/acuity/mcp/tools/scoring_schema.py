@@ -12,7 +12,7 @@ from acuity.measure.measurement import MAX_THREADS
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import RAW
 from acuity.scoring.presets import PRESETS
-from acuity.scoring.request import MAX_TEXT
+from acuity.scoring.request import MAX_TEXT, SETTINGS, TINY
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 PRECISIONS: Final = ("legacy", "max", "full", *map(str, range(1, 18)))
@@ -54,6 +54,7 @@ def _switch(description: str) -> dict[str, Any]:
 
 
 # Of the entries that only calls with a tiny model have, which every client reads in the list of tools.
+_WORD: Final = 64  # characters of the name of an encoder or a preset
 _SHORT: Final[dict[str, Any]] = {"maximum": None, "default": None}
 
 _OPTIONS: Final[dict[str, Any]] = {
@@ -62,8 +63,14 @@ _OPTIONS: Final[dict[str, Any]] = {
         *(name for name in RAW.settings if name not in ("models", *GEOMETRY)),
         threads={"maximum": MAX_THREADS},
         frames={"minimum": 1, "default": None},
+        tiny_model={"maxLength": MAX_TEXT},
+        tiny_codec={"maxLength": _WORD},
+        tiny_preset={"maxLength": _WORD},
         tiny_threads=_SHORT,
-        tiny_fp16=_SHORT,
+        tiny_fp16={
+            **_SHORT,
+            "description": "Its inputs are half precision; refused if the model takes float32.",
+        },
         tiny_model_verify=_SHORT,
         no_reference=_SHORT,
     ),
@@ -87,11 +94,17 @@ _OPTIONS: Final[dict[str, Any]] = {
 }
 
 
-# What the options mean is said once, since every client reads the whole list of tools.
+# What the options mean is said once, since every client reads the whole list of tools: for tiny models in the
+# first of the two, for all others where nothing else must be given.
+_TINY: Final = frozenset(name for name in RAW.settings if SETTINGS[name].group == TINY)
 _RAW_OPTIONS: Final = {
-    name: {**about, "description": "As in vmaf_score_encoded."}
+    name: about if name in _TINY else {**about, "description": "As in vmaf_score_encoded."}
     for name, about in _OPTIONS.items()
     if name not in _TAGGED
+}
+_ENCODED_OPTIONS: Final = {
+    name: {**about, "description": "As in vmaf_score."} if name in _TINY else about
+    for name, about in _OPTIONS.items()
 }
 
 
@@ -122,7 +135,7 @@ ENCODED_INPUT: Final = _input(
             "The version to judge; its size, depth, range and rate may differ."
         ),
     },
-    _OPTIONS,
+    _ENCODED_OPTIONS,
 )
 
 _ANSWER: Final[dict[str, str | list[str]]] = {

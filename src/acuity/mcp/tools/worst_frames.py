@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import GEOMETRY
+from acuity.errors import GEOMETRY, ModelError
 from acuity.frames.request import DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
 from acuity.jobs.job import JobSpec, new_id
 from acuity.jobs.tasks.worst import PICTURES, Vlm, worst_payload
+from acuity.mcp.calls import shown
 from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.schemas import array, flag, number, outline, record, whole
 from acuity.mcp.tools.kept_pictures import TOOL, KeptPictures
@@ -19,6 +21,7 @@ from acuity.mcp.tools.scoring_schema import model_argument, path_argument
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import Request
+from acuity.text import quoted
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
@@ -39,7 +42,7 @@ INPUT: Final = record(
         **_FRONT.arguments(*GEOMETRY, **_BRIEF),
         "model": model_argument("As in vmaf_score_encoded."),
         **_FRONT.arguments("backend", backend={"description": "As in vmaf_score_encoded."}),
-        "n": {**whole("Frames."), "minimum": 1, "maximum": MAX_FRAMES, "default": DEFAULT_FRAMES},
+        "n": {**whole("How many frames."), "minimum": 1, "maximum": MAX_FRAMES, "default": DEFAULT_FRAMES},
         "apart": {
             **number("Seconds between two of them at least; 0 allows neighbours."),
             "minimum": 0,
@@ -69,6 +72,7 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
 
     async def plan(given: Arguments) -> JobSpec:
         if given["model"] != AUTO:
+            await _refuse_tiny(known, given["model"])
             finder = await known.finder(external=False)
             given["model"] = services.paths.check_model(given["model"], finder)
         reference, distorted = (str(services.paths.check(given[name])) for name in ("ref", "dis"))
@@ -95,5 +99,19 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
             input_schema=INPUT,
             output_schema=OUTPUT,
             plan=plan,
+            refusals={"pixfmt": partial(_no_format, "pixfmt"), "bitdepth": partial(_no_format, "bitdepth")},
         )
     ]
+
+
+def _no_format(name: str, given: object) -> str:
+    """The sentence of the tool's specification for samples that can't be drawn."""
+    known = ", ".join(map(str, INPUT["properties"][name]["enum"]))
+    return f"unsupported pixfmt/bitdepth combo: {name} {shown(given)}; use one of {known}"
+
+
+async def _refuse_tiny(models: ModelList, given: str) -> None:
+    """Refuse an ONNX model, which other tools take by another argument; raises ModelError."""
+    name = given.removeprefix("version=").removeprefix("path=")
+    if name.endswith(".onnx") or (os.sep not in name and await models.find_tiny(name) is not None):
+        raise ModelError(f"{quoted(given)} is an ONNX model: use a VMAF model; see list_models")
