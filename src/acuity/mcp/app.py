@@ -14,13 +14,13 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
-from acuity.mcp.resources.content import LONGEST_URI, missing
 from acuity.mcp.results import failure
 from acuity.text import quoted, shortened
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
 _MOST_NAMES: Final = 24  # tool names in the error for an unknown tool
 _LONGEST_NAME: Final = 128  # characters of the unknown name in that error
+_LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
 
 def build_server(
@@ -120,7 +120,8 @@ class _Offer:
         for family in self._catalog.resources:
             if (content := await family.read(uri)) is not None:
                 return content
-        raise missing(uri, f"no such resource: {shortened(uri, LONGEST_URI)}")
+        short = shortened(uri, _LONGEST_URI)
+        raise MCPError(types.INVALID_PARAMS, f"no such resource: {short}", {"uri": short})
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         assert self._catalog.complete is not None

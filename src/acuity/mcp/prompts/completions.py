@@ -13,7 +13,7 @@ from acuity.features import EXTRACTORS, Option
 from acuity.mcp.prompts.bitrate import CODECS
 from acuity.mcp.prompts.geometry import COMMON, known_geometry, known_size, spelled
 from acuity.mcp.resources import ReportResources, WorstResources
-from acuity.mcp.tools.model_list import ModelList
+from acuity.mcp.tools.model_list import ONNX, ModelList
 from acuity.models import ModelSpec
 from acuity.models.fit import model_class, size_class
 
@@ -86,7 +86,8 @@ class _Sources:
     async def _model_strings(self, typed: str, settled: Mapping[str, str]) -> list[str]:
         """Usable models, those for the picture size first, in the notation of the typed text."""
         listing = (await self._models.listing()).structured_content or {}
-        usable = {entry["name"] for entry in listing["models"] if entry["usable"]}
+        # Prompts score with VMAF models; ONNX models have an argument of their own in the tools.
+        usable = {e["name"] for e in listing["models"] if e["usable"] and e["format"] != ONNX}
         names = [name for name in await self._model_names(typed, settled) if name in usable]
         size = known_size(settled.get("geometry"), settled.get("reference", ""))
         if size is not None:

@@ -17,7 +17,7 @@ from acuity.text import one_line, shortened
 JSON: Final = "application/json"
 CSV: Final = "text/csv"
 _LONGEST: Final = 1000  # characters of the sentence of an error
-LONGEST_URI: Final = 500  # characters of one that an error repeats
+_LONGEST_URI: Final = 500  # characters of one that an error repeats
 
 
 def address(family: str, name: str) -> str:
@@ -55,5 +55,5 @@ def in_words() -> Iterator[None]:
 def missing(uri: str, sentence: str) -> MCPError:
     """The error for a URI that has no content; a very long one is repeated in part."""
     return MCPError(
-        types.INVALID_PARAMS, one_line(shortened(sentence, _LONGEST)), {"uri": shortened(uri, LONGEST_URI)}
+        types.INVALID_PARAMS, one_line(shortened(sentence, _LONGEST)), {"uri": shortened(uri, _LONGEST_URI)}
     )

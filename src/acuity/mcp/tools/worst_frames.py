@@ -21,7 +21,6 @@ from acuity.mcp.tools.scoring_schema import model_argument, path_argument
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import Request
-from acuity.text import quoted
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
@@ -114,4 +113,4 @@ async def _refuse_tiny(models: ModelList, given: str) -> None:
     """Refuse an ONNX model, which other tools take by another argument; raises ModelError."""
     name = given.removeprefix("version=").removeprefix("path=")
     if name.endswith(".onnx") or (os.sep not in name and await models.find_tiny(name) is not None):
-        raise ModelError(f"{quoted(given)} is an ONNX model: use a VMAF model; see list_models")
+        raise ModelError(f"{shown(given)} is an ONNX model: use a VMAF model; see list_models")
