@@ -59,6 +59,16 @@ def test_the_figures_of_a_split(tmp_path: Path, table: dict[str, Any]) -> None:
     assert evaluate(model, features, "all").figures.n == 60
 
 
+def test_a_table_without_keys_has_no_split(tmp_path: Path) -> None:
+    model, features = linear(tmp_path / "m.onnx", SUM), write(tmp_path / "t.parquet", columns(60))
+    document = evaluate(model, features, "test").to_document()
+    assert document["rows"] == 60
+    assert document["notes"] == [
+        "the table has no 'key' column, so all 60 rows are used, not the split 'test'"
+    ]
+    assert evaluate(model, features, "all").notes == ()
+
+
 def test_a_sidecars_order_and_normalisation(tmp_path: Path, table: dict[str, Any]) -> None:
     """A model of two features, which the sidecar names in another order and scales."""
     sidecar = {"features": ["motion2", "adm2"], "feature_mean": [0.5, 0.25], "feature_std": [2.0, 4.0]}

@@ -42,6 +42,25 @@ def refused(path: Path, split: str = "all", numbers: tuple[str, ...] = ("adm2",)
     return sentence
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_keys_in_delta_encodings(tmp_path: Path, encoding: str) -> None:
+    table = {**columns(600), "key": some_keys("test", 300) + some_keys("train", 300)}
+    options = {"use_dictionary": False, "column_encoding": {"key": encoding}}
+    path = write(tmp_path / "rated.parquet", table, **options)
+    assert [row for row, _, _ in read(path, "test")] == list(range(300))
+
+
+def test_large_pages_of_a_delta_encoding(tmp_path: Path) -> None:
+    keys = [f"{number:04}" + "x" * 4000 for number in range(2000)]
+    options = {
+        "use_dictionary": False,
+        "column_encoding": {"key": "DELTA_BYTE_ARRAY"},
+        "data_page_size": 1 << 30,
+    }
+    path = write(tmp_path / "rated.parquet", {**columns(2000), "key": keys}, **options)
+    assert "has a page of 7 MiB in column 'key', more than 4 MiB" in refused(path)
+
+
 @pytest.mark.parametrize(
     "keys",
     [
@@ -51,7 +70,13 @@ def refused(path: Path, split: str = "all", numbers: tuple[str, ...] = ("adm2",)
     ],
 )
 @pytest.mark.parametrize(
-    "options", [{}, {"use_dictionary": False}, {"row_group_size": 7}, {"compression": "gzip"}]
+    "options",
+    [
+        {},
+        {"use_dictionary": False},
+        {"row_group_size": 7},
+        {"compression": "gzip"},
+    ],
 )
 def test_rows_of_a_split(tmp_path: Path, keys: Callable[[list[str]], pa.Array], options: Table) -> None:
     names = some_keys("train", 20) + some_keys("val", 6) + some_keys("test", 4)

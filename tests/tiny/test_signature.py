@@ -6,6 +6,7 @@ import base64
 import builtins
 import datetime
 import json
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import MissingExtra, ModelError
+from acuity.errors import MissingExtra, ModelError, PathError
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.signature import verify_signature
@@ -77,6 +78,13 @@ def test_a_model_is_loaded_only_with_its_signature(model: Path) -> None:
     assert load_tiny_model(model).signer is None
     with pytest.raises(ModelError, match="is not signed"):
         load_tiny_model(model, TinyOptions(verify=True))
+
+
+def test_a_bundle_that_is_a_pipe(model: Path) -> None:
+    bundle_of(model).unlink()
+    os.mkfifo(bundle_of(model))
+    with pytest.raises(PathError, match="is not a regular file: it is a pipe"):
+        verify_signature(model)
 
 
 def test_bundles_by_other_names(model: Path, tmp_path: Path) -> None:

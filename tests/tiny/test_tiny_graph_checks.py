@@ -120,7 +120,6 @@ def test_a_scan_over_a_long_axis() -> None:
     ("domain", "operator"),
     [
         ("com.microsoft", "Gelu"),
-        ("ai.onnx.ml", "LinearRegressor"),
         ("evil.example", "Run"),
         ("ai.onnx.contrib", "Py"),
     ],
@@ -379,3 +378,26 @@ def test_damaged_files(tmp_path: Path, net: Any) -> None:
     data = net.model().SerializeToString()
     outcomes = {tried(tmp_path / "m.onnx", damaged(data, seed)) for seed in range(300)}
     assert outcomes <= {"ModelError", "loads"}
+
+
+def test_operators_of_the_domain_for_machine_learning() -> None:
+    model = features([helper.make_node("LinearRegressor", ["x"], ["y"], domain="ai.onnx.ml")])
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+    refused(model, r"has the operator 'LinearRegressor' of ONNX's domain for classic machine learning")
+
+
+@pytest.mark.parametrize(("size", "count"), [(1 << 30, 1), (1 << 25, 3)])
+def test_large_tensors_of_constants_alone(size: int, count: int) -> None:
+    nodes = []
+    last = "x"
+    for number in range(count):
+        nodes += [
+            helper.make_node("ConstantOfShape", ["size"], [f"c{number}"]),
+            helper.make_node("ReduceSum", [f"c{number}"], [f"s{number}"], keepdims=0),
+            helper.make_node("Add", [last, f"s{number}"], [f"y{number}"]),
+        ]
+        last = f"y{number}"
+    nodes[-1].output[0] = "y"
+    model = features(nodes)
+    model.graph.initializer.append(constant("size", [size], "int64"))
+    refused(model, r"makes more than 67108864 values of constants alone, such as 'c\d' by ConstantOfShape")

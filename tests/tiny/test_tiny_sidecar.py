@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -11,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, NameClashError
+from acuity.measure import Measurement
 from acuity.models.document import Section
+from acuity.tiny.load import load_tiny_model
 from acuity.tiny.sidecar import Sidecar, parse_sidecar, read_sidecar, sidecar_path
+from tiny_graphs import ConvNet, Regressor, save
 
 FULL: dict[str, Any] = {
     "id": "net",
@@ -183,3 +187,58 @@ def test_a_sidecar_that_is_too_large_is_refused(tmp_path: Path) -> None:
     path.with_suffix(".json").write_text('{"id": "large", "notes": "' + "x" * (1 << 20) + '"}')
     with pytest.raises(ModelError, match=r"large\.json' is larger than 1 MiB"):
         read_sidecar(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "right"),
+    [
+        ("features_mean", [1, 2], "feature_mean"),
+        ("feature_stds", [1, 2], "feature_std"),
+        ("featureMean", [1, 2], "feature_mean"),
+        ("norm-mean", 0.5, "norm_mean"),
+        ("feature", ["adm2"], "features"),
+        ("input_stdd", [1], "input_std"),
+    ],
+)
+def test_keys_that_are_nearly_known(key: str, value: Any, right: str) -> None:
+    with pytest.raises(ModelError, match=f"has a bad key '{key}': it is not known, and '{right}' is"):
+        parsed({key: value})
+
+
+def test_other_keys_are_ignored() -> None:
+    parsed({"feature_set": "vmaf6", "target_mean": 3.0, "inputs": ["a"], "normalized": True, "mean": [1]})
+    parsed({"features": ["adm2"], "feature_names": ["ADM"], "input_shape": [1, 6]})
+
+
+def test_keys_that_a_model_would_not_look_at(tmp_path: Path) -> None:
+    numbers = {"norm_mean": [0.5], "norm_std": [0.5]}
+    with pytest.raises(ModelError, match="it has 'norm_mean', and the model reads features"):
+        load_tiny_model(save(Regressor().model(), tmp_path / "f.onnx", numbers))
+    numbers = {"input_mean": [0.5], "input_std": [0.5]}
+    with pytest.raises(ModelError, match="it has 'feature_mean', and the model reads pictures"):
+        load_tiny_model(save(ConvNet().model(), tmp_path / "p.onnx", numbers))
+
+
+def test_reports_tell_sidecars_apart(tmp_path: Path) -> None:
+    mean, std = [0.5] * 6, [0.25] * 6
+    path = save(Regressor().model(), tmp_path / "f.onnx", {"feature_mean": mean, "feature_std": std})
+    sidecar = path.with_suffix(".json")
+    block = load_tiny_model(path).describe()
+    assert block["sidecar"] == {
+        "path": str(sidecar),
+        "sha256": hashlib.sha256(sidecar.read_bytes()).hexdigest(),
+    }
+    assert block["normalisation"] == {"features": {"mean": mean, "std": std}}
+    json.dumps(block)
+    sidecar.unlink()
+    block = load_tiny_model(path).describe()
+    assert "sidecar" not in block
+    assert block["normalisation"]["features"]["std"] == [1.0] * 6
+
+
+def test_names_that_clash_are_changed_in_the_sidecar(tmp_path: Path) -> None:
+    path = save(Regressor().model(), tmp_path / "f.onnx", {"id": "vmaf"})
+    with Measurement() as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        with pytest.raises(NameClashError, match="tell them apart by changing 'id' in the sidecar of"):
+            measurement.add_model(load_tiny_model(path))

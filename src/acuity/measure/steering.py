@@ -87,15 +87,22 @@ def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None =
     for name in prediction.outputs:
         if name in taken:
             raise NameClashError(
-                f"two models would both be reported as '{name}': tell them apart by adding :name=LABEL "
-                f"to '{prediction.model.label}'"
+                f"two models would both be reported as '{name}': tell them apart by {_renaming(prediction)}"
             )
         if name in features:
             raise NameClashError(
                 f"the model '{prediction.model.label}' would be reported as '{name}', which is the name of "
-                "another column: give it another with :name=LABEL"
+                f"another column: give it another by {_renaming(prediction)}"
             )
     check_feature_names(agenda, prediction.extractors)
+
+
+def _renaming(prediction: Prediction) -> str:
+    """How a model gets another name."""
+    model = prediction.model
+    if getattr(model, "sidecar", None) is None:
+        return f"adding :name=LABEL to '{model.label}'"
+    return f"changing 'id' in the sidecar of '{model.label}'"
 
 
 def check_feature_names(agenda: Agenda, extractors: Iterable[Extractor]) -> None:

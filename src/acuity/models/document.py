@@ -1,5 +1,6 @@
 """Reads model files as JSON documents, with bounds, and errors that name the file and the key."""
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from typing import NamedTuple
 
 from acuity.errors import ModelError, PathError
 from acuity.text import quoted, shortened
-from acuity.video.local_file import local_opener
+from acuity.video.local_file import local_opener, regular_opener
 
 MAX_BYTES = 64 * 1024 * 1024
 # Longer integers are read as floats: exact beyond need, and free of Python's limit on digits.
@@ -21,6 +22,7 @@ class Section(NamedTuple):
     file: str
     where: str
     values: Mapping[str, object]
+    sha256: str = ""  # of the whole file, in the section that is the document
 
     def fail(self, key: str, problem: str) -> ModelError:
         """The error to raise: one sentence that names the file, the key and the problem."""
@@ -108,10 +110,13 @@ class Section(NamedTuple):
         return float(value)
 
 
-def read_document(path: str | Path, most: int = MAX_BYTES) -> Section:
-    """Read a model file; refuses files of more than `most` bytes, not JSON, ambiguous or not finite."""
+def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = False) -> Section:
+    """Read a model file; refuses files of more than `most` bytes, not JSON, ambiguous or not finite.
+
+    `regular` refuses pipes and devices, too.
+    """
     file = str(path)
-    text = _read_text(file, most)
+    text, sha256 = _read_text(file, most, regular)
     try:
         document = json.loads(
             text,
@@ -127,14 +132,15 @@ def read_document(path: str | Path, most: int = MAX_BYTES) -> Section:
         raise ModelError(f"the model file {file!r} is nested too deeply to be a model") from None
     if not isinstance(document, dict):
         raise ModelError(f"the model file {file!r} must hold a JSON object, not {_kind(document)}")
-    return Section(file, "", document)
+    return Section(file, "", document, sha256)
 
 
-def _read_text(file: str, most: int) -> str:
+def _read_text(file: str, most: int, regular: bool) -> tuple[str, str]:
+    """The text and the SHA-256 of a file."""
     if file.endswith(".pkl"):
         raise ModelError(f"the model file {file!r} is a pickle, which is not supported; use a JSON model")
     try:
-        with open(file, "rb", opener=local_opener) as stream:
+        with open(file, "rb", opener=regular_opener if regular else local_opener) as stream:
             data = stream.read(most + 1)
     except PathError:
         raise
@@ -144,7 +150,7 @@ def _read_text(file: str, most: int) -> str:
     if len(data) > most:
         raise ModelError(f"the model file {file!r} is larger than {most >> 20} MiB, more than it needs")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), hashlib.sha256(data).hexdigest()
     except UnicodeDecodeError:
         raise ModelError(f"the model file {file!r} is not text, so it is not a JSON model") from None
 

@@ -17,7 +17,7 @@ from acuity.models.document import read_document
 from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES
 from acuity.tiny.files import digest, read_model, registered_digest
 from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
-from acuity.video.local_file import local_opener
+from acuity.video.local_file import regular_opener
 
 _NEEDED: Final = ("onnx", "onnxruntime")
 # What a sidecar may say besides, if it isn't too long to pass on.
@@ -63,9 +63,9 @@ def describe_tiny(path: Path, *, model: Path | None = None, sidecar: Path | None
 def seems_usable(path: Path) -> bool:
     """Whether a file looks like a model that can be run here, at a glance."""
     try:
-        with open(path, "rb", opener=local_opener) as file:
+        with open(path, "rb", opener=regular_opener) as file:
             first, size = file.read(1), file.seek(0, os.SEEK_END)
-    except (OSError, ValueError):
+    except (OSError, ValueError, PathError):
         return False
     return first == _FIRST_FIELD and size <= MAX_BYTES and extra_problem() is None
 
@@ -93,7 +93,7 @@ def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
     """What the sidecar says, as plain values; empty if there is none."""
     if not sidecar.exists():
         return {}
-    document = read_document(sidecar, MAX_ABOUT)
+    document = read_document(sidecar, MAX_ABOUT, regular=True)
     found: Sidecar = parse_sidecar(document)
     facts: dict[str, Any] = {
         "name": found.name or path.stem,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.errors import ModelError, PathError
 from acuity.text import quoted
-from acuity.video.local_file import local_opener
+from acuity.video.local_file import regular_opener
 
 if TYPE_CHECKING:
     from onnx import TensorProto
@@ -87,7 +87,7 @@ def _is_inside(folder: Path, file: str) -> bool:
 
 def _read(path: Path, file: str, most: int) -> bytes:
     try:
-        with open(path.parent / file, "rb", opener=local_opener) as stream:
+        with open(path.parent / file, "rb", opener=regular_opener) as stream:
             data = stream.read(most + 1)
     except PathError:
         raise

@@ -52,6 +52,7 @@ def make_feature_input(
 ) -> FeatureInput:
     """The input of features of a model; raises ModelError."""
     assert tensor.shape is not None
+    sidecar.check_use(pictures=False)
     batch, count = tensor.shape
     where = f"the input '{tensor.name}' of '{label}'"
     if batch not in (None, 1):

@@ -23,7 +23,7 @@ from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.models.sources import TINY_REGISTRY as REGISTRY
 from acuity.text import quoted, shortened
 from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES, too_large
-from acuity.video.local_file import local_opener
+from acuity.video.local_file import regular_opener
 
 OWN_FOLDER: Final = Path(__file__).parent / "models"
 _SCHEMA_VERSION: Final = 1
@@ -76,7 +76,7 @@ def find_tiny_model(name: str | PathLike[str]) -> Path:
 def read_model(path: Path) -> bytes:
     """The bytes of a model file, which are at most MAX_BYTES; raises ModelError or PathError."""
     try:
-        with open(path, "rb", opener=local_opener) as stream:
+        with open(path, "rb", opener=regular_opener) as stream:
             data = stream.read(MAX_BYTES + 1)
     except PathError:
         raise
@@ -107,7 +107,7 @@ def read_registry(folder: Path) -> list[TinyFile]:
     path = folder / REGISTRY
     if not path.exists():
         return []
-    document = read_document(path, MAX_ABOUT)
+    document = read_document(path, MAX_ABOUT, regular=True)
     version = document.number("schema_version")
     if version != _SCHEMA_VERSION:
         raise document.fail("schema_version", f"{version:g} is not known here, only {_SCHEMA_VERSION}")

@@ -9,12 +9,14 @@ A model file may come from anyone, and a graph is a program. Refused are, each w
     loops whose number of rounds isn't a constant of at most 1024, bodies that are large, deep nesting,
     functions that call themselves, and more steps than a million in all
     tensors of more than 2^30 values, as far as shapes follow from the file for a 1080p picture
+    more than 2^26 values in tensors that operators make of constants alone, whatever the picture
 
 Sizes that only show while it runs are bounded by the session's memory (session.py).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -38,8 +40,10 @@ MAX_BODY: Final = 256  # nodes in it
 MAX_DEPTH: Final = 8  # of graphs in graphs, and of functions that call functions
 MAX_STEPS: Final = 1_000_000  # nodes, each as often as it runs
 MAX_VALUES: Final = 1 << 30  # of a tensor
+MAX_MADE: Final = 1 << 26  # of all tensors that are made of constants alone: 256 MiB of float32
 
 _OWN: Final = ("", "ai.onnx")  # ONNX's domain of operators, under both its names
+_ML: Final = "ai.onnx.ml"  # trees, support vectors and so on, as scikit-learn's converters write
 _RANDOM: Final = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
 )
@@ -151,6 +155,11 @@ class _Checks:
             if depth > MAX_DEPTH:
                 raise self.fail(f"nests graphs more than {MAX_DEPTH} deep, which no model needs")
             if node.domain not in _OWN and (node.domain, node.op_type) not in own:
+                if node.domain == _ML:
+                    raise self.fail(
+                        f"has the operator {quoted(node.op_type)} of ONNX's domain for classic machine "
+                        f"learning ({_ML}), which is not run here: export it with those of ai.onnx alone"
+                    )
                 raise self.fail(
                     f"has the custom operator {quoted(f'{node.domain}.{node.op_type}')}, and only those of "
                     "ONNX itself are run: export it with standard operators"
@@ -283,6 +292,7 @@ class _Checks:
             if shape is not None:
                 known[value.name] = shape
                 self._check_size(value.name, [size or 1 for size in shape])
+        self._check_made(inferred.graph, known)
         settled = True
         for node in inferred.graph.node:
             if node.op_type == "Scan":
@@ -290,6 +300,24 @@ class _Checks:
             if node.op_type in _GROWING or any(_bodies(node)):
                 settled &= all(None not in known.get(name, (None,)) for name in node.output if name)
         return settled
+
+    def _check_made(self, graph: GraphProto, known: dict[str, tuple[int | None, ...]]) -> None:
+        """Refuse large tensors that don't depend on the picture, which a file asks for in few bytes."""
+        inputs = {value.name for value in graph.input}
+        constant = {"", *(tensor.name for tensor in graph.initializer)} - inputs
+        total = 0
+        for node in graph.node:  # in the order they run: the checker saw to that
+            if any(_bodies(node)) or not constant.issuperset(node.input):
+                continue
+            constant.update(node.output)
+            if node.op_type == "Constant":  # is in the file, and counted there
+                continue
+            total += sum(math.prod(size or 1 for size in known.get(name, ())) for name in node.output)
+            if total > MAX_MADE:
+                raise self.fail(
+                    f"makes more than {MAX_MADE} values of constants alone, such as {quoted(node.output[0])} "
+                    f"by {node.op_type}, and that is the most"
+                )
 
     def _check_size(self, name: str, sizes: Iterable[int]) -> None:
         total = 1

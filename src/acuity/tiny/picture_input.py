@@ -112,6 +112,7 @@ def make_picture_inputs(label: str, tensors: tuple[Tensor, ...], sidecar: Sideca
             f"the model '{label}' has {len(tensors)} picture inputs, and one or two can be fed: the "
             "distorted picture, or the reference and the distorted one"
         )
+    sidecar.check_use(pictures=True)
     sides = _sides(tensors)
     found = []
     for tensor, side in zip(tensors, sides, strict=True):

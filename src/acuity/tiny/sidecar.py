@@ -14,11 +14,12 @@ Two spellings of several keys are in use, and both are accepted:
     min_width, min_height                       the smallest pictures that it takes
     license, license_url, notes, quant_mode, …  repeated in reports
 
-Other keys are ignored.
+Other keys are ignored, unless they are nearly one of these that changes scores: that is a mistyped key.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from dataclasses import dataclass, field
@@ -40,6 +41,16 @@ _OTHER_KINDS: Final = {
 _FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab_version", "version")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+# Keys that change scores, in their spellings, and what they hold.
+_NUMBER: Final = (int, float)
+_WEIGHTY: Final[tuple[tuple[tuple[str, ...], tuple[type, ...]], ...]] = (
+    (("features", "feature_order"), (str,)),
+    (("feature_mean", "input_mean"), _NUMBER),
+    (("feature_std", "input_std"), _NUMBER),
+    (("norm_mean",), _NUMBER),
+    (("norm_std",), _NUMBER),
+)
+_KNOWN: Final = frozenset(key for spellings, _ in _WEIGHTY for key in spellings)
 _MOST_NAMES: Final = 4096
 _LONGEST_LIMITS: Final = 300  # characters
 _QUANTISED: Final = (
@@ -52,6 +63,7 @@ class Sidecar:
     """What a sidecar says; everything is optional."""
 
     file: str = ""  # empty: there is none
+    digest: str = ""  # the SHA-256 of the sidecar itself
     name: str | None = None
     kind: str | None = None
     onnx: str | None = None
@@ -72,6 +84,19 @@ class Sidecar:
     codec_block_size: int | None = None  # the number of entries of codec_block_layout, if it is a list
     facts: dict[str, str] = field(default_factory=dict)  # for reports
 
+    def check_use(self, *, pictures: bool) -> None:
+        """Refuse keys that the model would not look at: a picture's for features, and reversed."""
+        used = [key for key, value in (("norm_mean", self.norm_mean), ("norm_std", self.norm_std)) if value]
+        reads, right = "features", "feature_mean and feature_std"
+        if pictures:
+            said = (("features", self.features), ("feature_mean", self.feature_mean))
+            used = [key for key, value in said if value]
+            reads, right = "pictures", "norm_mean and norm_std"
+        if used:
+            raise self.fail(
+                f"it has {used[0]!r}, and the model reads {reads}: leave it out, or normalise by {right}"
+            )
+
     def fail(self, problem: str) -> ModelError:
         return ModelError(f"the sidecar {self.file!r} does not fit its model: {problem}")
 
@@ -85,10 +110,10 @@ def read_sidecar(model: Path) -> Sidecar:
     """The sidecar beside a model; an empty one if there is none. Raises ModelError, PathError."""
     path = sidecar_path(model)
     if path.exists():
-        return parse_sidecar(read_document(path, MAX_ABOUT))
+        return parse_sidecar(read_document(path, MAX_ABOUT, regular=True))
     base = model.with_name(model.name.removesuffix(_QUANTISED) + ".json")
     if model.name.endswith(_QUANTISED) and base.exists():
-        return parse_sidecar(read_document(base, MAX_ABOUT), digest="int8_sha256")
+        return parse_sidecar(read_document(base, MAX_ABOUT, regular=True), digest="int8_sha256")
     return Sidecar()
 
 
@@ -97,6 +122,7 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
 
     `digest` is the key of the SHA-256 of the .onnx file that it is read for.
     """
+    _check_spelling(document)
     features = _texts(document, "features", "feature_order")
     mean, std = _normalisation(document, ("feature_mean", "input_mean"), ("feature_std", "input_std"))
     for key, numbers in (("feature_mean", mean), ("feature_std", std)):
@@ -109,6 +135,7 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
     vocabulary = _texts(document, "encoder_vocab")
     return Sidecar(
         file=document.file,
+        digest=document.sha256,
         name=_name(document),
         kind=_kind(document),
         onnx=_text(document, "onnx"),
@@ -129,6 +156,29 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
         codec_block_size=_layout_size(document),
         facts={key: document.text(key) for key in _FACTS if isinstance(document.values.get(key), str)},
     )
+
+
+def _check_spelling(document: Section) -> None:
+    """Refuse keys that are nearly one that changes scores, where that one is absent."""
+    for spellings, of in _WEIGHTY:
+        if any(document.has(key) for key in spellings):
+            continue
+        for key, value in document.values.items():
+            entries = value if isinstance(value, list) else [value]
+            if (
+                isinstance(value, str)
+                or key in _KNOWN
+                or not entries
+                or not all(_is(entry, of) for entry in entries)
+            ):
+                continue
+            plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[ -]", "_", key[:64]).lower()
+            if close := difflib.get_close_matches(plain, spellings, n=1, cutoff=0.84):
+                raise document.fail(key, f"it is not known, and {close[0]!r} is: correct its spelling")
+
+
+def _is(value: object, of: tuple[type, ...]) -> bool:
+    return isinstance(value, of) and not isinstance(value, bool)
 
 
 def check_kind(label: str, kind: str) -> str:

@@ -26,7 +26,7 @@ from acuity.text import one_line, quoted, shortened
 from acuity.tiny.external_data import MAX_ABOUT
 from acuity.tiny.files import read_model
 from acuity.tiny.sidecar import read_sidecar
-from acuity.video.local_file import local_opener
+from acuity.video.local_file import regular_opener
 
 IDENTITY: Final = "ACUITY_SIGSTORE_IDENTITY"
 ISSUER: Final = "ACUITY_SIGSTORE_ISSUER"
@@ -102,7 +102,7 @@ def _registered(path: Path) -> Path | None:
     registry = path.parent / TINY_REGISTRY
     if not registry.exists():
         return None
-    for entry in read_document(registry, MAX_ABOUT).sections("models"):
+    for entry in read_document(registry, MAX_ABOUT, regular=True).sections("models"):
         if entry.values.get("onnx") == path.name and entry.values.get("sigstore_bundle") is not None:
             name = entry.text("sigstore_bundle")
             if Path(name).name != name or name in ("", ".", ".."):
@@ -181,6 +181,8 @@ def _verifier() -> Any:
     where = f"the root of trust '{source}' ({TRUST_ROOT})" if named else "the root of trust of sigstore.dev"
     remedy = "give another trusted_root.json" if named else f"set {TRUST_ROOT} to a trusted_root.json"
     try:
+        if source.exists() and not source.is_file():
+            raise _Refused("it is not a regular file")
         if source.stat().st_size > _LARGEST_ROOT:
             raise _Refused(f"it has more than {_LARGEST_ROOT >> 20} MiB")
         root = TrustedRoot.from_file(str(source))
@@ -204,7 +206,7 @@ def _import_sigstore() -> None:
 def _read(path: Path, largest: int) -> bytes:
     """The content of a small file; raises ModelError or PathError."""
     try:
-        with open(path, "rb", opener=local_opener) as file:
+        with open(path, "rb", opener=regular_opener) as file:
             content = file.read(largest + 1)
     except PathError:
         raise

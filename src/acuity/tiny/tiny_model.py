@@ -129,6 +129,12 @@ class TinyModel(ReadsFeatures):
             found["signed_by"] = self.signer
         if self.sidecar.limits is not None:
             found["limits"] = self.sidecar.limits
+        if self.sidecar.file:
+            found["sidecar"] = {"path": self.sidecar.file, "sha256": self.sidecar.digest}
+        found["normalisation"] = {
+            entry.name: {"mean": [float(x) for x in entry.mean], "std": [float(x) for x in entry.std]}
+            for entry in (*network.pictures, *((network.features,) if network.features else ()))
+        }
         return {**found, **self.sidecar.facts}
 
 

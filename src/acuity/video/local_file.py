@@ -68,6 +68,22 @@ def local_opener(path: str, flags: int) -> int:
     return open_local(path)
 
 
+def regular_opener(path: str, flags: int) -> int:
+    """For open() of what is read as a whole, with or without a guard: raises PathError for pipes and devices.
+
+    A pipe without a writer would block for ever, and a device may never end.
+    """
+    if _guard is not None:
+        return open_local(path)
+    fd = os.open(path, _WARY)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # open() refuses a folder in its own words
+        return fd
+    os.close(fd)
+    kind = _KINDS.get(stat.S_IFMT(mode), "something special")
+    raise PathError(f"'{path}' is not a regular file: it is {kind}, so name a file")
+
+
 def local_size(path: str | os.PathLike[str]) -> int | None:
     """The size of a plain file in bytes; None if the path leads to anything else or to nothing."""
     try:

@@ -14,10 +14,10 @@ from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
 from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
-from acuity.tiny.evaluate.ratings import LARGEST, Batch, Ratings
+from acuity.tiny.evaluate.ratings import KEY, LARGEST, Batch, Ratings
 from acuity.tiny.evaluate.regressor import Regressor
 from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
-from acuity.tiny.evaluate.split import check_split
+from acuity.tiny.evaluate.split import ALL, check_split
 from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
 
 ModelName: TypeAlias = str | os.PathLike[str]
@@ -169,6 +169,7 @@ class _Evaluations:
         self._pooling = check_pooling(pooling)
         self._progress = progress
         self._failed: dict[int, AcuityError] = {}
+        self._notes: tuple[str, ...] = ()  # about the table
         self._shapes: dict[int, tuple[int, ...]] = {}  # of outputs that are no scores
 
     def run(self) -> list[Evaluation | AcuityError]:
@@ -184,6 +185,11 @@ class _Evaluations:
                 if self._progress is not None:
                     self._progress(batch.done, ratings.rows)
             samples = samples_of(collected, ratings, self._pooling)
+            if not ratings.keyed and self._split != ALL:
+                self._notes = (
+                    f"the table has no '{KEY}' column, so all {ratings.rows:,} rows are used, not the split"
+                    f" '{self._split}'",
+                )
         return self._judge(samples, collected, regressors)
 
     def _load(self, ratings: Ratings) -> dict[int, Regressor]:
@@ -262,7 +268,7 @@ class _Evaluations:
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
         replicates = None if draws is None else replicate(draws, pooled, samples.target)
-        notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws)]
+        notes = [*self._notes, *regressor.notes, *samples.notes, *_gaps(figures, draws)]
         return Evaluation(
             model=regressor.name,
             features=os.fspath(self._features),

@@ -20,6 +20,7 @@ _ENCRYPTED: Final = b"PARE"
 _TAIL: Final = 8  # bytes: the length of the footer, and the magic again
 LARGEST_FOOTER: Final = 8 << 20
 LARGEST_PAGE: Final = 64 << 20
+LARGEST_DELTA_PAGE: Final = 4 << 20  # of texts, whose beginnings it repeats without naming them
 _LARGEST_HEADER: Final = 64 << 10
 
 # Fields of the structures in parquet.thrift.
@@ -76,13 +77,16 @@ class Layout:
         if declared != self.rows or any(group[_GROUP_ROWS] < 0 for group in groups):
             raise self._broken(f"it declares {self.rows} rows, and its row groups {declared}")
 
-    def check_pages(self, group: int, columns: Collection[str]) -> None:
-        """Raise EvaluationError if a page of these columns is damaged, or too large when unpacked."""
+    def check_pages(self, group: int, columns: Collection[str], delta: Collection[str] = ()) -> None:
+        """Raise EvaluationError if a page of these columns is damaged, or too large when unpacked.
+
+        `delta` are columns in an encoding whose pages become larger still.
+        """
         for chunk in self.groups[group]:
             if chunk.column in columns:
-                self._check_chunk(chunk)
+                self._check_chunk(chunk, LARGEST_DELTA_PAGE if chunk.column in delta else LARGEST_PAGE)
 
-    def _check_chunk(self, chunk: Chunk) -> None:
+    def _check_chunk(self, chunk: Chunk, largest: int) -> None:
         at, end = chunk.start, chunk.start + chunk.length
         if at < len(MAGIC) or chunk.length < 0 or end > self._size:
             raise self._broken(f"column '{shortened(chunk.column)}' lies outside the file")
@@ -96,10 +100,10 @@ class Layout:
                 unpacked = packed = -1
             if not (isinstance(unpacked, int) and isinstance(packed, int)) or unpacked < 0 or packed < 0:
                 raise self._broken(f"a page of column '{shortened(chunk.column)}' is damaged")
-            if unpacked > LARGEST_PAGE:
+            if unpacked > largest:
                 raise EvaluationError(
                     f"'{self._name}' has a page of {unpacked >> 20} MiB in column"
-                    f" '{shortened(chunk.column)}', more than {LARGEST_PAGE >> 20} MiB:"
+                    f" '{shortened(chunk.column)}', more than {largest >> 20} MiB:"
                     " write it with smaller pages"
                 )
             at += reader.at + packed

@@ -21,7 +21,7 @@ from acuity.text import shortened
 from acuity.tiny.evaluate.parquet_layout import Layout
 from acuity.tiny.evaluate.split import ALL, place_of
 from acuity.tiny.evaluate.statistics import Vector
-from acuity.video.local_file import local_opener
+from acuity.video.local_file import regular_opener
 
 TARGET: Final = "mos"
 KEY: Final = "key"
@@ -31,6 +31,8 @@ PREFIX: Final = "integer_"  # libvmaf's, before the names of features computed w
 _TEXTS: Final = (KEY, *CODEC)
 LARGEST: Final = 1e100  # of numbers; squares of greater ones would overflow
 _BATCH: Final = 1 << 16  # rows
+_DELTA: Final = "DELTA_BYTE_ARRAY"  # an encoding that keeps a repeated beginning of texts once
+_DELTA_BATCH: Final = 256  # rows; each may have a text as long as a page
 _BUFFER: Final = 1 << 20  # bytes that are read at once
 MOST_ROWS: Final = 50_000_000
 _MOST_COLUMNS: Final = 10_000
@@ -118,7 +120,7 @@ class Ratings:
         wanted = list(dict.fromkeys(wanted))
         done = 0
         for group in range(self._table.num_row_groups):
-            self._layout.check_pages(group, wanted)
+            self._layout.check_pages(group, wanted, self._delta)
             for table in self._read(group, wanted):
                 first, done = done, done + table.num_rows
                 if done > MOST_ROWS:  # more than the metadata has said
@@ -197,20 +199,33 @@ class Ratings:
                 raise self._broken("its metadata is ambiguous")
             self._check_size(about)
             leaves = [about.schema.column(index) for index in range(about.num_columns)]
-            texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+            texts = {
+                leaf.path: self._encodings(about, index)
+                for index, leaf in enumerate(leaves)
+                if leaf.physical_type == "BYTE_ARRAY" and leaf.path in _TEXTS
+            }
+            self._delta = {name for name, encodings in texts.items() if _DELTA in encodings}
             return parquet.ParquetFile(
                 self._file,
                 metadata=about,
                 pre_buffer=False,
                 page_checksum_verification=True,
                 buffer_size=_BUFFER,  # pages are read one after another, not a column of a row group at once
+                # A long text that repeats is kept once; Arrow can't do that for delta encodings.
                 read_dictionary=[
-                    name for name in _TEXTS if name in texts
-                ],  # a long text that repeats is kept once
+                    name
+                    for name, encodings in texts.items()
+                    if not any("DELTA" in each for each in encodings)
+                ],
                 **limits,
             )
         except _arrow_errors() as error:
             raise self._broken(error) from error
+
+    def _encodings(self, about: Any, column: int) -> set[str]:
+        """The encodings of a column in all row groups."""
+        groups = range(about.num_row_groups)
+        return {each for group in groups for each in about.row_group(group).column(column).encodings}
 
     def _check_size(self, about: Any) -> None:
         for count, most, what, remedy in (
@@ -237,9 +252,10 @@ class Ratings:
         return {field.name: field.type for field in schema}
 
     def _read(self, group: int, wanted: Sequence[str]) -> Iterator[Any]:
+        size = _DELTA_BATCH if self._delta.intersection(wanted) else _BATCH
         try:
             yield from self._table.iter_batches(
-                _BATCH, row_groups=[group], columns=list(wanted), use_threads=False
+                size, row_groups=[group], columns=list(wanted), use_threads=False
             )
         except _arrow_errors() as error:
             raise self._broken(error) from error
@@ -315,7 +331,7 @@ def _values(kind: Any) -> Any:
 
 def _open(path: Path, name: str) -> BinaryIO:
     try:
-        return open(path, "rb", opener=local_opener)
+        return open(path, "rb", opener=regular_opener)
     except (OSError, ValueError) as error:
         if isinstance(error, EvaluationError) or not isinstance(error, OSError):
             raise

@@ -7,13 +7,14 @@ Here a table has the features, and may have another encoder in each row.
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from acuity.errors import EvaluationError, ModelError
+from acuity.errors import EvaluationError, ModelError, Remedy
 from acuity.text import quoted
 from acuity.tiny.codec_block import make_block
 from acuity.tiny.evaluate.choices import INPUT
@@ -51,10 +52,13 @@ class Regressor:
         graph = check_graph(path, data)
         self._sidecar = sidecar
         self._input, self._codec = _inputs(self.name, graph, sidecar, input_name)
+        sidecar.check_use(pictures=False)
         self._output = _output(self.name, graph, sidecar)
         self.notes: tuple[str, ...] = ()
         if len(graph.outputs) > 1:
-            self.notes = (f"the model has {len(graph.outputs)} outputs, and '{self._output}' was evaluated",)
+            self.notes = (
+                f"'{self.name}' has {len(graph.outputs)} outputs, and '{self._output}' was evaluated",
+            )
         self.columns = self._find_columns(ratings)
         self.number_columns, self.text_columns = self._find_codec_columns(ratings)
         self._blocks: dict[tuple[str, str | None, float], npt.NDArray[np.float32]] = {}
@@ -171,10 +175,18 @@ class Regressor:
         try:
             block = make_block(self.name, size or 0, self._sidecar.vocabulary, options)
         except ModelError as error:
-            raise ModelError(f"'{self.name}' can't read {what}: ", *error.args) from None
+            raise ModelError(f"'{self.name}' can't read {what}: {_of_columns(error)}") from None
         if len(self._blocks) < _MOST_BLOCKS:
             self._blocks[codec, preset, crf] = block.values
         return block.values
+
+
+def _of_columns(error: ModelError) -> str:
+    """The sentence of an error about options, for columns of a table, which stand in their place."""
+    pieces = [
+        f"give the column '{piece.names[0]}'" if isinstance(piece, Remedy) else piece for piece in error.args
+    ]
+    return re.sub(r"\btiny_(codec|preset|crf)\b", r"\1", "".join(map(str, pieces)))
 
 
 def _inputs(name: str, graph: Graph, sidecar: Sidecar, wanted: str) -> tuple[Tensor, Tensor | None]:
