@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.grid import Plane, smoothed
 from acuity.frames.artefacts.measure import Figures, Gathered, Measured
+from acuity.frames.artefacts.own_lines import own_lines
 from acuity.frames.artefacts.severity import Anchors, worst
 from acuity.frames.artefacts.strip import Strip
 
@@ -19,12 +20,15 @@ _MASKING: Final = 6.0  # levels of fine detail around that make steps half as vi
 _UNEVEN: Final = 4.0  # levels that an area is brighter by than others: its border is a step, too
 _LEAST_DEVIATION: Final = 0.02  # levels: profiles of made pictures can be without chance
 _CERTAIN: Final = 5.0  # a grid stands out this many standard errors, or it is chance
+_OWN: Final = 4.0  # times a pattern of the reference that steps may stand out by when it is moved or blurred
+_ROUNDS: Final = 3  # grids that are looked for when those before were patterns of the reference
 
 
 class Lines(NamedTuple):
     """Where the lines of the best grid are, and how far they stand out."""
 
     positions: NDArray[np.intp]
+    period: float
     excess: float
     certainty: float
 
@@ -37,24 +41,37 @@ class Blocking:
         if min(strip.grid.width, strip.grid.height) < 16:
             return None
         luma, inner = strip.luma, strip.inner
-        across = _means_down(_peaks(luma.dis[inner], 1) - _peaks(luma.ref[inner], 1), strip.row_starts)
-        down = (_peaks(luma.dis, 0) - _peaks(luma.ref, 0))[inner]
-        detail = strip.means(strip.details[0].dis)
-        return across, _means_across(down, strip.grid.columns), detail
+        ref_across, across = (_means_down(_peaks(plane[inner], 1), strip.row_starts) for plane in luma)
+        ref_down, down = (_means_across(_peaks(plane, 0)[inner], strip.grid.columns) for plane in luma)
+        return ref_across, across, ref_down, down, strip.means(strip.details[0].dis)
 
     def judge(self, gathered: Gathered) -> Measured | None:
-        across, down, detail = gathered.figures  # (rows of cells, columns), (rows, columns of cells), cells
+        # (rows of cells, columns) twice, (rows, columns of cells) twice, cells
+        ref_across, across, ref_down, down, detail = gathered.figures
         grid = gathered.grid
-        columns, rows = _best_grid(across.mean(axis=0)), _best_grid(down.mean(axis=1))
-        cells = np.zeros(grid.shape, np.float32)
-        if columns is not None:
-            cells += _on_lines(across.T, columns, grid.columns).T
-        if rows is not None:
-            cells += _on_lines(down, rows, grid.rows)
+        cells = _blocks(ref_across.T, across.T, grid.columns).T + _blocks(ref_down, down, grid.rows)
         cells = np.maximum(cells / 2, 0) / (1 + detail / np.float32(_MASKING))
         shift = smoothed(gathered.dis_means - gathered.ref_means)
         cells /= 1 + np.abs(shift - np.median(shift)) / np.float32(_UNEVEN)
         return Measured(worst(cells), cells)
+
+
+def _blocks(ref: Plane, dis: Plane, starts: list[int]) -> Plane:
+    """Steps in each cell on the lines of the best grid that isn't in the reference, along the first axis."""
+    added = dis - ref
+    sizes = np.diff([*starts, added.shape[0]])
+    for _ in range(_ROUNDS):
+        lines = _best_grid(added.mean(axis=1))
+        if lines is None:
+            break
+        cells = _on_lines(added, lines, starts)
+        own = own_lines(ref, int(lines.positions[0] % lines.period), lines.period, starts) * np.float32(_OWN)
+        left = np.where(own > 0, np.maximum(cells - own, 0), cells)
+        patterned = (own > 0) & (left <= 0) & (cells > 0)
+        if cells[patterned].sum() < np.maximum(cells, 0).sum() / 2:
+            return left
+        added = np.where(patterned.repeat(sizes, axis=0), np.float32(0), added)  # what is elsewhere?
+    return np.zeros((len(starts), dis.shape[1]), np.float32)
 
 
 def _peaks(luma: Plane, axis: int) -> Plane:
@@ -102,8 +119,9 @@ def _lines(profile: NDArray[np.float64], period: float, phase: int) -> Lines | N
     mean = (profile.sum() - lines.sum()) / number
     square = (np.dot(profile, profile) - np.dot(lines, lines)) / number
     deviation = float(np.sqrt(max(square - mean * mean, 0.0)))
-    excess = float(lines.mean() - mean)
-    return Lines(positions, excess, excess * lines.size**0.5 / max(deviation, _LEAST_DEVIATION))
+    # Without the highest: a single edge that was added isn't a grid.
+    excess = float((lines.sum() - lines.max()) / (lines.size - 1) - mean)
+    return Lines(positions, period, excess, excess * lines.size**0.5 / max(deviation, _LEAST_DEVIATION))
 
 
 def _on_lines(profiles: Plane, lines: Lines, starts: list[int]) -> Plane:
