@@ -41,15 +41,25 @@ def picture_size(path: Path) -> tuple[int, int]:
 
 def scaled_png(path: Path, width: int) -> Preview:
     """The picture at another width, in square samples; raises InputError."""
-    try:
-        with av.open(str(path), format="png_pipe") as container:
-            frame = next(container.decode(video=0))
-            aspect = container.streams.video[0].sample_aspect_ratio or Fraction(1)
-    except (av.FFmpegError, StopIteration) as error:
-        raise InputError(f"'{path}' is no PNG file that can be read") from error
+    frame, aspect = _decoded(path)
     height = max(1, round(frame.height * width / (frame.width * aspect)))
     small = frame.reformat(width, height, format="rgb24", interpolation=Interpolation.AREA)
     return Preview(rgb_png(cast("NDArray[np.uint8]", small.to_ndarray())), width, height)
+
+
+def rgb_samples(path: Path) -> NDArray[np.uint8]:
+    """The samples of a PNG file: rows, columns, RGB; raises InputError."""
+    return cast("NDArray[np.uint8]", _decoded(path)[0].to_ndarray(format="rgb24"))
+
+
+def _decoded(path: Path) -> tuple[av.VideoFrame, Fraction]:
+    """The picture in a PNG file, and the shape of its samples; raises InputError."""
+    try:
+        with av.open(str(path), format="png_pipe") as container:
+            frame = next(container.decode(video=0))
+            return frame, container.streams.video[0].sample_aspect_ratio or Fraction(1)
+    except (av.FFmpegError, StopIteration) as error:
+        raise InputError(f"'{path}' is no PNG file that can be read") from error
 
 
 def previews(pictures: Sequence[Path], budget: int) -> list[Preview]:

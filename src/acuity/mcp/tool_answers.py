@@ -19,8 +19,12 @@ from acuity.mcp.results import ordered_answer
 from acuity.mcp.score_answers import score_answer
 
 # What comes before the frames, because clients that truncate a long answer keep its beginning.
-_FIRST: Final = ("model_id", "score", "model", "images", "frames")
-_MOST: Final = 720_000  # characters of all pictures in base64
+_FIRST: Final = ("model_id", "score", "model", "images", "images_hint", "frames")
+_HINT: Final = (
+    "These are smaller copies, and details in full size. The `resources` of a frame are its pictures in full "
+    "size; images=[distorted, reference, heat, detail] chooses others, and a smaller n makes them larger."
+)
+_MOST: Final = 820_000  # characters of all pictures in base64
 
 
 def tool_answer(document: Mapping[str, Any]) -> types.CallToolResult:
@@ -48,7 +52,7 @@ def without_files(document: dict[str, Any]) -> tuple[dict[str, Any], list[types.
             break
         names.append(f"frame {entry['frame_index']}, {entry['picture']}, {entry['width']}x{entry['height']}")
         pictures.append(types.ImageContent(type="image", data=data, mime_type="image/png"))
-    known = {**document, "images": names}
+    known = {**document, "images": names, "images_hint": _HINT}
     order = dict.fromkeys([*_FIRST, *known])
     return {name: known[name] for name in order if name in known and name != PREVIEWS}, pictures
 

@@ -7,6 +7,7 @@ import base64
 import io
 import json
 import os
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -85,16 +86,17 @@ def told(room: Path, pair: dict[str, Any]) -> dict[str, Any]:
         async def heard(done: float, total: float | None, message: str | None) -> None:
             progress.append((done, total, message))
 
-        call = {**pair, "n": 2, "apart": 0}
+        call = {**pair, "n": 2, "apart": 0, "images": [*KINDS]}
         direct = await client.call_tool(TOOL, call, progress_callback=heard)
+        short = await client.call_tool(TOOL, {**pair, "n": 2, "apart": 0})
         few = await client.call_tool(TOOL, {**call, "n": 1, "images": ["heat"], "region": True})
         job = (await client.call_tool("submit_job", {"tool": TOOL, "arguments": call})).structured_content
         got = await _ended(client, job["job_id"])
-        return {"direct": direct, "progress": progress, "few": few, "job": got}
+        return {"direct": direct, "progress": progress, "few": few, "job": got, "short": short}
 
     async def second(client: Client) -> dict[str, Any]:
         document = told["direct"].structured_content
-        task = await begin(client, TOOL, {**pair, "n": 2, "apart": 0})
+        task = await begin(client, TOOL, {**pair, "n": 2, "apart": 0, "images": [*KINDS]})
         while (state := await ask(client, "tasks/get", task.task_id))["status"] == "working":
             await anyio.lowlevel.checkpoint()
         return {
@@ -133,7 +135,8 @@ def test_the_answer_has_what_is_specified(told: dict[str, Any]) -> None:
     assert worst["description"]
     assert worst["artefacts"]
     assert worst["narration"] is None
-    assert list(document)[:5] == ["model_id", "score", "model", "images", "frames"]
+    assert list(document)[:6] == ["model_id", "score", "model", "images", "images_hint", "frames"]
+    assert "`resources`" in document["images_hint"]
 
 
 def test_pictures_in_the_reply_are_those_frames(told: dict[str, Any]) -> None:
@@ -150,6 +153,43 @@ def test_pictures_in_the_reply_are_those_frames(told: dict[str, Any]) -> None:
 
 
 KINDS = ("distorted", "reference", "heat")
+
+
+def test_pictures_that_are_small_anyway_need_no_detail(told: dict[str, Any]) -> None:
+    names = told["short"].structured_content["images"]
+    assert [name.split(", ")[1] for name in names] == ["distorted"] * 2
+
+
+def test_details_are_in_full_size(tmp_path: Path) -> None:
+    """Noise, whose pictures have to be made much smaller; one corner is worse than the rest."""
+    random = np.random.default_rng(3)
+    width, height, count = 640, 480, 3
+    reference = random.integers(60, 190, (count, height, width), np.uint8)
+    distorted = reference + random.integers(0, 6, reference.shape, np.uint8)
+    distorted[:, 300:, 400:] = 128
+    for name, frames in (("ref", reference), ("dis", distorted)):
+        frames.tofile(tmp_path / f"{name}.yuv")
+    pair = {name: str(tmp_path / f"{name}.yuv") for name in ("ref", "dis")}
+    geometry = {"width": width, "height": height, "pixfmt": "400", "bitdepth": 8}
+
+    async def scenario(client: Client) -> Any:
+        return await client.call_tool(TOOL, {**pair, **geometry, "n": count, "apart": 0})
+
+    result = with_server(tmp_path, scenario)
+    document = document_of(result)
+    names, pictures = document["images"], [base64.b64decode(entry.data) for entry in result.content[1:]]
+    assert len(names) == len(pictures) == 2 * count
+    assert sum(map(len, pictures)) <= 600_000
+    for frame, name, png in zip(document["frames"], names[1::2], pictures[1::2], strict=True):
+        found = re.fullmatch(r"frame (\d+), detail at (\d+),(\d+), (\d+)x(\d+)", name)
+        assert found is not None, name
+        index, x, y, across, down = map(int, found.groups())
+        assert index == frame["frame_index"]
+        assert across * down > 10_000
+        box = frame["region"]
+        assert box["x"] <= x < x + across <= box["x"] + box["width"]
+        whole = decoded(Path(frame["png"]).read_bytes())
+        assert np.array_equal(decoded(png), whole[y : y + down, x : x + across])
 
 
 def test_the_files_stay_and_are_private(told: dict[str, Any], room: Path) -> None:
@@ -216,7 +256,7 @@ REFUSED = [
     ({"n": 33}, "invalid n 33: should be 32 or less"),
     ({"pixfmt": "411"}, "unsupported pixfmt/bitdepth combo: pixfmt '411'; use one of 400, 420, 422, 444"),
     ({"bitdepth": 9}, "unsupported pixfmt/bitdepth combo: bitdepth 9; use one of 8, 10, 12, 14, 16"),
-    ({"images": ["all"]}, "invalid images.0 'all': use one of 'distorted', 'reference', 'heat'"),
+    ({"images": ["all"]}, "invalid images.0 'all': use one of 'distorted', 'reference', 'heat', 'detail'"),
     ({"dis": "/etc/passwd"}, "/etc/passwd"),
     ({"backend": "cuda"}, "backend 'cuda' requested but this server does not have it"),
     ({"model": "version=unheard_of"}, "unheard_of"),
@@ -273,7 +313,7 @@ def test_a_model_that_is_not_there_leaves_the_measured_words(tmp_path: Path) -> 
     result = with_server(tmp_path, scenario, vlm_model=str(tmp_path / "absent"))
     document = document_of(result)
     assert document["model_id"] is None
-    assert len(result.content) == 7
+    assert len(result.content) == 3
     for frame in document["frames"]:
         assert frame["description"]
         assert frame["narration"] is None

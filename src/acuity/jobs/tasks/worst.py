@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 # The pictures of a frame, and the entries of the document that have their paths.
 PICTURES: Final = {"distorted": "png", "reference": "reference_png", "heat": "heat_png"}
 PREVIEWS: Final = "previews"  # the entry of the document, and the folder, of the small copies
-_BUDGET: Final = 450_000  # bytes of them all: in base64, and with the text, less than 1 MiB
+DETAIL: Final = "detail"  # a picture for messages alone: a part of the distorted one in full size
+KINDS: Final = (*PICTURES, DETAIL)  # what a message may have of a frame
+_BUDGET: Final = 600_000  # bytes of them all: in base64, and with the text, less than 1 MiB
+_OVERVIEW: Final = 1 / 3  # the share of whole pictures in that, where there are details too
+_LEAST: Final = 16  # pixels across a detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +61,60 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
 def _previews(document: dict[str, Any], kinds: Sequence[str], folder: Path) -> list[dict[str, Any]]:
     """Write the small copies; the list says which picture each is, and its file."""
-    from acuity.frames.previews import previews
+    from acuity.frames.previews import picture_size, previews
 
-    shown = [(frame, kind) for frame in document["frames"] for kind in kinds]
-    made = previews([Path(frame[PICTURES[kind]]) for frame, kind in shown], _BUDGET)
+    frames = document["frames"]
+    whole = [kind for kind in kinds if kind in PICTURES]
+    shown = [(frame, kind) for frame in frames for kind in whole]
+    room = round(_BUDGET * _OVERVIEW) if whole and DETAIL in kinds else _BUDGET
+    made = previews([Path(frame[PICTURES[kind]]) for frame, kind in shown], room)
     (folder / PREVIEWS).mkdir(mode=0o700, exist_ok=True)
-    entries = []
-    for (frame, kind), preview in zip(shown, made, strict=False):
-        path = folder / PREVIEWS / Path(frame[PICTURES[kind]]).name
-        path.write_bytes(preview.data)
-        entries.append(
-            {
-                "frame_index": frame["frame_index"],
-                "picture": kind,
-                "width": preview.width,
-                "height": preview.height,
-                "file": str(path),
-            }
-        )
+    copies = iter(zip(shown, made, strict=False))
+    left = _BUDGET - sum(len(preview.data) for preview in made)
+    entries: list[dict[str, Any]] = []
+    for place, frame in enumerate(frames):
+        full = False
+        for (_, kind), preview in islice(copies, len(whole)):
+            path = folder / PREVIEWS / Path(frame[PICTURES[kind]]).name
+            path.write_bytes(preview.data)
+            entries.append(_entry(frame, kind, preview.width, preview.height, path))
+            full = full or (kind == "distorted" and preview.width >= picture_size(Path(frame["png"]))[0])
+        if DETAIL in kinds and not full:
+            entry, size = _detail(frame, left // (len(frames) - place), folder / PREVIEWS)
+            left -= size
+            entries.append(entry)
     return entries
+
+
+def _entry(frame: dict[str, Any], kind: str, width: int, height: int, file: Path) -> dict[str, Any]:
+    size = {"width": width, "height": height, "file": str(file)}
+    return {"frame_index": frame["frame_index"], "picture": kind, **size}
+
+
+def _detail(frame: dict[str, Any], room: int, folder: Path) -> tuple[dict[str, Any], int]:
+    """Write the part of the distorted picture with the greatest loss, in full size; its entry and bytes.
+
+    It is the middle of the worst region, as much of that as the room allows.
+    """
+    import numpy as np
+
+    from acuity.frames.previews import rgb_samples
+    from acuity.video.png import rgb_png
+
+    picture = Path(frame["png"])
+    samples = rgb_samples(picture)
+    box = frame["region"]
+    if samples.shape[:2] == (box["height"], box["width"]):  # the picture is of that region alone
+        box = {**box, "x": 0, "y": 0}
+    scale = 1.0
+    while True:
+        width, height = (max(_LEAST, round(box[side] * scale)) for side in ("width", "height"))
+        x, y = box["x"] + max(0, box["width"] - width) // 2, box["y"] + max(0, box["height"] - height) // 2
+        part = samples[y : y + height, x : x + width]
+        data = rgb_png(np.ascontiguousarray(part))
+        if len(data) <= room or scale < 0.05:
+            break
+        scale *= 0.95 * max(0.4, (room / len(data)) ** 0.5)
+    path = folder / picture.name.replace(".png", f"_{DETAIL}.png")
+    path.write_bytes(data)
+    return _entry(frame, f"{DETAIL} at {x},{y}", part.shape[1], part.shape[0], path), len(data)
