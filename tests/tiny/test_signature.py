@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from acuity.errors import MissingExtra, ModelError, PathError
@@ -234,7 +235,7 @@ def test_an_authority_or_log_that_nobody_trusts(
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff\xfe", b'{"mediaType": 5}', b"{" * 5000])
 def test_no_bundle_at_all(model: Path, content: bytes) -> None:
     bundle_of(model).write_bytes(content)
-    assert "is no Sigstore bundle that can be used" in refused(model)
+    assert "fetch the bundle again, or sign 'model.onnx' again" in refused(model)
 
 
 def test_a_bundle_that_is_too_large(model: Path) -> None:
@@ -299,3 +300,34 @@ def test_without_the_package(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"needs the extra 'verify': pip install 'acuity\[verify\]'"):
         verify_signature(model)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty"),
+        ("garbage", "is not JSON, so it is no Sigstore bundle"),
+        ("[1]", "is no Sigstore bundle: it must hold a JSON object"),
+        ("{}", "is no Sigstore bundle: it has no 'mediaType'"),
+    ],
+)
+def test_files_that_are_no_bundles(model: Path, content: str, words: str) -> None:
+    bundle_of(model).write_text(content)
+    assert f"{words}: fetch the bundle again" in refused(model)
+
+
+def test_a_missing_bundle_is_said_before_missing_settings(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ACUITY_SIGSTORE_IDENTITY")
+    assert "nothing says who should have signed it" in refused(model)
+    bundle_of(model).unlink()
+    assert "is not signed: there is no" in refused(model)
+
+
+def test_weights_elsewhere_are_refused_before_signing(model: Path) -> None:
+    network = onnx.load(model)
+    onnx.save(network, model, save_as_external_data=True, location="w.bin", size_threshold=0)
+    bundle_of(model).unlink()
+    with pytest.raises(ModelError, match="covers that file alone, and its weights are in w"):
+        load_tiny_model(model, TinyOptions(verify=True))

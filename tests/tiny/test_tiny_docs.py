@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity.tiny.codec_block import ALIASES, PRESETS, VOCABULARIES
 from acuity.tiny.external_data import MAX_BYTES
 from acuity.tiny.feature_input import USUAL
 from acuity.tiny.graph_checks import MAX_BODY, MAX_DEPTH, MAX_TRIPS
@@ -107,3 +108,29 @@ def test_what_the_examples_import_exists() -> None:
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith("acuity"):
                 module = importlib.import_module(str(node.module))
                 assert all(hasattr(module, name.name) for name in node.names)
+
+
+def test_the_codec_block_is_that_of_the_code() -> None:
+    section = PAGE.partition("## The codec block")[2].partition("\n## ")[0]
+    rows = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")] for line in section.splitlines() if line
+    ]
+    for column, encoders in enumerate(VOCABULARIES.values(), 1):
+        said = [row[column] for row in rows if len(row) == 3 and row[0].isdigit() and row[column]]
+        assert said == [*encoders, "preset / 9", "crf / 63"]
+    pairs = [line.strip("|").split("|") for line in section.splitlines() if line.count("|") == 3]
+    listed = [(re.findall(r"`([^`]+)`", left), right) for left, right in pairs]
+    aliases = {
+        name: whose[0]
+        for whose, right in listed
+        for name in re.findall(r"`([^`]+)`(?! \d)", right)
+        if len(whose) == 1 and whose[0] in ALIASES.values() and not re.search(r"` \d", right)
+    }
+    assert aliases == ALIASES
+    presets = {
+        encoder: {name: int(ordinal) for name, ordinal in found}
+        for whose, right in listed
+        if (found := re.findall(r"`([^`]+)` (\d)", right))
+        for encoder in whose
+    }
+    assert presets == PRESETS

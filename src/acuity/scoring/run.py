@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from acuity.devices import open_devices
-from acuity.errors import ModelError, to_set
+from acuity.errors import ModelError, to_give, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
@@ -300,6 +300,12 @@ def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
     """The note about how far a tiny model's score can be trusted, if its sidecar says so."""
     if tiny is not None and tiny.sidecar.limits is not None:
         yield notes.info(TINY_ESTIMATE, f"{tiny.name}: {tiny.sidecar.limits}")
+    if tiny is not None and tiny.presumes_preset:
+        yield notes.info(
+            "tiny-preset",
+            f"{tiny.name} reads the encoder's preset, and takes medium for it where none is given: ",
+            to_give("tiny_preset"),
+        )
 
 
 def _about_figures(results: Results, pairs: int) -> Iterator[Note]:

@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from acuity.errors import TO_LIST_MODELS, ModelError, PathError
+from acuity.errors import TO_LIST_MODELS, AcuityError, ModelError, PathError
 from acuity.models.document import Section, read_document
 from acuity.models.sources import FOLDERS_VARIABLE
 from acuity.models.sources import TINY_REGISTRY as REGISTRY
@@ -58,9 +58,17 @@ def find_tiny_model(name: str | PathLike[str]) -> Path:
     text = os.fspath(name)
     if not isinstance(name, str) or text.endswith(".onnx") or os.sep in text:
         return Path(text)
-    known = {file.name: file.path for file in shipped_models()}
+    known: dict[str, Path] = {}
+    broken: list[AcuityError] = []
+    for folder in _folders():
+        try:
+            known = {file.name: file.path for file in read_registry(folder)} | known
+        except (ModelError, PathError) as error:  # names of other registries can still be used
+            broken.append(error)
     if text in known:
         return known[text]
+    if broken:
+        raise broken[0]
     import difflib  # only for this message
 
     close = difflib.get_close_matches(shortened(text), known, n=3, cutoff=0.5)
@@ -100,6 +108,16 @@ def registered_digest(path: Path) -> tuple[str, str | None]:
         return str(registry), None
     listed = (file.sha256 for file in read_registry(path.parent) if file.path.name == path.name)
     return str(registry), next(listed, None)
+
+
+def check_registered_kind(path: Path, kind: str) -> None:
+    """Refuse a model of which the registry beside it says another kind; raises ModelError."""
+    for file in read_registry(path.parent):
+        if file.path.name == path.name and file.kind != kind:
+            raise ModelError(
+                f"the registry {file.source!r} says kind {quoted(file.kind)} of '{path.name}', and by what "
+                f"it reads it is {kind!r}: correct the registry"
+            )
 
 
 def read_registry(folder: Path) -> list[TinyFile]:

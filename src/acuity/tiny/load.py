@@ -10,7 +10,7 @@ from typing import Final
 from acuity.errors import ModelError
 from acuity.tiny.codec_block import make_block
 from acuity.tiny.feature_input import FeatureInput, make_feature_input
-from acuity.tiny.files import digest, find_tiny_model, read_model, registered_digest
+from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
 from acuity.tiny.graph_checks import Graph, Tensor, check_graph
 from acuity.tiny.network import Network, choose_outputs
 from acuity.tiny.options import TinyOptions
@@ -37,15 +37,16 @@ def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS)
     sha256 = digest(data)
     sidecar = read_sidecar(path)
     _check_digest(path, sha256, sidecar)
-    signer = _verify(path, data) if options.verify else None
     graph = check_graph(path, data)
-    if signer is not None and graph.external:
+    if options.verify and graph.external:
         raise ModelError(
             f"the signature of '{path}' covers that file alone, and its weights are in "
             f"{', '.join(graph.external)}: export it as one file and sign that"
         )
+    signer = _verify(path, data) if options.verify else None
     pictures, features = _inputs(label, graph, sidecar, options)
     kind = _kind(label, pictures, sidecar)
+    check_registered_kind(path, kind)
     outputs = choose_outputs(label, graph, sidecar)
     _check_half(label, pictures, features, options)
     session = Session(label, graph, options)

@@ -109,7 +109,8 @@ def _check_output(label: str, tensor: Tensor) -> None:
     if shape is None:
         return  # seen with the first frame
     if len(shape) > 2 or any(size not in (None, 1) for size in shape):
-        shown = ", ".join("N" if size is None else str(size) for size in shape)
+        opened = ("N", "any")  # a size that the file leaves open, first or later
+        shown = ", ".join(str(size or opened[place > 0]) for place, size in enumerate(shape))
         raise ModelError(
             f"{where} has the shape [{shown}], and a score is one number a frame: [N], [N, 1] or []"
         )

@@ -13,6 +13,7 @@ sidecar changes scores as much as the model does, so if there is one it must be 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from importlib.resources import files
@@ -34,6 +35,7 @@ TRUST_ROOT: Final = "ACUITY_SIGSTORE_TRUST_ROOT"
 GITHUB: Final = "https://token.actions.githubusercontent.com"
 ENDINGS: Final = (".sigstore.json", ".sigstore")  # of bundles, after the whole name of the signed file
 _LARGEST: Final = 1 << 20  # bytes of a bundle; usual ones have 10 KB
+_PARTS: Final = ("mediaType", "verificationMaterial")  # of every bundle
 _LARGEST_ROOT: Final = 8 << 20
 _DETAILS: Final = re.compile(
     r": expected log_index=| \(encountered "
@@ -60,10 +62,11 @@ def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None 
     `bundle` is the model's; without it, the one beside the file or in the registry.
     """
     _import_sigstore()
+    found = bundle or _find_bundle(path)  # first: who isn't signed at all needs no settings
     expected = _expected(path)
     verifier = _verifier()
     content = read_model(path) if data is None else data
-    signer = _verify(verifier, expected, path, content, bundle or _find_bundle(path))
+    signer = _verify(verifier, expected, path, content, found)
     if used := read_sidecar(path).file:  # whatever its name is
         sidecar = Path(used)
         _verify(verifier, expected, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
@@ -118,6 +121,8 @@ def _verify(verifier: Any, expected: _Expected, path: Path, content: bytes, bund
     from sigstore.models import Bundle
 
     raw = _read(bundle, _LARGEST)
+    if problem := _no_bundle(raw):
+        raise ModelError(f"'{bundle}' {problem}: fetch the bundle again, or sign '{path.name}' again")
     try:
         parsed = Bundle.from_json(raw)
     except Exception as error:  # those of JSON, pydantic, certificates and sigstore itself
@@ -132,6 +137,20 @@ def _verify(verifier: Any, expected: _Expected, path: Path, content: bytes, bund
     if policy.signer is None:  # no verification without the policy
         raise ModelError(f"the signature of '{path}' in '{bundle}' names no signer")
     return policy.signer
+
+
+def _no_bundle(raw: bytes) -> str | None:
+    """Why a file is no bundle at all, at a glance."""
+    if not raw.strip():
+        return "is empty"
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        return "is not JSON, so it is no Sigstore bundle"
+    if not isinstance(document, dict):
+        return "is no Sigstore bundle: it must hold a JSON object"
+    missing = next((key for key in _PARTS if key not in document), None)
+    return None if missing is None else f"is no Sigstore bundle: it has no {missing!r}"
 
 
 class _Policy:
@@ -223,4 +242,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, AcuityError):
         return str(error)
     lines = str(error).strip().splitlines() or [type(error).__name__]
+    if "validation error" in lines[0] and len(lines) > 2:  # pydantic's: then a place, and what is wrong there
+        lines = [f"{lines[1].strip()}: {lines[2].split(' [type=')[0].strip()}"]
     return one_line(shortened(_DETAILS.split(lines[0])[0], 300))

@@ -58,6 +58,12 @@ class TinyModel(ReadsFeatures):
         """Whether pictures must come with chroma for it."""
         return any(extractor.uses_chroma for extractor in self.make_extractors())
 
+    @property
+    def presumes_preset(self) -> bool:
+        """Whether it reads the encoder's preset and wasn't told it."""
+        features = self.network.features
+        return features is not None and features.block is not None and self.network.options.preset is None
+
     def in_colours(self, matrix: str | None, full_range: bool) -> Self:
         """The model for pictures of this matrix and range, which a model of RGB must know."""
         return replace(self, colours=Colours(matrix, full_range))

@@ -20,7 +20,7 @@ from acuity.tiny.codec_block import make_block
 from acuity.tiny.evaluate.choices import INPUT
 from acuity.tiny.evaluate.ratings import CODEC, Batch, Ratings
 from acuity.tiny.feature_input import USUAL
-from acuity.tiny.files import digest, find_tiny_model, read_model, registered_digest
+from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
 from acuity.tiny.graph_checks import Graph, Tensor, check_graph
 from acuity.tiny.options import MAX_CRF, TinyOptions
 from acuity.tiny.session import Session
@@ -53,6 +53,7 @@ class Regressor:
         self._sidecar = sidecar
         self._input, self._codec = _inputs(self.name, graph, sidecar, input_name)
         sidecar.check_use(pictures=False)
+        check_registered_kind(path, "fr")
         self._output = _output(self.name, graph, sidecar)
         self.notes: tuple[str, ...] = ()
         if len(graph.outputs) > 1:
