@@ -50,7 +50,7 @@ def test_the_table(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-de
     document = json.loads((tmp_path / "out" / "worst.json").read_text())
     assert len(document["frames"]) == 2
     lines = ran.out.splitlines()
-    assert lines[1].split() == ["mean", f"{document['score']:.2f}", "vmaf_v0.6.1"]
+    assert lines[1].split() == ["VMAF", f"{document['score']:.2f}", "vmaf_v0.6.1"]
     assert lines[3].split() == ["frame", "time", "score", "picture", "what", "is", "wrong"]
     for line, frame in zip(lines[4:6], document["frames"], strict=True):
         cells = line.split()
@@ -87,7 +87,7 @@ def test_options_of_scoring(worst, tmp_path: Path) -> None:  # type: ignore[no-u
     [
         (["-n", "0"], "argument -n: '0' should be 1 or more"),
         (["-n", "33"], "argument -n: '33' is too many: ask for 1 to 32 frames"),
-        (["-n", "x"], "'x' is not a whole number"),
+        (["-n", "x"], "'x' is not a whole number from 1 to 32"),
         (["--apart", "-1"], "'-1' should be seconds"),
         (["--apart", "nan"], "'nan' should be seconds"),
         (["--metrics", "psnr"], "unknown option '--metrics'"),

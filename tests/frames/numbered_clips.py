@@ -20,7 +20,7 @@ Planes = list[NDArray[np.uint8]]
 
 
 def luma(number: int, *, damaged: bool = False, worn: bool = False) -> NDArray[np.uint8]:
-    """A drifting texture under a band with the number's bits; damage is noise, the more the later, wear one sample."""
+    """A drifting texture under a band with the number's bits; damage is noise, wear is one sample."""
     scene = np.random.default_rng(3).normal(0, 1, (HEIGHT + 80, WIDTH + 120))
     for axis in (0, 1):
         scene = np.apply_along_axis(np.convolve, axis, scene, np.ones(5) / 5, "same")
@@ -61,7 +61,7 @@ def clip(
     half: bool = False,
     worn: bool = False,
 ) -> list[Planes]:
-    """Frames by number; `half` has every second sample of each; `worn` frames differ a little if undamaged."""
+    """Frames by number; `half` has every second sample of each; `worn` ones differ a little."""
     step = 2 if half else 1
     return [
         [np.ascontiguousarray(plane[::step, ::step]) for plane in planes(n, damaged=n in damaged, worn=worn)]

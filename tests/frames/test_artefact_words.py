@@ -42,6 +42,33 @@ def test_close_severities_are_ordered_by_what_is_unusual() -> None:
     assert describe(found, Typical({"blur": 0.1, "noise": 0.4})).startswith("Blur")
 
 
+def test_a_milder_word_never_comes_first() -> None:
+    found = _found(("ringing", 0.61), ("blocking", 0.58))
+    assert describe(found, Typical({"ringing": 0.6, "blocking": 0.0})).startswith("Ringing, severe")
+
+
+def test_what_all_have_is_said_once() -> None:
+    found = _found(("blur", 0.7), ("noise", 0.4))
+    assert describe(found, Typical({"blur": 0.7, "noise": 0.4})) == (
+        "Blur, severe, whole picture; noise, visible, whole picture (all as in most of the clip)."
+    )
+
+
+def test_boxes_meet_and_have_places() -> None:
+    box = Box(0, 0, 20, 20)
+    assert box.meets(Box(5, 5, 4, 4))
+    assert box.meets(Box(10, 0, 20, 20))
+    assert not box.meets(Box(11, 0, 20, 20))
+    assert not box.meets(Box(40, 40, 20, 20))
+    assert [
+        Box(*place).words(100, 100) for place in ((0, 0, 25, 25), (0, 40, 100, 20), (40, 0, 20, 100))
+    ] == [
+        "upper left",
+        "across the middle",
+        "down the middle",
+    ]
+
+
 def test_nothing_visible() -> None:
     assert describe(_found(("blur", 0.05)), Typical()) == "No visible artefact measured."
     assert artefacts(_found(("blur", 0.05)), Typical()) == []

@@ -123,6 +123,28 @@ def test_all_frames_are_identical(videos: tuple[Path, Path], out: Path) -> None:
     assert "identical-frames" in [note.code for note in found.notes]
 
 
+def test_a_freeze_is_named_with_its_start(tmp_path: Path, out: Path) -> None:
+    numbers = [*range(20)]
+    shown = [min(number, 9) if number < 16 else number for number in numbers]
+    videos = y4m(tmp_path / "ref.y4m", clip(numbers)), y4m(tmp_path / "dis.y4m", clip(shown))
+    found = find_worst(wanted(videos, out, 6, align="warn"))
+    said = {frame.index: frame.description for frame in found.frames}
+    assert said.keys() == {*range(10, 16)}
+    assert "repeats frame 9" in said[10]
+    assert all("frozen since frame 9" in said[number] for number in range(11, 16))
+
+
+def test_the_place_of_a_loss_that_is_named_is_said_once(tmp_path: Path, out: Path) -> None:
+    frames = clip(range(2))
+    damaged = clip(range(2))
+    damaged[1][2][36:, 52:] += np.uint8(20)
+    videos = y4m(tmp_path / "ref.y4m", frames), y4m(tmp_path / "dis.y4m", damaged)
+    frame = find_worst(wanted(videos, out, 1)).frames[0]
+    named = [artefact["where"] for artefact in frame.artefacts]
+    assert "lower right" in named
+    assert "Greatest loss" not in frame.description
+
+
 def test_threads_change_nothing(videos: tuple[Path, Path], tmp_path: Path) -> None:
     for threads in (1, 4):
         request = Request(*videos, threads=threads)

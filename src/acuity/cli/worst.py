@@ -24,8 +24,8 @@ from acuity.cli.exits import OK
 from acuity.cli.progress import ProgressDisplay, for_people
 from acuity.cli.score_options import GROUPS, add_groups, add_videos, positive, scoring_request
 from acuity.cli.scoring import say
-from acuity.cli.style import Style, clock, wrapped_columns
-from acuity.frames.request import DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
+from acuity.cli.style import Style, clock, columns, wrapped_columns
+from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.request import TINY
@@ -44,6 +44,8 @@ _LEFT_OUT: Final = frozenset(("metrics", "features", "pools", "resume"))
 
 
 def _frames(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 to {MAX_FRAMES}")
     if positive(text) > MAX_FRAMES:
         raise argparse.ArgumentTypeError(f"'{text}' is too many: ask for 1 to {MAX_FRAMES} frames")
     return int(text)
@@ -100,6 +102,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from acuity.frames.worst import find_worst
 
+    if arguments.align is None:
+        arguments.align = ALIGN
     wanted = WorstRequest(
         scoring_request(arguments), arguments.output, arguments.n, arguments.apart, arguments.region
     )
@@ -170,19 +174,33 @@ _STAGES: Final = {
 }
 
 
+_NARROW: Final = 100  # columns of a terminal with less room than a table with sentences needs
+
+
+def _below(rows: list[tuple[str, ...]], style: Style) -> list[str]:
+    """The table for a narrow terminal: the last cell of each row below the others."""
+    head, *table = columns([row[:-1] for row in rows])
+    lines = [head[: style.columns]]
+    for line, row in zip(table, rows[1:], strict=True):
+        lines += [line, *style.paragraph(None, row[-1], margin=4)]
+    return lines
+
+
 def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
     if arguments.json:
         return [json.dumps(report.to_document(), indent=2, allow_nan=False)]
     if arguments.quiet:
         return [one_line(str(report.contact_sheet))] if report.contact_sheet else []
     style = Style(sys.stdout)
-    rows = [("frame", "time", "score", "picture", "what is wrong")]
+    rows: list[tuple[str, ...]] = [("frame", "time", "score", "picture", "what is wrong")]
+    narrow = style.terminal and style.columns < _NARROW
     for frame in report.frames:
         time = "" if frame.time is None else clock(frame.time, 3)
         said = frame.description if frame.narration is None else f"{frame.description} {frame.narration}"
         rows.append((str(frame.index), time, f"{frame.score:.2f}", frame.distorted.name, one_line(said)))
-    head, *table = wrapped_columns(rows, style)
-    mean = style("bold", f"mean {report.scoring.score:.2f}")
+    head, *table = _below(rows, style) if narrow else wrapped_columns(rows, style)
+    name = report.scoring.results.models[0]
+    mean = style("bold", f"{'VMAF' if name == 'vmaf' else name}  {report.scoring.score:.2f}")
     lines = ["", f"  {mean}   {style('dim', str(report.scoring.model))}"]
     if report.frames:
         lines += ["", style("dim", head), *table]

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from acuity.errors import InputError
 from acuity.features.extractor import Pair
+from acuity.frames.freeze_run import FreezeRun
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video.pairs.open_pair import Video, open_pair
@@ -45,6 +46,7 @@ class ComparedPair(NamedTuple):
     ref: Picture
     dis: Picture
     before: Pair | None
+    frozen_since: int | None = None  # the frame that the distorted picture repeats, if it is frozen
 
 
 class Identity(NamedTuple):
@@ -101,10 +103,12 @@ def compared_pairs(
         return
     last = max(wanted)
     before: Pair | None = None
+    run = FreezeRun()
     with closing(iter(pairing)) as pairs:  # type: ignore[type-var]
         for index, (ref, dis) in enumerate(pairs):
+            frozen_since = run.follow(index, ref, dis)
             if index in wanted:
-                yield ComparedPair(index, ref, dis, before)
+                yield ComparedPair(index, ref, dis, before, frozen_since)
             if passed is not None:
                 passed(index)
             if index == last:

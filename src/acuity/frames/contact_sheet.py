@@ -28,6 +28,8 @@ _LARGE: Final = 3  # of those of the title
 _CAPTION: Final = 3  # lines below a frame
 _BELOW: Final = 20  # pixels below them
 _COLUMNS: Final = ("reference", "distorted", "heat map")
+_TICKS: Final = ((0.1, ".1"), (0.3, ".3"))  # on the scale of the heat map, by the square root as its colours
+_WITH_TICKS: Final = 80  # pixels of a scale that has room for them
 _BACKGROUND: Final = (22, 22, 24)
 _BRIGHT: Final = (240, 240, 240)
 _PLAIN: Final = (190, 190, 194)
@@ -122,6 +124,11 @@ class ContactSheet:
         colours = heat_colours()[np.linspace(0, 255, length).round().astype(np.intp)]
         self.image[y : y + 7 * _TEXT, x : x + length] = colours
         write(self.image, x + length, y, end, _FAINT, _TEXT)
+        if length >= _WITH_TICKS:  # they show that the scale isn't even
+            for loss, label in _TICKS:
+                at = x + round(loss**0.5 * (length - 1))
+                self.image[y : y + 7 * _TEXT, at] = 255
+                write(self.image, at + 3, y + (7 * _TEXT - 7) // 2, label, _BRIGHT, 1)
 
     def place(self, rank: int, drawn: Drawn, mark: Box | None = None) -> None:
         """Put the pictures of a frame on the sheet; `mark` is outlined in them."""

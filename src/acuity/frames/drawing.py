@@ -10,10 +10,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
+from acuity.frames.artefacts.box import WHOLE, Box
 from acuity.frames.colours import PairColours, colours_of
 from acuity.frames.compared import ComparedPair, compared_pairs, reopen
 from acuity.frames.contact_sheet import ContactSheet
-from acuity.frames.examining import Examiner
+from acuity.frames.examining import Described, Examiner
 from acuity.frames.folder import PictureFolder
 from acuity.frames.pick import Pick, spread
 from acuity.frames.pictures import Drawn, draw
@@ -29,6 +30,8 @@ SHEET: Final = "contact_sheet.png"
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
 # ones take long.
 _SAMPLED: Final = ((1_000_000, 24), (2_500_000, 12), (None, 6))
+_SHOWN: Final = 0.05  # loss of a region from which the heat map shows it plainly
+_LOCAL: Final = 2  # times the picture's loss: a region with as much has a flaw of its own
 _THREADS: Final = 8
 _MEMORY: Final = 600 << 20  # bytes that frames under way may take together, unless one takes more
 _BYTES: Final = 18  # that a pixel of a frame under way takes, about
@@ -56,6 +59,7 @@ class Drawing:
         self._typical = spread(report.pairs, _sampled(report.results.width * report.results.height))
         self._examiner = Examiner(self._typical)
         self._made: dict[int, WorstFrame] = {}
+        self._region_loss: dict[int, float] = {}
         self._lock = threading.Lock()
         self._sheet: ContactSheet | None = None  # made when the first picture says how large they are
         self.colours = PairColours("bt709", False)
@@ -109,6 +113,7 @@ class Drawing:
         with self._lock:
             self._sheet = self._sheet or self._new_sheet(drawn)
             self._sheet.place(self._picks.index(found), drawn, None if self._request.region else drawn.region)
+        self._region_loss[pair.number] = drawn.region_loss
         self._made[pair.number] = WorstFrame(
             index=pair.number,
             time=found.time,
@@ -135,6 +140,20 @@ class Drawing:
             f"{report.model}, mean {report.score:.2f}; {shown}; reference {ref}",
         )
 
+    def _unnamed(self, frame: WorstFrame, what: Described) -> str:
+        """A sentence that says where the loss is greatest, if no artefact that is named is there."""
+        loss = self._region_loss[frame.index]
+        even = loss < _LOCAL * frame.loss  # then what is everywhere is there too
+        named = any(
+            Box(**artefact["region"]).meets(frame.region)
+            for artefact in what.artefacts
+            if even or artefact["where"] != WHOLE
+        )
+        if named or loss < _SHOWN:
+            return ""
+        results = self._report.results
+        return f" Greatest loss: {frame.region.words(results.width, results.height)}."
+
     def frames(self) -> list[WorstFrame]:
         """The frames with their descriptions, the worst first; writes the contact sheet."""
         if self._sheet is None:
@@ -142,7 +161,9 @@ class Drawing:
         found = []
         for rank, picked in enumerate(self._picks):
             what = self._examiner.described(picked.frame)
-            frame = replace(self._made[picked.frame], description=what.description, artefacts=what.artefacts)
+            made = self._made[picked.frame]
+            said = f"{what.description}{self._unnamed(made, what)}"
+            frame = replace(made, description=said, artefacts=what.artefacts)
             self._sheet.caption(rank, _line(frame, self._request), frame.description)
             found.append(frame)
         self._folder.write(SHEET, rgb_png(self._sheet.image))

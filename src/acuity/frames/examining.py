@@ -44,6 +44,7 @@ class Examiner:
                 pair.dis,
                 pair.before,
                 pair.number,
+                pair.frozen_since,
                 full_range=colours.full_range,
                 eotf=_CURVES.get(str(colours.transfer), "bt1886"),
             )

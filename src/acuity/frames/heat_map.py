@@ -47,6 +47,13 @@ class HeatMap:
         """The mean loss of the picture."""
         return float(self.cells.mean())
 
+    def mean_of(self, box: Box) -> float:
+        """The mean loss of the cells that begin in a box."""
+        rows = slice(box.y // _CELL, max(-(-(box.y + box.height) // _CELL), 1))
+        columns = slice(box.x // _CELL, max(-(-(box.x + box.width) // _CELL), 1))
+        part = self.cells[rows, columns]
+        return float(part.mean()) if part.size else self.mean
+
     def worst_region(self) -> Box:
         """A quarter of the picture's width and height (64 pixels at least) with the greatest loss.
 

@@ -36,6 +36,7 @@ class Drawn(NamedTuple):
     heat: Rgb8
     region: Box  # where the loss is greatest
     loss: float  # the mean of the heat map
+    region_loss: float = 0.0  # that of the region
 
 
 def draw(ref: Picture, dis: Picture, colours: PairColours, *, crop: bool = False) -> Drawn:
@@ -50,6 +51,7 @@ def draw(ref: Picture, dis: Picture, colours: PairColours, *, crop: bool = False
         _over_grey(found, reference, region if crop else Box(0, 0, ref.width, ref.height)),
         region,
         found.mean,
+        found.mean_of(region),
     )
 
 

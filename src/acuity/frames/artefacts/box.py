@@ -24,6 +24,18 @@ class Box(NamedTuple):
     def to_document(self) -> dict[str, int]:
         return self._asdict()
 
+    def meets(self, other: Box) -> bool:
+        """Whether they share half of the smaller one, or more."""
+        wide = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        high = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        smaller = min(self.width * self.height, other.width * other.height)
+        return 2 * max(wide, 0) * max(high, 0) >= smaller
+
+    def words(self, width: int, height: int) -> str:
+        """Where it is in a picture of that size."""
+        right, bottom = self.x + self.width, self.y + self.height
+        return _words(self.x / width, right / width, self.y / height, bottom / height)
+
 
 class Place(NamedTuple):
     """A box of cells, and where it is in words."""
@@ -84,7 +96,7 @@ def _words(left: float, right: float, top: float, bottom: float) -> str:
         return f"{across} edge" if right - left < 0.2 else f"{across} side"
     if down:
         return {"upper": "top", "lower": "bottom"}[down]
-    return "middle column" if high else "middle row" if wide else "centre"
+    return "down the middle" if high else "across the middle" if wide else "centre"
 
 
 def _third(middle: float, names: tuple[str, str, str]) -> str:

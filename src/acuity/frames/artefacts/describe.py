@@ -10,9 +10,11 @@ from acuity.frames.artefacts.severity import JUST_VISIBLE, word
 
 NOTHING: Final = "No visible artefact measured."
 _MOST: Final = 3
-_CLOSE: Final = 0.05  # severities that differ by less are ordered by what is unusual for the clip
+_CLOSE: Final = 0.05  # severities of one word that differ by less are ordered by what is unusual for the clip
 _LEAST_TYPICAL: Final = 0.02  # a median below it is none, and nothing is a multiple of it
 _USUAL: Final = 1.25  # ratios up to it, and its inverse, are as in the rest of the clip
+_AS_USUAL: Final = " (as in most of the clip)"
+_ALL_AS_USUAL: Final = " (all as in most of the clip)"
 
 
 def ranked(found: Examination, typical: Typical) -> list[Finding]:
@@ -21,7 +23,8 @@ def ranked(found: Examination, typical: Typical) -> list[Finding]:
     left.sort(key=lambda finding: -finding.severity)
     order: list[Finding] = []
     while left and len(order) < _MOST:
-        close = [finding for finding in left if finding.severity > left[0].severity - _CLOSE]
+        least, says = left[0].severity - _CLOSE, word(left[0].severity)
+        close = [finding for finding in left if finding.severity > least and word(finding.severity) == says]
         chosen = max(close, key=lambda finding: _unusual(finding, typical))
         order.append(chosen)
         left.remove(chosen)
@@ -30,10 +33,15 @@ def ranked(found: Examination, typical: Typical) -> list[Finding]:
 
 def describe(found: Examination, typical: Typical) -> str:
     """A sentence: each artefact, how bad, where, and how it compares with the clip."""
-    parts = [_phrase(finding, typical) for finding in ranked(found, typical)]
-    if not parts:
+    order = ranked(found, typical)
+    if not order:
         return NOTHING
-    text = "; ".join(parts)
+    against = [_against(finding, typical) for finding in order]
+    end = ""
+    if len(order) > 1 and set(against) == {_AS_USUAL}:  # said once for all of them
+        against, end = [""] * len(order), _ALL_AS_USUAL
+    parts = [f"{_phrase(finding)}{compared}" for finding, compared in zip(order, against, strict=True)]
+    text = "; ".join(parts) + end
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -61,12 +69,11 @@ def _unusual(finding: Finding, typical: Typical) -> float:
     return finding.severity / max(typical.medians.get(finding.name, 0.0), _LEAST_TYPICAL)
 
 
-def _phrase(finding: Finding, typical: Typical) -> str:
-    against = _against(finding, typical)
+def _phrase(finding: Finding) -> str:
     if finding.note:
-        return f"{finding.name}: {finding.note}{against}"
+        return f"{finding.name}: {finding.note}"
     where = finding.where if finding.where == WHOLE else f"mostly {finding.where}"
-    return f"{finding.name}, {word(finding.severity)}, {where}{against}"
+    return f"{finding.name}, {word(finding.severity)}, {where}"
 
 
 def _against(finding: Finding, typical: Typical) -> str:
@@ -77,5 +84,5 @@ def _against(finding: Finding, typical: Typical) -> str:
     if ratio is None:
         return " (none in most of the clip)"
     if 1 / _USUAL <= ratio <= _USUAL:
-        return " (as in most of the clip)"
+        return _AS_USUAL
     return f" ({ratio:.1f} times the clip's median)"

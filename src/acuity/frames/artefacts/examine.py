@@ -87,5 +87,9 @@ def _finding(name: str, anchors: Anchors, measured: Measured, grid: Grid, note: 
 
 
 def _repeats(frame: ExaminedFrame) -> str:
-    repeated = f"frame {frame.index - 1}" if frame.index else "the frame before"
-    return f"the picture repeats {repeated} while the reference moves"
+    if frame.index is None:
+        return "the picture repeats the frame before while the reference moves"
+    since = frame.index - 1 if frame.frozen_since is None else frame.frozen_since
+    if since < frame.index - 1:
+        return f"the picture is frozen since frame {since} while the reference moves"
+    return f"the picture repeats frame {since} while the reference moves"

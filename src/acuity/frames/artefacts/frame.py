@@ -16,6 +16,7 @@ class ExaminedFrame:
     dis: Picture
     before: Pair | None = None  # without it a freeze can't be found
     index: int | None = None  # number of the frame, for sentences
+    frozen_since: int | None = None  # number of the frame that this and those between repeat, if known
     full_range: bool = False
     eotf: str = "bt1886"  # how CAMBI weighs steps; "pq" for HDR10
 

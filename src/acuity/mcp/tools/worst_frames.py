@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import GEOMETRY, ModelError
-from acuity.frames.request import DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
+from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
 from acuity.jobs.job import JobSpec, new_id
 from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
 from acuity.mcp.calls import shown
@@ -78,7 +78,7 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
             finder = await known.finder(external=False)
             given["model"] = services.paths.check_model(given["model"], finder)
         reference, distorted = (str(services.paths.check(given[name])) for name in ("ref", "dis"))
-        request = Request(reference, distorted, **_FRONT.fields(given), guess=True)
+        request = Request(reference, distorted, **{"align": ALIGN, **_FRONT.fields(given)}, guess=True)
         refuse_missing_device(request)
         id = new_id()
         worst = WorstRequest(
