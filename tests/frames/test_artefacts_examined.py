@@ -90,7 +90,7 @@ def test_what_else_is_wrong_with_a_repeated_picture() -> None:
 
 def test_a_freeze_that_lasts_is_all_that_is_said() -> None:
     found = examine(d.frozen(d.synthetic("city", 256, 224, 2), since=4))
-    assert set(found.findings) == {"freeze"}
+    assert {name for name in found.findings if found.severity(name)} == {"freeze"}
 
 
 def test_no_freeze() -> None:

@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 
 from acuity.frames.artefacts.banding import Banding
+from acuity.frames.artefacts.blank import BLANK, find_blank
 from acuity.frames.artefacts.blocking import Blocking
 from acuity.frames.artefacts.blur import Blur
-from acuity.frames.artefacts.box import place_of
+from acuity.frames.artefacts.box import WHOLE, Box, place_of
 from acuity.frames.artefacts.examination import Examination, Finding
 from acuity.frames.artefacts.explained import explained
 from acuity.frames.artefacts.frame import ExaminedFrame
@@ -34,14 +35,20 @@ MEASURES: Final[tuple[Measure, ...]] = (
     BrightnessShift(),
 )
 
-NAMES: Final = (FREEZE, *(measure.name for measure in MEASURES))
+NAMES: Final = (BLANK, FREEZE, *(measure.name for measure in MEASURES))
 
 
 def examine(frame: ExaminedFrame) -> Examination:
     """What is wrong with the distorted picture, compared with the reference."""
     grid = Grid(frame.ref.width, frame.ref.height)
-    frozen = find_freeze(frame, grid)
     findings: dict[str, Finding] = {}
+    blank = find_blank(frame)
+    if blank is not None:
+        figure = 1.0 if blank else 0.0
+        findings[BLANK] = Finding(BLANK, figure, figure, WHOLE, Box(0, 0, grid.width, grid.height), blank)
+        if blank:  # nothing is left that could have another artefact
+            return Examination(findings)
+    frozen = find_freeze(frame, grid)
     if frozen is not None:
         note = _repeats(frame) if frozen.measured.figure > 0 else ""
         findings[FREEZE] = _finding(FREEZE, FREEZE_ANCHORS, frozen.measured, grid, note)

@@ -17,9 +17,9 @@ _SHARE: Final = 0.1  # of the lines may lack an edge; in texture, many more do
 def own_lines(profiles: Plane, first: int, period: float, starts: list[int]) -> Plane:
     """How far the reference's steps stand out at the distance of a grid's lines, at any phase, in each cell.
 
-    The first axis of the profiles is the one of the lines. A pattern that was moved or blurred has its steps at
-    other phases than the reference, so all of them are tried; and a grid can have several lines in each of its
-    periods.
+    The first axis of the profiles is the one of the lines. A pattern that was moved or blurred has its steps
+    at other phases than the reference, so all of them are tried; and a grid can have several lines in each
+    of its periods.
     """
     found = np.zeros((len(starts), profiles.shape[1]), np.float32)
     for times in _TIMES:

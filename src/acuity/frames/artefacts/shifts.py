@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from acuity.frames.artefacts.grid import smoothed
@@ -9,6 +11,9 @@ from acuity.frames.artefacts.measure import Figures, Gathered, Measured
 from acuity.frames.artefacts.severity import Anchors, worst
 from acuity.frames.artefacts.strip import Strip
 from acuity.video.picture import LAYOUTS
+
+_SMALL: Final = 0.01  # share of cells: an object of another colour
+_LESS: Final = 0.5  # weight of a shift of an object, beside one of a large area
 
 
 class ColourShift:
@@ -29,7 +34,11 @@ class ColourShift:
             # A shift is what neighbouring cells share, and coding errors aren't.
             off += np.square(smoothed(moved / np.float32(frame.level)))
         cells = np.sqrt(off)
-        return Measured(worst(cells), cells)
+        figure, small = worst(cells), worst(cells, _SMALL)
+        if small >= self.anchors.visible > figure and figure < _LESS * small:
+            # An object whose colour is clearly another is seen, however small: only it is looked at.
+            return Measured(_LESS * small, np.where(cells >= _LESS * small, cells, np.float32(0)))
+        return Measured(figure, cells)
 
 
 class BrightnessShift:
