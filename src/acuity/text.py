@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 _LONGEST_VALUE: Final = 80  # characters of a value that a sentence repeats
 _LONGEST_LINE: Final = 4000
+_LONGEST_NOTE: Final = 300  # characters of a text that a file of somebody else says
+_MOST_ITEMS: Final = 64
+_DEEPEST: Final = 6
 
 
 def one_line(text: str) -> str:
@@ -24,3 +27,23 @@ def shortened(text: str, limit: int = _LONGEST_VALUE) -> str:
 def quoted(value: object) -> str:
     """A value for a sentence, shortened before anything else is done with it."""
     return repr(shortened(value) if isinstance(value, str) else value)
+
+
+def note(text: str, limit: int = _LONGEST_NOTE) -> str:
+    """A text from somebody else's file: on one line, without control characters, shortened."""
+    cut = shortened(text, limit)
+    return " ".join("".join(c if c.isprintable() else " " for c in cut).split())
+
+
+def bounded(value: Any, depth: int = _DEEPEST) -> Any:
+    """A JSON value from somebody else's file, with notes in the place of texts, and lists and objects cut."""
+    if isinstance(value, str):
+        return note(value)
+    if isinstance(value, dict | list | tuple) and depth == 0:
+        return None
+    if isinstance(value, dict):
+        some = list(value.items())[:_MOST_ITEMS]
+        return {note(str(key)): bounded(item, depth - 1) for key, item in some}
+    if isinstance(value, list | tuple):
+        return [bounded(item, depth - 1) for item in value[:_MOST_ITEMS]]
+    return value

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
+from acuity.text import bounded
 from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES
 from acuity.tiny.files import digest, read_model, registered_digest
 from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
@@ -21,8 +22,11 @@ from acuity.video.local_file import regular_opener
 
 _NEEDED: Final = ("onnx", "onnxruntime")
 # What a sidecar may say besides, if it isn't too long to pass on.
-_REPEATED: Final = ("input_shape", "held_out", "not_for", "training")
-_MOST_REPEATED: Final = 8000  # characters of JSON
+_REPEATED: Final = ("input_shape", "not_for", "held_out", "training")
+_MOST_REPEATED: Final = 2500  # characters of JSON of all facts; what would be too much is left out
+# What comes first, because it decides how a model is used.
+_FIRST: Final = ("name", "kind", "inputs", "input_shape", "outputs", "limits", "not_for", "features")
+_SINGLE: Final = "by_content"  # figures of single contents, of which there may be many
 _READS: Final = {"fr": "reads both videos", "nr": "reads the distorted video alone"}
 _FIRST_FIELD: Final = b"\x08"  # of every ONNX file: its version
 
@@ -51,7 +55,7 @@ def describe_tiny(path: Path, *, model: Path | None = None, sidecar: Path | None
     try:
         data = read_model(model or path)
         facts["sha256"] = digest(data)
-        facts |= _from_sidecar(path, sidecar or sidecar_path(path))
+        facts = {**_from_sidecar(path, sidecar or sidecar_path(path)), **facts}
         problem = _problem(path, data, facts)
     except (ModelError, PathError) as error:
         problem = str(error)
@@ -105,10 +109,18 @@ def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
         "codec_aware": found.codec_aware,
         "limits": found.limits,
         **found.facts,
-        "said_sha256": found.sha256,
     }
-    for key in _REPEATED:
-        value = document.values.get(key)
-        if value is not None and len(json.dumps(value)) <= _MOST_REPEATED:
-            facts[key] = value
-    return {name: value for name, value in facts.items() if value is not None}
+    facts |= {key: _overall(document.values[key]) for key in _REPEATED if key in document.values}
+    known = {name: bounded(value) for name, value in facts.items() if value is not None}
+    short: dict[str, Any] = {}
+    for name in dict.fromkeys([*_FIRST, *known]):
+        if name in known and len(json.dumps({**short, name: known[name]})) <= _MOST_REPEATED:
+            short[name] = known[name]
+    return short if found.sha256 is None else {**short, "said_sha256": found.sha256}
+
+
+def _overall(value: Any) -> Any:
+    """The value without the figures of single contents."""
+    if not isinstance(value, dict):
+        return value
+    return {name: _overall(item) for name, item in value.items() if name != _SINGLE}

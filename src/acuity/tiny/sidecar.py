@@ -28,7 +28,7 @@ from typing import Final
 
 from acuity.errors import ModelError
 from acuity.models.document import Section, read_document
-from acuity.text import one_line, quoted, shortened
+from acuity.text import note, one_line, quoted, shortened
 from acuity.tiny.external_data import MAX_ABOUT
 
 KINDS: Final = ("fr", "nr")
@@ -154,7 +154,7 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
         min_height=_whole(document, "min_height") or 1,
         limits=_limits(document),
         codec_block_size=_layout_size(document),
-        facts={key: document.text(key) for key in _FACTS if isinstance(document.values.get(key), str)},
+        facts={key: note(document.text(key)) for key in _FACTS if isinstance(document.values.get(key), str)},
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.models.inputs import ModelFeature, OptionValue, ReadsFeatures
 from acuity.models.model import Columns, as_matrix
+from acuity.text import bounded, note
 from acuity.tiny.network import Network
 from acuity.tiny.picture_extractor import PictureExtractor
 from acuity.tiny.picture_input import Colours
@@ -118,8 +119,8 @@ class TinyModel(ReadsFeatures):
             "sha256": network.sha256,
             "kind": self.kind,
             "opset": network.graph.opset,
-            "inputs": {tensor.name: list(tensor.shape or ()) for tensor in network.graph.inputs},
-            "outputs": self.output_names(),
+            "inputs": bounded({tensor.name: list(tensor.shape or ()) for tensor in network.graph.inputs}),
+            "outputs": bounded(self.output_names()),
             "provider": network.session.provider,
             "threads": network.session.threads,
             "fp16": network.half,
@@ -132,7 +133,7 @@ class TinyModel(ReadsFeatures):
         if network.graph.external:
             found["external_data"] = dict(network.graph.external)
         if self.signer is not None:
-            found["signed_by"] = self.signer
+            found["signed_by"] = note(self.signer)
         if self.sidecar.limits is not None:
             found["limits"] = self.sidecar.limits
         if self.sidecar.file:

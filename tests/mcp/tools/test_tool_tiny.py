@@ -204,6 +204,34 @@ def test_tiny_models_are_listed_and_described(tmp_path: Path, monkeypatch: pytes
     assert own["tiny"]["held_out"]
 
 
+def test_a_description_is_short_whatever_the_sidecar_says(tmp_path: Path) -> None:
+    asked = Asked(models.tools, roots=[tmp_path])
+    for name in ("acuity_fr_v1", "acuity_nr_v1"):
+        own = asked.ask("describe_model", name=name)
+        assert list(own)[:6] == ["name", "usable", "problem", "tiny_model_argument", "intended_use", "tiny"]
+        assert list(own["tiny"])[:5] == ["name", "kind", "inputs", "input_shape", "outputs"]
+        assert "by_content" not in json.dumps(own)
+        assert own["tiny"]["held_out"]["real"]["clips"]["plcc"] > 0.7
+        assert len(json.dumps(own)) < 4096
+    figures = {f"set-{number}": {"plcc": 0.9} for number in range(10_000)}
+    said = {"license": "MIT\n\x1b[31m" + "x" * 5000, "notes": "a\nb" * 2000, "held_out": figures}
+    made = full_reference(tmp_path / "mine.onnx", **said)
+    found = asked.ask("describe_model", name=str(made))
+    assert len(json.dumps(found)) < 4096
+    assert found["tiny"]["license"].startswith("MIT [31mxxx")
+    for text in (found["tiny"]["license"], found["tiny"]["notes"]):
+        assert len(text) <= 300
+        assert text.isprintable()
+    raw(tmp_path / "ref.yuv")
+    raw(tmp_path / "dis.yuv", worse=True)
+
+    async def scenario(ask: Ask) -> None:
+        block = (await ask("vmaf_score", **raw_arguments(tmp_path, tiny_model=str(made))))["tiny_model"]
+        assert (block["license"], block["notes"]) == (found["tiny"]["license"], found["tiny"]["notes"])
+
+    play(scenario, tmp_path)
+
+
 def test_files_outside_the_model_folders_are_described_by_what_was_checked(tmp_path: Path) -> None:
     allowed, secret = tmp_path / "allowed", tmp_path / "secret.json"
     allowed.mkdir()

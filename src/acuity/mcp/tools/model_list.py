@@ -112,13 +112,16 @@ def document(name: str, path: str, size: int, argument: str, found: dict[str, An
 def tiny_document(path: Path, size: int, argument: str, found: TinyDescription) -> dict[str, Any]:
     """The answer of describe_model for an ONNX file, which has the entry `tiny`."""
     facts = {**undescribed(""), "usable": found.problem is None, "problem": found.problem}
-    return {
-        **document(path.stem, str(path), size, "", facts),
-        "intended_use": found.use if found.facts else None,
-        "model_argument": None,
+    # What clients look for comes first in the text, which some of them truncate.
+    first = {
+        "name": path.stem,
+        "usable": found.problem is None,
+        "problem": found.problem,
         "tiny_model_argument": argument if found.problem is None else None,
+        "intended_use": found.use if found.facts else None,
         "tiny": found.facts,
     }
+    return first | document(path.stem, str(path), size, "", facts) | first | {"model_argument": None}
 
 
 def _facts(file: ModelFile) -> dict[str, Any]:

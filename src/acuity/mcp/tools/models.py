@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import mcp_types as types
 
 from acuity.errors import ModelError
-from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.catalog import Answer, Call, Tool
+from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import outline, record, text
 from acuity.mcp.tools.model_list import (
     ONNX,
@@ -66,8 +67,9 @@ def tools(services: HasPaths, models: ModelList | None = None) -> list[Tool]:
     async def list_models(_: Call) -> types.CallToolResult:
         return await models.listing()
 
-    async def describe_model(call: Call) -> dict[str, Any]:
-        return await _describe(models, services.paths, call.arguments["name"])
+    async def describe_model(call: Call) -> Answer:
+        found = await _describe(models, services.paths, call.arguments["name"])
+        return ordered_answer(found) if "tiny" in found else found
 
     return [
         Tool(
