@@ -69,7 +69,7 @@ class Remedy(NamedTuple):
             case "give":
                 return f"{self.verb} {listed([f'{name}=' for name in self.names])}"
             case "omit":
-                return "leave out the geometry"
+                return f"leave out {'the geometry' if self.names == GEOMETRY else listed([*self.names])}"
             case "list":
                 return f"run 'acuity {self.names[0]}'"
 
@@ -92,6 +92,11 @@ def to_set(name: str, value: str | bool) -> Remedy:
 def to_give(*names: str, verb: str = "pass") -> Remedy:
     """The remedy of giving these settings their values."""
     return Remedy("give", names, verb=verb)
+
+
+def to_omit(*names: str) -> Remedy:
+    """The remedy of leaving these settings out."""
+    return Remedy("omit", names)
 
 
 TO_OMIT_GEOMETRY: Final = Remedy("omit", GEOMETRY)

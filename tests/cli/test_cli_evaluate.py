@@ -65,3 +65,20 @@ def test_bad_input(tmp_path: Path, features: str, capsys: pytest.CaptureFixture[
         printed = capsys.readouterr()
         assert sentence in printed.err
         assert "Traceback" not in printed.err
+
+
+def test_a_small_set_is_told_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(linear(tmp_path / "good.onnx", SUM))
+    table = {**columns(6), "key": some_keys("train", 6)}
+    small = str(write(tmp_path / "small.parquet", table))
+    for models in ([model], [model, model]):
+        assert main(["evaluate", *models, "--features", small]) == 1
+        assert capsys.readouterr().err == (
+            "acuity: split 'test' has 0 samples — need ≥2 to compute correlations; "
+            "pass --split all to use every clip\n"
+        )
+        assert main(["evaluate", *models, "--features", small, "--split", "all"]) == 0
+        capsys.readouterr()
+    one = str(write(tmp_path / "one.parquet", {name: values[:1] for name, values in table.items()}))
+    assert main(["evaluate", model, "--features", one, "--split", "all"]) == 1
+    assert "--split" not in capsys.readouterr().err

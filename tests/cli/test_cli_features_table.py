@@ -89,3 +89,14 @@ def test_lists_that_are_refused(
 def test_a_list_that_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features-table", str(folder / "no.csv"), "-o", str(folder / "x.parquet")]) == 1
     assert "can't be opened: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [".csv", ".JSON"])
+def test_a_name_of_another_format(folder: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
+    output = folder / f"wrong{ending}"
+    assert main(["features-table", str(folder / "list.csv"), "-o", str(output)]) == 1
+    assert (
+        f"and the table is written as parquet: name it '{folder / 'wrong.parquet'}'"
+        in capsys.readouterr().err
+    )
+    assert not output.exists()

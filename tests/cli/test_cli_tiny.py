@@ -104,7 +104,11 @@ def test_acuity_score_shows_both(capsys: pytest.CaptureFixture[str], clips: Path
     quiet = run_acuity(
         capsys, "score", *videos, "--tiny-model", str(models / "fr.onnx"), "--metrics", "psnr", "-q"
     )
-    assert len(quiet.out.splitlines()) == 2
+    assert re.fullmatch(r"psnr \d+\.\d{6}\nfr -?\d+\.\d{6}\n", quiet.out)
+    quiet = run_acuity(capsys, "score", *videos, "--tiny-model", str(models / "fr.onnx"), "-q")
+    assert re.fullmatch(r"vmaf \d+\.\d{6}\nfr -?\d+\.\d{6}\n", quiet.out)
+    without = run_acuity(capsys, "score", *videos, "--metrics", "vmaf,psnr", "-q")
+    assert re.fullmatch(r"(\d+\.\d{6}\n){2}", without.out)
 
 
 def test_acuitys_own_models_are_listed_and_score(capsys: pytest.CaptureFixture[str], clips: Path) -> None:
@@ -176,6 +180,18 @@ def test_every_report_says_how_far_an_estimate_can_be_trusted(
             None,
             "psnr compares with the refere",
         ),
+        (
+            ["-m", "acuity_fr_v1"],
+            None,
+            "'acuity_fr_v1' is a tiny model (ONNX), not a VMAF model: name it with --t",
+        ),
+        (["--tiny-model", "{nr}", "--tiny-model", "{fr}"], 1, "--tiny-model is given twice"),
+        (["--tiny-model", "m", "--tiny-crf", "1", "--tiny-crf", "1"], 1, "--tiny-crf is given twice"),
+        (["--tiny-model", "{nr}", "--tiny-codec", "x264"], None, "reads no codec: leave out --tiny-codec"),
+        (["--tiny-model", "{nr}", "--tiny-device", "rocm"], 100, ": --tiny-device rocm needs the ROCM"),
+        (["--tiny-model", "{nr}", "--tiny-fp16"], None, "export it in float16, or leave out --tiny-fp16"),
+        (["--tiny-model", "{fr}", "--no-reference"], None, "reference model, or leave out --no-reference"),
+        (["--tiny-model", "acuity_fr_v1", "--tiny-model-verify"], None, "leave out --tiny-model-verify;"),
         (["-m", "path={nr}"], None, "is a tiny model (ONNX), not a VMAF model: name it with --tiny-model"),
     ],
 )
@@ -211,9 +227,27 @@ def test_two_names_of_the_device_must_agree(capsys: pytest.CaptureFixture[str], 
 
 def test_one_video_is_missing(capsys: pytest.CaptureFixture[str], clips: Path, models: Path) -> None:
     ran = run_acuity(capsys, "score", str(clips / "dis.y4m"), "--tiny-model", str(models / "nr.onnx"))
-    assert (ran.code, "required: DIS" in ran.err) == (1, True)
+    assert ran.code == 1
+    assert "required: DIS; one video alone is scored with --no-reference and --tiny-model\n" in ran.err
     ran = run_vmaf(capsys, "-d", str(clips / "dis.y4m"), "--tiny-model", str(models / "nr.onnx"))
-    assert (ran.code, "the reference video is missing" in ran.err) == (1, True)
+    assert ran.code == 1
+    assert "the reference video is missing: name it with -r/--reference, or pass --no-reference\n" in ran.err
+
+
+def test_a_command_without_tiny_models(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run_acuity(capsys, "worst", "a", "b", "-o", "c", "--tiny-model", "acuity_nr_v1")
+    assert ran.code == 1
+    assert "'acuity worst' has no option '--tiny-model': tiny models score with 'acuity score'\n" in ran.err
+    assert "did you mean" not in ran.err
+    ran = run_acuity(capsys, "score", "a", "b", "--tiny-modle", "acuity_nr_v1")
+    assert "unknown option '--tiny-modle'; did you mean '--tiny-model'?" in ran.err
+
+
+def test_help_says_what_the_options_do(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["score", "--help"] if command == "acuity" else ["--help"]
+    page = " ".join((run_acuity if command == "acuity" else run_vmaf)(capsys, *words).out.split())
+    assert "refuse it unless it takes half precision (float16)" in page
+    assert "Acuity's own have none" in page
 
 
 def test_without_the_extra(

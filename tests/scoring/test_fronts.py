@@ -20,6 +20,7 @@ from acuity.errors import (
     JobFailed,
     Remedy,
     to_give,
+    to_omit,
     to_set,
 )
 from acuity.jobs.config import JobsConfig
@@ -58,6 +59,12 @@ SPELLINGS = [
         "score the pair with vmaf_score_encoded",
         "leave out the geometry",
         "leave out width, height, pixel_format and bitdepth",
+    ),
+    (
+        to_omit("tiny_codec", "no_reference"),
+        "leave out tiny_codec and no_reference",
+        *["leave out --tiny-codec and --no-reference"] * 2,
+        *["leave out tiny_codec and no_reference"] * 3,
     ),
     (TO_LIST_MODELS, *["run 'acuity models'"] * 3, *["call list_models"] * 3),
     (

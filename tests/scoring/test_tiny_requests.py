@@ -225,7 +225,7 @@ def test_a_missing_reference(room: Path) -> None:
 def test_a_model_that_is_none(room: Path) -> None:
     with pytest.raises(ModelError, match=r"no tiny model named 'acuity_xx_v1'.*did you mean acuity_"):
         acuity.score(*pair(room), tiny_model="acuity_xx_v1")
-    with pytest.raises(BackendError, match=r"tiny_device 'rocm' needs the ROCMExecutionProvider"):
+    with pytest.raises(BackendError, match=r"tiny_device='rocm' needs the ROCMExecutionProvider"):
         alone(room, tiny_device="rocm")
     with pytest.raises(ModelError, match=r"nr.onnx' is a tiny model \(ONNX\).*: name it with tiny_model="):
         acuity.score(*pair(room), model=f"path={room / 'nr.onnx'}")

@@ -55,6 +55,16 @@ def model(tmp_path: Path, sigstore: Sigstore, monkeypatch: pytest.MonkeyPatch) -
     return path
 
 
+def test_acuitys_own_models_are_not_signed() -> None:
+    """And no setting changes that, so none is asked for."""
+    with pytest.raises(ModelError) as caught:
+        load_tiny_model("acuity_fr_v1", TinyOptions(verify=True))
+    assert str(caught.value) == (
+        "'acuity_fr_v1' comes with Acuity and is not signed, so its signature can't be checked: leave out "
+        "tiny_model_verify; its SHA-256 is checked in every run"
+    )
+
+
 def bundle_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.sigstore.json")
 

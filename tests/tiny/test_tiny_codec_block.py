@@ -73,15 +73,15 @@ def test_aliases_lead_to_encoders() -> None:
 def test_encoders_without_a_place() -> None:
     assert values(14, "libaom-av1")[11] == 1  # the place of unknown ones
     with pytest.raises(
-        ModelError, match=r"tiny_codec 'vp9' is no encoder that the model 'net' knows: .*libx264, "
+        ModelError, match=r"tiny_codec='vp9' is no encoder that the model 'net' knows: .*libx264, "
     ):
         values(18, "vp9")
-    with pytest.raises(ModelError, match="tiny_codec 'libx246' is no encoder"):
+    with pytest.raises(ModelError, match="tiny_codec='libx246' is no encoder"):
         values(14, "libx246")
 
 
 def test_presets_that_are_none() -> None:
-    with pytest.raises(ModelError, match=r"tiny_preset 'p4' is no preset of libx264: .*ultrafast, "):
+    with pytest.raises(ModelError, match=r"tiny_preset='p4' is no preset of libx264: .*ultrafast, "):
         values(14, "libx264", "p4")
     with pytest.raises(ModelError, match="knows no presets of h264_amf: leave it out"):
         values(18, "h264_amf", "quality")

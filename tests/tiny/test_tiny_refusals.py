@@ -219,7 +219,7 @@ def test_providers_that_are_not_here(tmp_path: Path, device: str) -> None:
     if provider.name in there:
         pytest.skip(f"{provider.name} is here")
     text = refusal(save(ConvNet().model(), tmp_path / "m.onnx"), TinyOptions(device=device), BackendError)
-    assert f"tiny_device {device!r} needs the {provider.name} of ONNX Runtime" in text
+    assert f"tiny_device={device!r} needs the {provider.name} of ONNX Runtime" in text
     assert f"has {', '.join(there)}: install {provider.package}, or pass tiny_device='cpu'" in text
 
 

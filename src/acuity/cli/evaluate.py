@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli.exits import FAILED, OK
 from acuity.cli.style import Style
-from acuity.errors import AcuityError
+from acuity.errors import AcuityError, EvaluationError
 from acuity.report.tables import Table
 from acuity.text import one_line
 from acuity.tiny.evaluate.choices import INPUT, POOLINGS, require_extra
-from acuity.tiny.evaluate.split import SPLITS
+from acuity.tiny.evaluate.split import ALL, SPLITS, TOO_FEW
 
 if TYPE_CHECKING:
     from acuity.tiny.evaluate.bootstrap import Interval
@@ -50,6 +50,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    try:
+        return _evaluate(arguments)
+    except EvaluationError as error:
+        if arguments.split == ALL or not str(error).endswith(TOO_FEW):
+            raise
+        # The sentence is that of the reference tool, which has no remedy.
+        raise EvaluationError(*error.args, f"; pass --split {ALL} to use every clip") from None
+
+
+def _evaluate(arguments: argparse.Namespace) -> int:
     from acuity.tiny.evaluate.evaluation import compare, evaluate
 
     require_extra("acuity evaluate")

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from acuity.cli.exits import OK
+from acuity.cli.getopt import UsageError
 from acuity.cli.style import count
 from acuity.errors import AcuityError, EvaluationError
 from acuity.report.write import check_output, written_beside
@@ -29,6 +30,7 @@ _EXTRACTORS: Final = ("adm", "vif", "motion")
 _REQUIRED: Final = ("ref", "dis", "mos")
 _TEXTS: Final = ("codec", "preset")
 _CRF: Final = "crf"
+_OTHER_FORMATS: Final = (".csv", ".tsv", ".json", ".jsonl", ".xml", ".txt")
 _MOST_LINES: Final = 100_000
 
 
@@ -51,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     require_extra("acuity features-table")
+    _check_name(arguments.output)
     check_output(arguments.output, "table")
     clips = read_list(arguments.list)
     rows = 0
@@ -62,6 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{number} of {len(clips)}: {one_line(clip.key)}", file=sys.stderr)
     print(f"{arguments.output}: {count(len(clips), 'clip')}, {count(rows, 'row')}")
     return OK
+
+
+def _check_name(output: str) -> None:
+    """Refuse a name that promises another format."""
+    base, ending = os.path.splitext(output)
+    if ending.lower() in _OTHER_FORMATS:
+        raise UsageError(
+            f"'{output}' ends in {ending}, and the table is written as parquet: name it '{base}.parquet'"
+        )
 
 
 def read_list(path: str) -> list[Clip]:

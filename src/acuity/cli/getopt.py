@@ -98,6 +98,11 @@ def unknown_option(name: str, known: Sequence[str]) -> str:
     return f"unknown option '--{shortened(name)}'" + (f"; did you mean '--{meant}'?" if meant else "")
 
 
+def given_twice(name: str) -> str:
+    """The sentence about an option that can be given once; its name comes without dashes."""
+    return f"--{name} is given twice, and one of them counts: leave the other out"
+
+
 def _next(flag: Flag, words: Iterator[str]) -> str:
     for word in words:
         return word

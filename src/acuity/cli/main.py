@@ -19,7 +19,8 @@ from acuity.cli.getopt import UsageError, join_optional, unknown_option
 from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
-# its help. It may have USAGE, its arguments in short, and SURPLUS, what it says of one argument too many.
+# its help. It may have USAGE, its arguments in short, SURPLUS, what it says of one argument too many, and
+# MISSING, what it adds where one is missing.
 # A module with a table COMMANDS has commands of its own. Only the module of the called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
@@ -34,9 +35,15 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("acuity.cli.demo", "make a clip, encode it badly, score it"),
 }
 
+# How the options of tiny models begin, and the one that begins otherwise: commands may lack them.
+_TINY: Final = "tiny-"
+_ALONE: Final = "no-reference"
+
 
 class Parser(argparse.ArgumentParser):
     """argparse with our exit codes and error sentences, and with values that may be omitted."""
+
+    missing = ""  # said after the names of missing arguments
 
     def joined(self, argv: Sequence[str]) -> list[str]:
         """The command line in which no file name can be mistaken for an omitted value."""
@@ -51,16 +58,22 @@ class Parser(argparse.ArgumentParser):
         # The value of an unknown option may have become a file name, so the option is the one to name.
         word = next((word for word in rest if word.startswith("-")), rest[0])
         if word.startswith("--"):
+            name = word[2:].partition("=")[0]
             known = [
                 name[2:] for action in self._actions for name in action.option_strings if name[:2] == "--"
             ]
-            raise UsageError(unknown_option(word[2:].partition("=")[0], known))
+            if (name.startswith(_TINY) or name == _ALONE) and _ALONE not in known:
+                raise UsageError(
+                    f"'{self.prog}' has no option '--{shortened(name)}': "
+                    "tiny models score with 'acuity score'"
+                )
+            raise UsageError(unknown_option(name, known))
         if word.startswith("-"):
             raise UsageError(f"unknown option '{shortened(word)}'")
         raise UsageError(f"unexpected argument '{shortened(word)}': {surplus}")
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise UsageError(message + (self.missing if "arguments are required" in message else ""))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -119,6 +132,7 @@ def _run_command(program: str, name: str, argv: list[str]) -> int:
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.missing = getattr(module, "MISSING", "")
     module.configure(parser)
     try:
         code: int = module.run(parser.parse(argv, getattr(module, "SURPLUS", "leave it out")))

@@ -40,9 +40,11 @@ from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.run import Source
 from acuity.text import one_line
 
-__all__ = ["SURPLUS", "configure", "run", "score_and_report"]
+__all__ = ["MISSING", "SURPLUS", "configure", "run", "score_and_report"]
 
 SURPLUS: Final = "a call scores one encode, so score this one in a call of its own"
+
+MISSING: Final = "; one video alone is scored with --no-reference and --tiny-model"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -111,8 +113,16 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         document = report.to_dict(pools=arguments.pools, worst=arguments.worst, per_frame=arguments.per_frame)
         return [json.dumps(document, indent=2, allow_nan=False)]
     if arguments.quiet:
-        tiny = report.tiny_model.output_names() if report.tiny_model is not None else []
-        columns = [headline.key for headline in report.headlines]
-        columns = [*columns, *tiny] if columns else report.scores
-        return [f"{report.pool(name):.6f}" for name in columns]
+        return _figures(report)
     return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
+
+
+def _figures(report: ScoreReport) -> list[str]:
+    """One number a line; with a tiny model among several, behind its name."""
+    tiny = report.tiny_model.output_names() if report.tiny_model is not None else []
+    named = [(headline.metric.name, headline.key) for headline in report.headlines]
+    named = [*named, *((name, name) for name in tiny)] if named else [(name, name) for name in report.scores]
+    labelled = bool(tiny) and len(named) > 1
+    return [
+        f"{name} {report.pool(key):.6f}" if labelled else f"{report.pool(key):.6f}" for name, key in named
+    ]

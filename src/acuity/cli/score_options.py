@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
-from acuity.cli.getopt import BARE, UsageError
+from acuity.cli.getopt import BARE, UsageError, given_twice
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY, sentence
@@ -88,6 +88,8 @@ def _option(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
     made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
     if setting.kind == "integer":
         made["type"] = positive if setting.minimum else whole
+    if setting.group == TINY and setting.kind != "boolean":
+        made["action"] = _Once
     names = ([f"-{short}"] if short else []) + [f"--{ACUITY.name(name)}"]
     return tuple(names), {**made, **changes}
 
@@ -98,6 +100,21 @@ _KINDS: Final[dict[str, dict[str, Any]]] = {
     "integer": {"metavar": "N"},
     "string": {"metavar": "WORD"},
 }
+
+
+class _Once(argparse.Action):
+    """An option that may not be repeated: argparse's own would drop the first value without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise UsageError(given_twice(ACUITY.name(self.dest)))
+        setattr(namespace, self.dest, values)
 
 
 class _WithoutReference(argparse.Action):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
-from acuity.cli.getopt import Flag, UsageError, one_of, parse_flags, unsigned, wrapped
+from acuity.cli.getopt import Flag, UsageError, given_twice, one_of, parse_flags, unsigned, wrapped
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
@@ -220,7 +220,12 @@ _SETTERS: Final[dict[str, _Setter]] = {
 def parse(argv: Sequence[str]) -> Settings:
     """The settings of a command line; raises UsageError."""
     settings = Settings()
+    tiny: set[str] = set()
     for flag, value in parse_flags(FLAGS, argv):
+        if flag.section == _TINY and flag.value:
+            if flag.long in tiny:
+                raise UsageError(given_twice(flag.long))
+            tiny.add(flag.long)
         _SETTERS.get(flag.long, _set(flag.long))(settings, value)
         if settings.action != "score":
             return settings  # as in libvmaf, -v takes effect at once, whatever follows
@@ -241,7 +246,8 @@ def _complete(settings: Settings) -> None:
         asked.setdefault("reference", None)
     for name, letter in (("reference", "r"), ("distorted", "d")):
         if not asked.get(name) and not (alone and name == "reference"):
-            raise UsageError(f"the {name} video is missing: name it with -{letter}/--{name}")
+            hint = ", or pass --no-reference" if name == "reference" and asked.get("tiny_model") else ""
+            raise UsageError(f"the {name} video is missing: name it with -{letter}/--{name}{hint}")
     # As in libvmaf, any geometry option means that the inputs are raw samples.
     missing = [flag.spelling for flag in FLAGS if flag.long in GEOMETRY and flag.long not in asked]
     if missing and len(missing) < len(GEOMETRY):

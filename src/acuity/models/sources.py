@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import TO_LIST_MODELS, ModelError
+from acuity.errors import TO_LIST_MODELS, ModelError, to_give
 from acuity.text import quoted, shortened
 
 FOLDERS_VARIABLE = "ACUITY_MODEL_PATH"
 _PACKAGE, _PACKAGE_FOLDER = "ffmpeg_quality_metrics", "vmaf_models"
 PACKAGE_SOURCE = "ffmpeg-quality-metrics"
+TINY_FOLDER: Final = Path(__file__).parents[1] / "tiny" / "models"  # Acuity's own tiny models
 TINY_REGISTRY: Final = "registry.json"  # the list of a folder's tiny models
 
 Overrides = Mapping[str, Mapping[str, str]]  # extractor -> option -> value
@@ -71,6 +72,12 @@ def is_beside_onnx(path: Path) -> bool:
     return path.with_suffix(".onnx").exists() or path.name == TINY_REGISTRY
 
 
+def is_tiny(name: str) -> bool:
+    """Whether a model folder, or Acuity's own, has a tiny model of this name."""
+    folders = [TINY_FOLDER, *(folder for folder, _ in model_folders())]
+    return Path(name).name == name and any((folder / f"{name}.onnx").is_file() for folder in folders)
+
+
 def model_folders() -> Iterator[tuple[Path, str]]:
     """The folders with models, in the order of the search, and a name of each for people."""
     for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep):
@@ -85,6 +92,11 @@ def model_folders() -> Iterator[tuple[Path, str]]:
 def _unknown_model(name: str, known: list[str]) -> ModelError:
     import difflib  # only needed for this message
 
+    if is_tiny(name):
+        return ModelError(
+            f"{quoted(name)} is a tiny model (ONNX), not a VMAF model: ",
+            to_give("tiny_model", verb="name it with"),
+        )
     if name in _ELSEWHERE:
         return ModelError(
             f"the model {name!r} is built into libvmaf, and no package carries it: take {name}.json from "

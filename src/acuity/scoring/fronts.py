@@ -69,7 +69,10 @@ class Front(NamedTuple):
                     return self.give
                 return f"{remedy.verb} {listed([self._spelled(name) for name in remedy.names])}"
             case "omit":
-                return self.omit
+                if remedy.names == GEOMETRY:
+                    return self.omit
+                dashes = "--" if self.command else ""
+                return f"leave out {listed([f'{dashes}{self.name(name)}' for name in remedy.names])}"
             case "list":
                 return f"{self.look} {self.lists[remedy.names[0]]}"
 

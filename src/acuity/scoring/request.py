@@ -15,7 +15,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.devices import BACKENDS
-from acuity.errors import InputError, ModelError, to_set
+from acuity.errors import InputError, ModelError, to_omit, to_set
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -141,10 +141,10 @@ class Request:
     tiny_threads: int = _set(
         0, "integer", "threads of its own; 0: those that score", TINY, minimum=0, getopt="tiny-threads")
     tiny_fp16: bool = _set(
-        False, "boolean", "run it in half precision where its device can", TINY, getopt="tiny-fp16")
+        False, "boolean", "refuse it unless it takes half precision (float16)", TINY, getopt="tiny-fp16")
     tiny_model_verify: bool = _set(
-        False, "boolean", "load it only if its Sigstore bundle proves who made it", TINY,
-        getopt="tiny-model-verify")
+        False, "boolean", "load it only if a Sigstore bundle proves who made it; Acuity's own have none",
+        TINY, getopt="tiny-model-verify")
     tiny_codec: str | None = _set(
         None, "string", "encoder of the distorted video, as libx264, for models that ask for it", TINY,
         getopt="tiny-codec")
@@ -244,7 +244,7 @@ class Request:
     def pair(self) -> tuple[Video, Video]:
         """Both videos; raises InputError without a reference."""
         if self.reference is None or self.no_reference:
-            raise InputError("there is no reference to compare with: name one, and leave out no_reference")
+            raise InputError("there is no reference to compare with: name one, and ", to_omit("no_reference"))
         return self.reference, self.distorted
 
     @property

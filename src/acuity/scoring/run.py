@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from acuity.devices import open_devices
-from acuity.errors import ModelError, to_give, to_set
+from acuity.errors import ModelError, to_give, to_omit, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
@@ -100,7 +100,8 @@ class _Wanted(NamedTuple):
             models = []
             if (classic := next((metric for metric in metrics if metric.model), None)) is not None:
                 raise ModelError(
-                    f"the metric '{classic.name}' needs the reference: leave it out, or no_reference"
+                    f"the metric '{classic.name}' needs the reference: leave it out, or ",
+                    to_omit("no_reference"),
                 )
         if metrics and request.viewing is None and all(metric.model != AUTO for metric in metrics):
             models = [model for model in models if model != AUTO]
@@ -220,8 +221,8 @@ def _load_tiny(request: Request) -> TinyModel | None:
     model = load_tiny_model(request.tiny_model, tiny_options(request))
     if request.no_reference and not model.no_reference:
         raise ModelError(
-            f"the tiny model '{model.label}' needs the reference: name a no-reference model, or leave out "
-            "no_reference"
+            f"the tiny model '{model.label}' needs the reference: name a no-reference model, or ",
+            to_omit("no_reference"),
         )
     return model
 

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import ModelError, to_give
-from acuity.text import quoted
+from acuity.errors import ModelError, to_give, to_set
+from acuity.text import shortened
 from acuity.tiny.options import MAX_CRF, TinyOptions
 
 UNKNOWN: Final = "unknown"
@@ -163,7 +163,8 @@ def _encoder(label: str, encoders: tuple[str, ...], codec: str | None) -> tuple[
     if name in _ENCODERS and UNKNOWN in encoders:
         return name, encoders.index(UNKNOWN)
     raise ModelError(
-        f"tiny_codec {quoted(codec)} is no encoder that the model {label!r} knows: ",
+        to_set("tiny_codec", shortened(codec)),
+        f" is no encoder that the model {label!r} knows: ",
         to_give("tiny_codec"),
         f" as one of {', '.join(encoders)}",
     )
@@ -179,11 +180,13 @@ def _ordinal(encoder: str, preset: str | None) -> int:
         return known[name]
     if not known:
         raise ModelError(
-            f"tiny_preset {quoted(preset)} has no place in the codec block, which knows no presets of "
-            f"{encoder}: leave it out, or pass {UNKNOWN!r}"
+            to_set("tiny_preset", shortened(preset)),
+            f" has no place in the codec block, which knows no presets of "
+            f"{encoder}: leave it out, or pass {UNKNOWN!r}",
         )
     raise ModelError(
-        f"tiny_preset {quoted(preset)} is no preset of {encoder}: ",
+        to_set("tiny_preset", shortened(preset)),
+        f" is no preset of {encoder}: ",
         to_give("tiny_preset"),
         f" as one of {', '.join(known)} or {UNKNOWN}",
     )

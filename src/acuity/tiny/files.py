@@ -19,13 +19,13 @@ from typing import Final, NamedTuple
 
 from acuity.errors import TO_LIST_MODELS, AcuityError, ModelError, PathError
 from acuity.models.document import Section, read_document
-from acuity.models.sources import FOLDERS_VARIABLE
+from acuity.models.sources import FOLDERS_VARIABLE, TINY_FOLDER
 from acuity.models.sources import TINY_REGISTRY as REGISTRY
 from acuity.text import quoted, shortened
 from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES, too_large
 from acuity.video.local_file import regular_opener
 
-OWN_FOLDER: Final = Path(__file__).parent / "models"
+OWN_FOLDER: Final = TINY_FOLDER
 _SCHEMA_VERSION: Final = 1
 _MOST: Final = 1000
 

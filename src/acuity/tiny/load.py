@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_omit, to_set
 from acuity.tiny.codec_block import make_block
 from acuity.tiny.feature_input import FeatureInput, make_feature_input
 from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
@@ -145,7 +145,7 @@ def _check_unread(label: str, options: TinyOptions) -> None:
         ("tiny_crf", options.crf),
     ):
         if value is not None:
-            raise ModelError(f"the model '{label}' reads no codec: leave out {field}")
+            raise ModelError(f"the model '{label}' reads no codec: ", to_omit(field))
 
 
 def _kind(label: str, pictures: list[PictureInput], sidecar: Sidecar) -> str:
@@ -166,6 +166,8 @@ def _check_half(
     types = [entry.type for entry in pictures] + ([features.type] if features else [])
     if options.fp16 and any(entry != "float16" for entry in types):
         raise ModelError(
-            f"tiny_fp16 asks for inputs of half precision, and '{label}' takes {types[0].name}: export it in "
-            "float16, or leave out tiny_fp16"
+            to_set("tiny_fp16", True),
+            f" asks for inputs of half precision, and '{label}' takes {types[0].name}: "
+            "export it in float16, or ",
+            to_omit("tiny_fp16"),
         )

@@ -140,7 +140,8 @@ def _open(label: str, graph: Graph, options: TinyOptions) -> tuple[Any, str]:
     provider = PROVIDERS[options.device]
     if provider.name not in there:
         raise BackendError(
-            f"tiny_device {options.device!r} needs the {provider.name} of ONNX Runtime, and this "
+            to_set("tiny_device", options.device),
+            f" needs the {provider.name} of ONNX Runtime, and this "
             f"installation has {', '.join(there)}: install {provider.package}, or pass ",
             to_set("tiny_device", "cpu"),
         )

@@ -20,12 +20,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from acuity.errors import AcuityError, MissingExtra, ModelError, PathError
+from acuity.errors import AcuityError, MissingExtra, ModelError, PathError, to_omit
 from acuity.models.document import read_document
 from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
 from acuity.tiny.external_data import MAX_ABOUT
-from acuity.tiny.files import read_model
+from acuity.tiny.files import OWN_FOLDER, read_model
 from acuity.tiny.sidecar import read_sidecar
 from acuity.video.local_file import regular_opener
 
@@ -61,6 +61,7 @@ def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None 
     `data` is the content of the model file, if it was read already: what was checked is then what is used.
     `bundle` is the model's; without it, the one beside the file or in the registry.
     """
+    _check_own(path)
     _import_sigstore()
     found = bundle or _find_bundle(path)  # first: who isn't signed at all needs no settings
     expected = _expected(path)
@@ -71,6 +72,20 @@ def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None 
         sidecar = Path(used)
         _verify(verifier, expected, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
     return signer
+
+
+def _check_own(path: Path) -> None:
+    """Refuse Acuity's own models in words of their own: nobody has signed them, so no setting helps."""
+    try:
+        own = path.parent.samefile(OWN_FOLDER)
+    except OSError:
+        return
+    if own and not any(path.with_name(path.name + ending).exists() for ending in ENDINGS):
+        raise ModelError(
+            f"'{path.stem}' comes with Acuity and is not signed, so its signature can't be checked: ",
+            to_omit("tiny_model_verify"),
+            "; its SHA-256 is checked in every run",
+        )
 
 
 def _expected(path: Path) -> _Expected:

@@ -142,6 +142,16 @@ def test_a_frame_missing_on_the_way_is_noticed(tmp_path: Path, monkeypatch: pyte
     assert len(numbers(pair(ref, dis, rate="by-index"))) == 59
 
 
+def test_a_message_about_times_tells_them_apart(tmp_path: Path) -> None:
+    """The videos start apart, and are at the same time again where their steps differ."""
+    ticks = [2, 4, 7, 8, 11, 12, 14, 17, 18]
+    ref = encode(tmp_path / "ref.mkv", codec="ffv1", frames=10, ticks=[0, *ticks])
+    dis = encode(tmp_path / "dis.mkv", frames=10, ticks=[1, *ticks])
+    said = r"frame 1 comes 0\.080 s after the one before it in .*ref.mkv' but 0\.040 s after it in .*dis.mkv'"
+    with pytest.raises(PairingError, match=said):
+        numbers(pair(ref, dis))
+
+
 def test_rotated_video_is_turned_upright(tmp_path: Path) -> None:
     lying = encode(tmp_path / "lying.mp4", codec="libx264", rotation=90, frames=3, options={"qp": "0"})
     with pair(lying, lying) as pairing:

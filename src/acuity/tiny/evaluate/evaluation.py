@@ -17,7 +17,7 @@ from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, requir
 from acuity.tiny.evaluate.ratings import KEY, LARGEST, Batch, Ratings
 from acuity.tiny.evaluate.regressor import Regressor
 from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
-from acuity.tiny.evaluate.split import ALL, check_split
+from acuity.tiny.evaluate.split import ALL, TOO_FEW, check_split
 from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
 
 ModelName: TypeAlias = str | os.PathLike[str]
@@ -243,9 +243,7 @@ class _Evaluations:
     ) -> list[Evaluation | AcuityError]:
         count = len(samples.target)
         if count < 2:
-            raise EvaluationError(
-                f"split '{self._split}' has {count} samples — need ≥2 to compute correlations"
-            )
+            raise EvaluationError(f"split '{self._split}' has {count} samples — {TOO_FEW}")
         for number, shape in self._shapes.items():
             whole = tuple(collected.rows if size < 0 else size for size in shape)
             self._failed[number] = ModelError(

@@ -13,6 +13,7 @@ from acuity.errors import EvaluationError
 
 SPLITS: Final = ("train", "val", "test", "all")
 ALL: Final = "all"
+TOO_FEW: Final = "need ≥2 to compute correlations"  # the end of the sentence about a small split
 _SALT: Final = "vmaf-train-splits-v1"
 _UP_TO: Final = ((0.1, "test"), (0.2, "val"))  # of the bucket; all above is train
 

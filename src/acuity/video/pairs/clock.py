@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_plan import PairPlan
@@ -13,6 +13,8 @@ from acuity.video.picture import Picture
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+_TOGETHER: Final = 0.0005  # seconds within which two videos start together
 
 
 class Clock:
@@ -24,7 +26,8 @@ class Clock:
 
     def __init__(self, plan: PairPlan) -> None:
         self._plan = plan
-        self._offset: float | None = None
+        self._before: tuple[float, float] | None = None  # the times of the pair before, in both
+        self._start = 0.0  # how much later the distorted video starts
 
     def check(self, ref: Picture, dis: Picture, index: int) -> None:
         slack, one, other = self._plan.time_slack, self._plan.ref.name, self._plan.dis.name
@@ -40,17 +43,37 @@ class Clock:
                     " to compare frame by frame",
                 )
             return
-        offset = dis.pts - ref.pts
-        before, self._offset = self._offset, offset
-        if before is not None and abs(offset - before) > slack:
+        before, self._before = self._before, (ref.pts, dis.pts)
+        if before is None:
+            self._start = dis.pts - ref.pts
+            return
+        if abs((dis.pts - ref.pts) - (before[1] - before[0])) > slack:
+            times, steps = self._before, (ref.pts - before[0], dis.pts - before[1])
             raise PairingError(
-                f"frame {index} is shown at {ref.pts:.3f} s in {one} but at {dis.pts:.3f} s in {other},"
-                " so frames are missing or doubled in one of them: pass ",
+                f"frame {index} {self._difference(one, other, times, steps)}, so frames are missing or "
+                "doubled in one of them: pass ",
                 to_set("align", "auto"),
                 " to leave out what the other lacks, or ",
                 by_index,
                 " to compare frame by frame",
             )
+
+    def _difference(
+        self, one: str, other: str, times: tuple[float, float], steps: tuple[float, float]
+    ) -> str:
+        """When a frame is shown in both; as steps from the frame before where the videos start apart."""
+        if abs(self._start) < _TOGETHER:
+            first, second = _apart(*times)
+            if first != second:
+                return f"is shown at {first} s in {one} but at {second} s in {other}"
+        first, second = _apart(*steps)
+        return f"comes {first} s after the one before it in {one} but {second} s after it in {other}"
+
+
+def _apart(first: float, second: float) -> tuple[str, str]:
+    """Both times in milliseconds, or with as many more digits as it takes to tell them apart."""
+    texts = ((f"{first:.{digits}f}", f"{second:.{digits}f}") for digits in (3, 4, 5, 6))
+    return next((pair for pair in texts if pair[0] != pair[1]), (f"{first:.3f}", f"{second:.3f}"))
 
 
 class Timeline:
