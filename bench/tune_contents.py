@@ -36,6 +36,13 @@ class Content(NamedTuple):
         return not self.needs or (GOLDEN / self.needs).is_file()
 
 
+# Without them the source takes others each time, whatever its seed.
+_COLOURS: Final = ":".join(
+    f"c{number}={colour}"
+    for number, colour in enumerate(("navy", "orange", "teal", "crimson", "khaki", "purple", "seagreen"))
+)
+
+
 def _filtered(graph: str, count: int) -> Callable[[], Iterator[Planes]]:
     """Frames of FFmpeg's own sources and filters: `source=options,filter=options`."""
 
@@ -243,7 +250,11 @@ TRAINING: Final = (
         "life", 25, _filtered("life=size=320x180:mold=10:rate=25:ratio=0.1:seed=5:death_color=#C83232", 20)
     ),
     Content("testsrc2", 30, _filtered("testsrc2=size=320x180:rate=30", 24)),
-    Content("gradients", 25, _filtered("gradients=size=320x180:rate=25:speed=0.03:seed=7:nb_colors=4", 24)),
+    Content(
+        "gradients",
+        25,
+        _filtered(f"gradients=size=320x180:rate=25:speed=0.03:seed=7:{_COLOURS}:nb_colors=4", 24),
+    ),
     Content("waves", 30, lambda: _waves(320, 180, 20, 3)),
     Content("screen", 30, lambda: _screen(352, 192, 24, 4)),
     Content("fades", 24, lambda: _fades(256, 144, 24, 5)),
@@ -305,7 +316,9 @@ TESTING: Final = (
         "hue-noise",
         25,
         _filtered(
-            "gradients=size=400x224:rate=25:speed=0.08:seed=21:nb_colors=7,noise=alls=6:all_seed=4:allf=t", 24
+            f"gradients=size=400x224:rate=25:speed=0.08:seed=21:{_COLOURS}:nb_colors=7,"
+            "noise=alls=6:all_seed=4:allf=t",
+            24,
         ),
     ),
 )

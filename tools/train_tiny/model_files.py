@@ -54,6 +54,10 @@ def read_sidecar(name: str) -> dict[str, Any]:
     return document
 
 
+def write_sidecar(name: str, about: dict[str, Any]) -> None:
+    _write(FOLDER / f"{name}.json", about)
+
+
 def predict(name: str, clips: list[Clip]) -> list[Floats]:
     """The scores that a shipped model gives to the frames of each clip."""
     about = read_sidecar(name)

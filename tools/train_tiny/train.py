@@ -33,8 +33,8 @@ _NOTES: Final = {
 _LIMITS: Final = {
     feature_model.NAME: "an approximation of VMAF v0.6.1, usually within half a point of it; "
     "where digits count, use VMAF",
-    picture_model.NAME: "an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points in both "
-    "directions: use it only to rank encodes of one source",
+    picture_model.NAME: "an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points on "
+    "average and by 40 on some contents: use it only to rank encodes of one source",
 }
 _SMALLEST: Final = 32  # side of the pictures that the statistics of acuity_nr_v1 are meant for
 
