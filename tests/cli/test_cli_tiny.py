@@ -133,7 +133,8 @@ def test_every_report_says_how_far_an_estimate_can_be_trusted(
     capsys: pytest.CaptureFixture[str], clips: Path, tmp_path: Path
 ) -> None:
     limits = (
-        "acuity_nr_v1: an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points on average and by 40 on some contents"
+        "acuity_nr_v1: an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points on average and by "
+        "40 on some contents"
     )
     line = [str(clips / "dis.y4m"), "--no-reference", "--tiny-model", "acuity_nr_v1", "--strict"]
     ran = run_acuity(capsys, "score", *line)
