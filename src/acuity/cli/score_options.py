@@ -118,7 +118,9 @@ class _Once(argparse.Action):
 
 
 class _WithoutReference(argparse.Action):
-    """The switch with which one video is enough."""
+    """The switch with which one video is enough: `spared` is the argument of the other."""
+
+    spared: argparse.Action | None = None
 
     def __call__(
         self,
@@ -128,9 +130,8 @@ class _WithoutReference(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         setattr(namespace, self.dest, True)
-        for action in parser._actions:
-            if action.dest == "distorted":
-                action.required = False  # argparse looks at it when all words are read
+        if self.spared is not None:
+            self.spared.required = False  # argparse looks at it when all words are read
 
 
 _CHOICES: Final = {
@@ -205,25 +206,30 @@ GROUPS: Final = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_videos(parser)
-    add_groups(parser, GROUPS)
+    distorted = add_videos(parser)
+    add_groups(parser, GROUPS, spared=distorted)
 
 
-def add_videos(parser: argparse.ArgumentParser) -> None:
-    """Add the two videos."""
+def add_videos(parser: argparse.ArgumentParser) -> argparse.Action:
+    """Add the two videos; returns the argument of the distorted one."""
     parser.add_argument("reference", metavar="REF", help="the original")
-    parser.add_argument("distorted", metavar="DIS", help="the version to judge")
+    return parser.add_argument("distorted", metavar="DIS", help="the version to judge")
 
 
 def add_groups(
-    parser: argparse.ArgumentParser, titles: Iterable[str], leave_out: Collection[str] = ()
+    parser: argparse.ArgumentParser,
+    titles: Iterable[str],
+    leave_out: Collection[str] = (),
+    spared: argparse.Action | None = None,
 ) -> None:
     """Add the options of these groups, but not those that set one of `leave_out`."""
     for title in titles:
         group = parser.add_argument_group(title)
         for names, settings in GROUPS[title]:
             if settings.get("dest") not in leave_out:
-                group.add_argument(*names, **settings)
+                action = group.add_argument(*names, **settings)
+                if isinstance(action, _WithoutReference):
+                    action.spared = spared
 
 
 # Options that do nothing without another one, and why.

@@ -246,7 +246,8 @@ class Jobs:
         except (WireError, ValueError, TypeError) as error:
             raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
         # Where the limit is the job's own, submitting it is no way around.
-        advice = remedy if spec.time_limit is None else _OWN_REMEDY
+        own = _OWN_REMEDY if spec.time_limit == self._config.time_limit else _JOB_REMEDY
+        advice = remedy if spec.time_limit is None else own
         entry = Entry(spec, one_line(client), message, limit, advice)
         if forwarder is not None:
             entry.listeners.add(forwarder)

@@ -75,7 +75,7 @@ def is_beside_onnx(path: Path) -> bool:
 def is_tiny(name: str) -> bool:
     """Whether a model folder, or Acuity's own, has a tiny model of this name."""
     folders = [TINY_FOLDER, *(folder for folder, _ in model_folders())]
-    return Path(name).name == name and any((folder / f"{name}.onnx").is_file() for folder in folders)
+    return Path(name).name == name and any(os.path.isfile(folder / f"{name}.onnx") for folder in folders)
 
 
 def model_folders() -> Iterator[tuple[Path, str]]:
