@@ -333,7 +333,7 @@ def test_a_graph_that_fails_on_a_frame_names_it(tmp_path: Path) -> None:
     path = save(
         graph(nodes, [value("x", [1, 1, "H", "W"])], [value("y", [])], constants), tmp_path / "g.onnx"
     )
-    with Measurement() as measurement:
+    with Measurement(threads=1) as measurement:
         measurement.add_model(load_tiny_model(path))
         with pytest.raises(ModelError, match=r"the model '.*g\.onnx' failed: .*\(frame 0\)$"):
             for frame in frames():

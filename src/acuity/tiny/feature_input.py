@@ -16,7 +16,7 @@ from acuity.features import EXTRACTORS
 from acuity.models.inputs import ModelFeature
 from acuity.text import quoted
 from acuity.tiny.codec_block import CodecBlock
-from acuity.tiny.graph_checks import Tensor
+from acuity.tiny.graph import Tensor
 from acuity.tiny.sidecar import Sidecar
 
 # The features of VMAF v0.6.1, and of most tiny models.

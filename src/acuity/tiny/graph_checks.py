@@ -17,23 +17,17 @@ Sizes that only show while it runs are bounded by the session's memory (session.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import MissingExtra, ModelError
 from acuity.text import one_line, quoted, shortened
+from acuity.tiny.external_data import take_in
+from acuity.tiny.graph import Graph, bodies_of, constants_of, nodes_of, nodes_of_model, tensor_of, tensors_of
 
 if TYPE_CHECKING:
-    from onnx import (
-        AttributeProto,
-        FunctionProto,
-        GraphProto,
-        ModelProto,
-        NodeProto,
-        TensorProto,
-        ValueInfoProto,
-    )
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 MAX_TRIPS: Final = 1024  # rounds of a loop
 MAX_BODY: Final = 256  # nodes in it
@@ -66,37 +60,15 @@ _GROWING: Final = frozenset(
     )
 )
 _USUAL_SIZE: Final = (1080, 1920)  # rows and columns that stand for any
-_TYPES: Final = {"float": "float32", "double": "float64"}
-
-
-class Tensor(NamedTuple):
-    """An input or output of a graph; None stands for a size that the file leaves open."""
-
-    name: str
-    type: str
-    shape: tuple[int | None, ...] | None  # None: the file doesn't say even the rank
-
-
-class Graph(NamedTuple):
-    """A model that passed the checks."""
-
-    data: bytes  # the whole model, external weights included
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-    opset: int
-    external: dict[str, str]  # SHA-256 of files with weights, by name
-    settled: bool  # every size follows from the file and the picture, so constants can be computed ahead
 
 
 def check_graph(path: Path, data: bytes) -> Graph:
     """Parse and check a model; raises ModelError with one sentence, MissingExtra without onnx."""
-    from acuity.tiny.external_data import take_in
-
     import_onnx()
     checks = _Checks(str(path))
     model = checks.parse(data)
     checks.operators(model)
-    external = take_in(path, len(data), list(_tensors(model)))
+    external = take_in(path, len(data), list(tensors_of(model)))
     if external or model.functions:
         checks.functions(model)
         model = _inlined(model)
@@ -107,8 +79,8 @@ def check_graph(path: Path, data: bytes) -> Graph:
     given = {tensor.name for tensor in model.graph.initializer}
     return Graph(
         data,
-        tuple(_tensor(value) for value in model.graph.input if value.name not in given),
-        tuple(_tensor(value) for value in model.graph.output),
+        tuple(tensor_of(value) for value in model.graph.input if value.name not in given),
+        tuple(tensor_of(value) for value in model.graph.output),
         max(entry.version for entry in model.opset_import if entry.domain in _OWN),
         external,
         settled,
@@ -151,7 +123,7 @@ class _Checks:
     def operators(self, model: ModelProto) -> None:
         """Refuse operators of other domains, random ones, and graphs that are nested too deeply."""
         own = {(function.domain, function.name) for function in model.functions}
-        for node, depth in _nodes(model):
+        for node, depth in nodes_of_model(model):
             if depth > MAX_DEPTH:
                 raise self.fail(f"nests graphs more than {MAX_DEPTH} deep, which no model needs")
             if node.domain not in _OWN and (node.domain, node.op_type) not in own:
@@ -189,7 +161,7 @@ class _Checks:
             if len(callers) > MAX_DEPTH:
                 raise self.fail(f"has functions that call each other more than {MAX_DEPTH} deep")
             if key not in sizes:
-                inner = [node for node, _ in _nodes_of(table[key].node, 0)]
+                inner = [node for node, _ in nodes_of(table[key].node, 0)]
                 sizes[key] = count(inner, (*callers, key))
             return sizes[key]
 
@@ -202,7 +174,7 @@ class _Checks:
                     raise self.fail(f"has functions that unfold to more than {MAX_STEPS} nodes")
             return total
 
-        count((node for node, _ in _nodes_of(model.graph.node, 0)), ())
+        count((node for node, _ in nodes_of(model.graph.node, 0)), ())
         for key in table:  # also those that nothing calls
             size(key, ())
 
@@ -223,16 +195,16 @@ class _Checks:
 
     def _steps(self, graph: GraphProto, outer: dict[str, TensorProto]) -> int:
         """How many nodes run for one frame."""
-        constants = {**outer, **_constants(graph)}
+        constants = {**outer, **constants_of(graph)}
         total = 0
         for node in graph.node:
             total += 1
-            bodies = list(_bodies(node))
+            bodies = list(bodies_of(node))
             if node.op_type == "Dropout" and len(node.input) > 2 and node.input[2]:
                 self._check_dropout(constants.get(node.input[2]))
             if node.op_type in ("Loop", "Scan"):
                 (body,) = bodies or (None,)
-                size = 0 if body is None else sum(1 for _ in _nodes_of(body.node, 0))
+                size = 0 if body is None else sum(1 for _ in nodes_of(body.node, 0))
                 if body is None or size > MAX_BODY:
                     raise self.fail(f"has a {node.op_type} of {size} nodes, and {MAX_BODY} are the most")
                 rounds = self._rounds(node, constants) if node.op_type == "Loop" else MAX_TRIPS
@@ -272,7 +244,7 @@ class _Checks:
         """Refuse tensors that would be huge; returns whether the sizes of all that may grow are known."""
         from onnx import ModelProto, shape_inference
 
-        for tensor in _tensors(model):
+        for tensor in tensors_of(model):
             self._check_size(tensor.name, tensor.dims)
         concrete = ModelProto()
         concrete.CopyFrom(model)
@@ -288,7 +260,7 @@ class _Checks:
             raise self.fail(f"has shapes that contradict each other: {text}") from None
         known: dict[str, tuple[int | None, ...]] = {}
         for value in (*inferred.graph.value_info, *inferred.graph.output, *inferred.graph.input):
-            shape = _tensor(value).shape
+            shape = tensor_of(value).shape
             if shape is not None:
                 known[value.name] = shape
                 self._check_size(value.name, [size or 1 for size in shape])
@@ -297,7 +269,7 @@ class _Checks:
         for node in inferred.graph.node:
             if node.op_type == "Scan":
                 self._check_scan(node, known)
-            if node.op_type in _GROWING or any(_bodies(node)):
+            if node.op_type in _GROWING or any(bodies_of(node)):
                 settled &= all(None not in known.get(name, (None,)) for name in node.output if name)
         return settled
 
@@ -307,7 +279,7 @@ class _Checks:
         constant = {"", *(tensor.name for tensor in graph.initializer)} - inputs
         total = 0
         for node in graph.node:  # in the order they run: the checker saw to that
-            if any(_bodies(node)) or not constant.issuperset(node.input):
+            if any(bodies_of(node)) or not constant.issuperset(node.input):
                 continue
             constant.update(node.output)
             if node.op_type == "Constant":  # is in the file, and counted there
@@ -344,56 +316,6 @@ class _Checks:
                 raise self.fail(f"has a Scan of {shown} rounds, and {MAX_TRIPS} are the most")
 
 
-def _nodes(model: ModelProto) -> Iterator[tuple[NodeProto, int]]:
-    """All nodes of a model, those of functions and inner graphs too, with their depth."""
-    yield from _nodes_of(model.graph.node, 0)
-    for function in model.functions:
-        yield from _nodes_of(function.node, 0)
-
-
-def _nodes_of(nodes: Iterable[NodeProto], depth: int) -> Iterator[tuple[NodeProto, int]]:
-    for node in nodes:
-        yield node, depth
-        for body in _bodies(node):
-            yield from _nodes_of(body.node, depth + 1)
-
-
-def _bodies(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
-def _tensors(model: ModelProto) -> Iterator[TensorProto]:
-    """All constant tensors of a model, wherever they are."""
-    yield from model.graph.initializer
-    for node, _ in _nodes(model):
-        for attribute in node.attribute:
-            yield from _attribute_tensors(attribute)
-
-
-def _attribute_tensors(attribute: AttributeProto) -> Iterator[TensorProto]:
-    if attribute.HasField("t"):
-        yield attribute.t
-    yield from attribute.tensors
-    for body in (*attribute.graphs, *((attribute.g,) if attribute.HasField("g") else ())):
-        yield from body.initializer
-
-
-def _constants(graph: GraphProto) -> dict[str, TensorProto]:
-    """The constants of a graph by name."""
-    found = {tensor.name: tensor for tensor in graph.initializer}
-    for node in graph.node:
-        if node.op_type == "Constant" and node.output:
-            for attribute in node.attribute:
-                if attribute.name == "value" and attribute.HasField("t"):
-                    found[node.output[0]] = attribute.t
-    for value in graph.input:  # a caller may replace the default of an input
-        found.pop(value.name, None)
-    return found
-
-
 def _inlined(model: ModelProto) -> ModelProto:
     """The model without functions."""
     if not model.functions:
@@ -410,19 +332,3 @@ def _settle(value: ValueInfoProto) -> None:
     for size, number in zip(sizes, usual, strict=True):
         if not size.HasField("dim_value") or size.dim_value <= 0:
             size.dim_value = number
-
-
-def _tensor(value: ValueInfoProto) -> Tensor:
-    from onnx import TensorProto
-
-    if not value.type.HasField("tensor_type"):
-        return Tensor(value.name, str(value.type.WhichOneof("value") or "nothing"), None)
-    kind = value.type.tensor_type
-    shape = None
-    if kind.HasField("shape"):
-        shape = tuple(size.dim_value if size.dim_value > 0 else None for size in kind.shape.dim)
-    try:
-        type = TensorProto.DataType.Name(kind.elem_type).lower()
-    except ValueError:
-        type = f"type {kind.elem_type}"
-    return Tensor(value.name, _TYPES.get(type, type), shape)

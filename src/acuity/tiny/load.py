@@ -11,7 +11,8 @@ from acuity.errors import ModelError, to_omit, to_set
 from acuity.tiny.codec_block import make_block
 from acuity.tiny.feature_input import FeatureInput, make_feature_input
 from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
-from acuity.tiny.graph_checks import Graph, Tensor, check_graph
+from acuity.tiny.graph import Graph, Tensor
+from acuity.tiny.graph_checks import check_graph
 from acuity.tiny.network import Network, choose_outputs
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.picture_input import PictureInput, make_picture_inputs

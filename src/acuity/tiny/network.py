@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acuity.errors import ModelError
 from acuity.features.extractor import Frame
 from acuity.tiny.feature_input import FeatureInput
-from acuity.tiny.graph_checks import Graph, Tensor
+from acuity.tiny.graph import Graph, Tensor
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.picture_input import Colours, PictureInput
 from acuity.tiny.session import Session

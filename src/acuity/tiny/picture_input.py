@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import ModelError, UnfitPictureError, to_give
 from acuity.features.extractor import Frame, Geometry
-from acuity.tiny.graph_checks import Tensor
+from acuity.tiny.graph import Tensor
 from acuity.tiny.resizing import resize
 from acuity.tiny.sidecar import Sidecar
 from acuity.video.picture import Picture

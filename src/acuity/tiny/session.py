@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import BackendError, MissingExtra, ModelError, to_set
 from acuity.text import one_line, shortened
-from acuity.tiny.graph_checks import Graph
+from acuity.tiny.graph import Graph
 from acuity.tiny.options import TinyOptions
 
 _CPU: Final = "CPUExecutionProvider"

@@ -21,7 +21,8 @@ from acuity.tiny.evaluate.choices import INPUT
 from acuity.tiny.evaluate.ratings import CODEC, Batch, Ratings
 from acuity.tiny.feature_input import USUAL
 from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
-from acuity.tiny.graph_checks import Graph, Tensor, check_graph
+from acuity.tiny.graph import Graph, Tensor
+from acuity.tiny.graph_checks import check_graph
 from acuity.tiny.options import MAX_CRF, TinyOptions
 from acuity.tiny.session import Session
 from acuity.tiny.sidecar import Sidecar, read_sidecar

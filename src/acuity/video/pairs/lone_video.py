@@ -6,7 +6,6 @@ reference, and only what reads the distorted picture alone may be measured.
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -111,8 +110,7 @@ class LoneVideo:
         """Wait at most that many seconds; returns whether the next picture or the end has come."""
         if self.options.frames and self.pairs >= self.options.frames:
             return True
-        end = time.monotonic() + seconds
-        return self._reading().ready(max(end - time.monotonic(), 0.0))
+        return self._reading().ready(seconds)
 
     def close(self) -> None:
         """Stop reading and close the video. May be called again."""
