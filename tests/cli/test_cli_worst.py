@@ -172,3 +172,22 @@ def test_the_page_names_every_option_and_entry(worst, tmp_path: Path) -> None:  
     keys = [*document, *frame, *frame["artefacts"][0], *frame["region"]]
     missing += [key for key in keys if f"`{key}`" not in page]
     assert missing == []
+
+
+def test_a_freeze_is_shown_unless_frames_must_match(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    data = moving(36, **SIZE)
+    size = len(data) // 36
+    frames = [data[start : start + size] for start in range(0, len(data), size)]
+    frozen = [frames[14] if 14 < number < 26 else frame for number, frame in enumerate(frames)]
+    videos = []
+    for name, pictures in (("moves", frames), ("freezes", frozen)):
+        path = tmp_path / f"{name}.y4m"
+        path.write_bytes(y4m(b"".join(pictures), **SIZE))
+        videos.append(str(path))
+    ran = worst("-n", "1", "--align", "refuse", videos=tuple(videos))
+    assert "freezes.y4m" in refused(ran, tmp_path / "out")
+    ran = worst("-n", "1", "--json", videos=tuple(videos))
+    assert ran.code == 0, ran.err
+    (frame,) = json.loads(ran.out)["frames"]
+    assert 14 < frame["frame_index"] < 26
+    assert "frozen since frame 14" in frame["description"]
