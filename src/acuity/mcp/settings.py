@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from acuity.errors import SettingsError
 
@@ -16,6 +17,10 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
         return Path(named).absolute()
     home = environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     return Path(home) / "acuity"
+
+
+# What becomes of a request to a client that can't answer it: sent with a warning in the log, left out, refused.
+CapabilityPolicy: TypeAlias = Literal["warn", "drop", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,16 @@ class WireLimits:
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
     idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
+    max_sessions: int = 256
+    max_sessions_each: int = 256  # of one principal
+    max_pending: int = 256  # messages that wait for a session's client
+    max_pending_bytes: int = 4 << 20
+    head_timeout: float = 5.0  # seconds for the head of a request
+    max_headers: int = 100
+    max_header_line: int = 16 << 10  # bytes
+    max_head: int = 64 << 10  # bytes of all header lines together
+    client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
+    capability_policy: CapabilityPolicy = "error"  # for requests to clients that didn't declare the capability
     linger: float = float("inf")  # seconds that calls may take after the end of a client's input
 
 

@@ -1,0 +1,43 @@
+"""Principals: who sends a request, and what that principal may do."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+_TOKEN: Final = "token:"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The sender of a request: the name that its token proves, or else its address.
+
+    `key` is what quotas, rate limits, sessions and jobs are held to.
+    """
+
+    key: str  # token:NAME or address:HOST
+    scopes: frozenset[str] = frozenset()
+    tools: frozenset[str] | None = None  # the tools that it may list and call; None: all
+
+    @classmethod
+    def of_token(
+        cls, name: str, scopes: frozenset[str] = frozenset(), tools: frozenset[str] | None = None
+    ) -> Principal:
+        return cls(f"{_TOKEN}{name}", scopes, tools)
+
+    @classmethod
+    def of_address(cls, host: str) -> Principal:
+        return cls(f"address:{host}")
+
+    @property
+    def has_token(self) -> bool:
+        """Whether a token proved who this is."""
+        return self.key.startswith(_TOKEN)
+
+    def may_call(self, tool: str) -> bool:
+        return self.tools is None or tool in self.tools
+
+
+# Set for each admitted HTTP request and everything that it starts; None on other transports.
+PRINCIPAL: Final[ContextVar[Principal | None]] = ContextVar("acuity_principal", default=None)

@@ -1,0 +1,24 @@
+"""What the runtime counts: plain integers, which operations/metrics.py turns into Prometheus figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class RuntimeCounters:
+    """The counts of one server since it started. Only its event loop changes them."""
+
+    sessions_created: int = 0
+    sessions_deleted: int = 0
+    sessions_expired: int = 0
+    sessions_evicted: int = 0
+    sessions_resumed: int = 0  # after a restart
+    refused: Counter[str] = field(default_factory=Counter)  # requests, by reason: one word each
+    messages_delivered: int = 0  # events that were written to a client
+    messages_dropped: int = 0  # notifications that made room for others
+    messages_resumed: int = 0  # events that were written again to a client that came back
+    streams_opened: int = 0  # GETs
+    client_requests: Counter[str] = field(default_factory=Counter)  # outcome: answered, timeout, warned, dropped…
+    journal_failures: int = 0

@@ -1,0 +1,123 @@
+"""The journal of sessions and their events: what a restarted server continues from.
+
+A session keeps its events in memory (event_log.py); a journal keeps a copy that outlives the process. An event
+is written to the journal before it is sent, so that no client knows of an event that the journal doesn't.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+EventKind: TypeAlias = Literal["priming", "notification", "request", "reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session as the journal keeps it."""
+
+    id: str
+    principal: str  # the key of the principal that began it
+    version: str  # the negotiated protocol version
+    client: Mapping[str, Any]  # the params of its initialize request
+    created: float  # seconds since 1970
+    last_seen: float
+    initialized: bool = False
+    state: Mapping[str, Any] = field(default_factory=dict)  # such as the log level and subscriptions
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An event of a session. Numbers rise by one in each session and are never used again."""
+
+    number: int
+    stream: int  # 0: not yet on a stream
+    kind: EventKind
+    payload: bytes  # one line of JSON; empty for a priming event
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """A stream of a session: the answer of one request, or a GET."""
+
+    number: int
+    request_id: str | int | None  # None: a GET
+    answered: bool = False  # its reply is among the events, or none will come
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session with all that is needed to continue it."""
+
+    record: SessionRecord
+    streams: tuple[StreamRecord, ...]
+    events: tuple[EventRecord, ...]
+    next_event: int
+    next_stream: int
+
+
+class Journal(Protocol):
+    """Where sessions and events are written. Calls return at once; the order of calls is kept."""
+
+    @property
+    def durable(self) -> bool:
+        """Whether anything outlives the process."""
+        ...
+
+    def save(self, record: SessionRecord) -> None: ...
+
+    def touch(self, session_id: str, last_seen: float) -> None: ...
+
+    def forget(self, session_id: str) -> None: ...
+
+    def save_stream(self, session_id: str, stream: StreamRecord) -> None: ...
+
+    def append(self, session_id: str, event: EventRecord) -> None:
+        """Add an event, or put it on another stream if its number is there already."""
+        ...
+
+    def drop(self, session_id: str, numbers: Iterable[int]) -> None: ...
+
+    def when_stored(self, callback: Callable[[], None]) -> None:
+        """Call back on the event loop when everything before this call is stored; at once if it is already."""
+        ...
+
+    def stored_sessions(self) -> Iterable[SessionRecord]:
+        """The sessions of an earlier process, without their events."""
+        ...
+
+    def load(self, session_id: str) -> StoredSession | None:
+        """A session of an earlier process."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class NoJournal:
+    """A journal that keeps nothing: sessions end with the process."""
+
+    durable = False
+
+    def save(self, record: SessionRecord) -> None: ...
+
+    def touch(self, session_id: str, last_seen: float) -> None: ...
+
+    def forget(self, session_id: str) -> None: ...
+
+    def save_stream(self, session_id: str, stream: StreamRecord) -> None: ...
+
+    def append(self, session_id: str, event: EventRecord) -> None: ...
+
+    def drop(self, session_id: str, numbers: Iterable[int]) -> None: ...
+
+    def when_stored(self, callback: Callable[[], None]) -> None:
+        callback()
+
+    def stored_sessions(self) -> Iterable[SessionRecord]:
+        return ()
+
+    def load(self, session_id: str) -> StoredSession | None:
+        return None
+
+    def close(self) -> None: ...
