@@ -20,5 +20,8 @@ class RuntimeCounters:
     messages_dropped: int = 0  # notifications that made room for others
     messages_resumed: int = 0  # events that were written again to a client that came back
     streams_opened: int = 0  # GETs
-    client_requests: Counter[str] = field(default_factory=Counter)  # outcome: answered, timeout, warned, dropped…
+    # Requests to clients, by kind and outcome: ("sampling", "answered"). Kinds: sampling, elicitation, roots,
+    # ping, other. Outcomes: answered, failed, timeout, cancelled, ended, late, unknown, full, warned, dropped,
+    # refused.
+    client_requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     journal_failures: int = 0
