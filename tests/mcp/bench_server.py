@@ -13,10 +13,10 @@ import anyio
 from acuity.cli.exits import guarded
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
+from acuity.mcp.endpoints import Endpoint, Http, Stdio, Uds
 from acuity.mcp.operations.logs import configure_logging
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.serve import serve
-from acuity.mcp.wire.endpoints import Endpoint, Http, Stdio, Uds
 from transport_bench import LOCAL, Bench
 
 

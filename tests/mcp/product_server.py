@@ -18,10 +18,10 @@ import psutil
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from acuity.mcp.endpoints import Http, Open
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.endpoints import Http, Open
 from acuity.mcp.wire.security import Access
 from moving_pictures import HEIGHT, WIDTH, luma
 from transport_bench import LOCAL, transport_to

@@ -19,10 +19,10 @@ from starlette.types import ASGIApp
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
+from acuity.mcp.endpoints import Endpoint, Http, Open, Uds
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.endpoints import Endpoint, Http, Open, Uds
 from acuity.mcp.wire.http_app import HttpApp
 from acuity.mcp.wire.http_server import HttpEndpoint, serve_http
 from acuity.mcp.wire.listeners import Address

@@ -32,8 +32,8 @@ from acuity.mcp.settings import Settings
 from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:
+    from acuity.mcp.endpoints import Endpoint
     from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.endpoints import Endpoint
 
 _Offer: TypeAlias = Literal["http", "sse"]
 
@@ -203,7 +203,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _endpoints(arguments: argparse.Namespace) -> list[Endpoint]:
-    from acuity.mcp.wire.endpoints import Http, Stdio, Uds
+    from acuity.mcp.endpoints import Http, Stdio, Uds
 
     found: list[Endpoint] = []
     if arguments.uds is not None:

@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own helpers
 
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
+from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.serve import Stop, serve
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.wire.endpoints import Http
 from acuity.mcp.wire.listeners import LOOPBACK, Address
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts

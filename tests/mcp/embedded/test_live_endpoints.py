@@ -18,7 +18,7 @@ from mcp import Client, MCPError
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS
-from acuity.mcp.wire.endpoints import Open
+from acuity.mcp.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from live_ground import ERAS, MODEL, NEG, SECONDS

@@ -14,7 +14,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from acuity.mcp.wire.endpoints import Open
+from acuity.mcp.endpoints import Open
 from live_ground import ERAS
 from smoke_film import Film
 from smoke_host import TOOLS, Smoke, smoking

@@ -23,8 +23,8 @@ from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.worker.worker_process import WorkerProcess
 from acuity.mcp.catalog import Call, Catalog
+from acuity.mcp.endpoints import Http, Uds
 from acuity.mcp.tools.long_tool import long_tool
-from acuity.mcp.wire.endpoints import Http, Uds
 from raw_http import RawSession, call, modern, raw_session
 from transport_bench import LOCAL, Bench, Running, run, serving
 

@@ -15,10 +15,10 @@ from mcp.client.sse import sse_client
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity.mcp.catalog import Catalog
+from acuity.mcp.endpoints import Http
 from acuity.mcp.limits import BUSY
 from acuity.mcp.settings import Settings
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.wire.endpoints import Http
 from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.tokens import Tokens
 from product_server import product_on_http, raw_pair

@@ -11,8 +11,8 @@ import pytest
 
 from acuity.cli import main as acuity
 from acuity.cli import serve as command
+from acuity.mcp.endpoints import Http, Stdio, Uds
 from acuity.mcp.standalone.serve import ServeOptions
-from acuity.mcp.wire.endpoints import Http, Stdio, Uds
 from acuity.mcp.wire.listeners import Address
 
 TOKEN = "correct-horse-battery"

@@ -13,8 +13,8 @@ import pytest
 from mcp import MCPError
 
 from acuity.errors import SettingsError
+from acuity.mcp.endpoints import Http, Uds
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Http, Uds
 from acuity.mcp.wire.listeners import bind, bound
 from raw_http import HELLO, call
 from server_program import program, say, until

@@ -12,8 +12,8 @@ import mcp_types as types
 import pytest
 from mcp import MCPError
 
+from acuity.mcp.endpoints import Http, Uds
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Http, Uds
 from transport_bench import ENDPOINTS, ERAS, LOCAL, Signal, run, serving
 
 TRANSPORTS = pytest.mark.parametrize("transport", list(ENDPOINTS))

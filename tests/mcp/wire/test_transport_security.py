@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import SettingsError
-from acuity.mcp.wire.endpoints import Http
+from acuity.mcp.endpoints import Http
 from acuity.mcp.wire.listeners import Address, bind, bound, is_loopback
 from acuity.mcp.wire.security import Access, HttpSecurity
 from acuity.mcp.wire.tokens import UNNAMED, Tokens, read_tokens

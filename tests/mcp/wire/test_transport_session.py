@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
+from acuity.mcp.endpoints import Http
 from acuity.mcp.wire import session as sessions
-from acuity.mcp.wire.endpoints import Http
 from raw_http import call, raw_session
 from transport_bench import LOCAL, Bench, run, serving
 

@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 
 import httpx2
 
+from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Http
 from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.tokens import parse_tokens
 from raw_http import HELLO, call, http_client

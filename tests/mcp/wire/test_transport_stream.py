@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 from acuity.mcp.app import build_server
+from acuity.mcp.endpoints import Pair, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Pair, open_endpoint
 from acuity.mcp.wire.framing import FramingName
 from acuity.mcp.wire.serving import Serving
 from descriptor_client import Descriptors

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
+from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Http
 from raw_http import (
     ACCEPT,
     HELLO,

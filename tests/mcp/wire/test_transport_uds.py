@@ -14,8 +14,8 @@ import anyio
 import pytest
 
 from acuity.errors import SettingsError
+from acuity.mcp.endpoints import Uds
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Uds
 from acuity.mcp.wire.listeners import LONGEST_PATH, listening
 from raw_http import HELLO, call
 from transport_bench import run, serving

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from acuity.mcp.wire.endpoints import Http, Open, Pair, SsePaths, Uds, open_endpoint
+from acuity.mcp.endpoints import Http, Open, Pair, SsePaths, Uds, open_endpoint
 from acuity.mcp.wire.framing import FramingName
 from acuity.mcp.wire.http_app import Methods
 from acuity.mcp.wire.listeners import LOOPBACK, Address

@@ -17,6 +17,7 @@ from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Services
+from acuity.mcp.endpoints import Endpoint, Open, Page
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import configure_logging
 from acuity.mcp.operations.metrics import Metrics, metrics_app
@@ -28,7 +29,6 @@ from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
-from acuity.mcp.wire.endpoints import Endpoint, Open, Page
 
 NAME: Final = "acuity"
 

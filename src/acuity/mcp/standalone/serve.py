@@ -14,9 +14,9 @@ import anyio
 from mcp.server.lowlevel import Server
 
 from acuity.errors import AcuityError
+from acuity.mcp.endpoints import Endpoint, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.endpoints import Endpoint, Open, Stdio, open_endpoint
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import Serving, shared_lifespan

@@ -22,7 +22,7 @@ from mcp_types import Implementation
 
 from acuity import EmbeddedServer
 from acuity.mcp.embedded.steering.clients import Client as Owner
-from acuity.mcp.wire.endpoints import Open
+from acuity.mcp.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Room, measuring, run
