@@ -11,6 +11,8 @@ from mcp.server.context import HandlerResult
 from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.limits import BUSY, CONNECTION, STOPPING, CallLimits
+from acuity.mcp.principal import PRINCIPAL, Principal
+from acuity.mcp.rates import parse_rate
 from acuity.mcp.settings import Settings
 from transport_bench import run
 
@@ -35,7 +37,7 @@ class Calls:
 
         async def call() -> None:
             CONNECTION.set(client)
-            context: Any = SimpleNamespace(request_id=request_id, method=method, request=None)
+            context: Any = SimpleNamespace(request_id=request_id, method=method, request=None, params=None)
             try:
                 await self._limits(context, handler)
             except MCPError as error:
@@ -101,7 +103,7 @@ def test_pings_and_notifications_always_pass() -> None:
 def test_a_place_is_free_again_however_a_call_ends() -> None:
     async def main() -> None:
         limits = CallLimits(Settings(calls=1))
-        context: Any = SimpleNamespace(request_id=1, method="tools/call", request=None)
+        context: Any = SimpleNamespace(request_id=1, method="tools/call", request=None, params=None)
 
         async def fail(_: Any) -> HandlerResult:
             raise KeyError("broken")
@@ -118,6 +120,36 @@ def test_a_place_is_free_again_however_a_call_ends() -> None:
         assert limits.in_flight == 0
 
     run(main)
+
+
+def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:
+    async def test(limits: CallLimits, calls: Calls) -> None:
+        for _ in range(2):
+            await calls.begin("a")
+        with pytest.raises(MCPError, match=r"faster than their rate allows: try again in 30 s") as refused:
+            await calls.begin("a")
+        assert refused.value.error.code == BUSY
+        assert refused.value.error.data == {"retryAfter": 30}
+        await calls.begin("a", "ping")
+        await calls.begin("a", "notifications/cancelled", request_id=None)
+        await calls.begin("b")
+        assert limits.in_flight == 3
+
+    with_calls(Settings(rate=parse_rate("2/min")), test)
+
+
+def test_a_token_may_have_a_rate_of_its_own() -> None:
+    async def test(_: CallLimits, calls: Calls) -> None:
+        before = PRINCIPAL.set(Principal.of_token("alice", rate=parse_rate("3/min")))
+        try:
+            for _ in range(3):
+                await calls.begin("a")
+            with pytest.raises(MCPError, match="try again in 20 s"):
+                await calls.begin("a")
+        finally:
+            PRINCIPAL.reset(before)
+
+    with_calls(Settings(rate=parse_rate("2/min")), test)
 
 
 def test_a_server_that_stops_takes_no_more_and_waits_for_what_ends() -> None:

@@ -18,6 +18,8 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.shared.exceptions import MCPError
 from starlette.types import Scope
 
+from acuity.mcp.principal import PRINCIPAL
+from acuity.mcp.rates import RateLimits, whole_seconds
 from acuity.mcp.settings import Settings
 
 Full: TypeAlias = Literal["each", "all"]
@@ -112,15 +114,21 @@ def origin_of(context: ServerRequestContext[Any, Any]) -> str:
 # Error codes in the range that servers may define.
 BUSY: Final = -32010
 STOPPING: Final = -32011
+RETRY_AFTER: Final = "retryAfter"  # seconds, in the data of such an error; over HTTP also a header
 
 _FREE: Final = frozenset({"ping"})  # a client at its limit may still ask whether the server is alive
+_CALL: Final = "tools/call"
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # they end with their connection
 
 
 class CallLimits(ServerMiddleware[Any]):
-    """Counts requests while they run, and refuses those over the limits. Notifications always pass."""
+    """Counts requests while they run, and refuses those over the limits. Notifications always pass.
 
-    def __init__(self, settings: Settings) -> None:
+    Rates are checked here and nowhere else, since every transport passes each request through here once.
+    """
+
+    def __init__(self, settings: Settings, rates: RateLimits | None = None) -> None:
+        self._rates = rates or RateLimits(settings.rate, settings.tool_rates)
         # A client may open many sessions, so each origin has a limit too.
         self._clients = Quota(settings.calls, settings.calls_each)
         self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
@@ -164,6 +172,7 @@ class CallLimits(ServerMiddleware[Any]):
             ]
         for quota, holder, what in places:
             _check(quota, holder, what)
+        self._check_rate(ctx, origin)  # last, because it takes from the allowance
         for quota, holder, _ in places:
             quota.take(holder)
         try:
@@ -172,6 +181,15 @@ class CallLimits(ServerMiddleware[Any]):
             for quota, holder, _ in places:
                 quota.give_back(holder)
             self._ended.set()
+
+    def _check_rate(self, ctx: ServerRequestContext[Any, Any], origin: str) -> None:
+        principal = PRINCIPAL.get()
+        own = principal.rate if principal is not None else None
+        wait = self._rates.check(origin, own, ctx.params if ctx.method == _CALL else None)
+        if wait is not None:
+            seconds = whole_seconds(wait)
+            sentence = f"requests come faster than their rate allows: try again in {seconds} s"
+            raise MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
 
 
 def _check(quota: Quota, holder: str, what: str) -> None:

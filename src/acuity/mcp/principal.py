@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final
+
+from acuity.mcp.rates import Rate
 
 _TOKEN: Final = "token:"
 
@@ -18,13 +21,18 @@ class Principal:
 
     key: str  # token:NAME or address:HOST
     scopes: frozenset[str] = frozenset()
-    tools: frozenset[str] | None = None  # the tools that it may list and call; None: all
+    tools: frozenset[str] | None = None  # names and patterns of those that it may list and call; None: all
+    rate: Rate | None = None  # its own, in place of the server's
 
     @classmethod
     def of_token(
-        cls, name: str, scopes: frozenset[str] = frozenset(), tools: frozenset[str] | None = None
+        cls,
+        name: str,
+        scopes: frozenset[str] = frozenset(),
+        tools: frozenset[str] | None = None,
+        rate: Rate | None = None,
     ) -> Principal:
-        return cls(f"{_TOKEN}{name}", scopes, tools)
+        return cls(f"{_TOKEN}{name}", scopes, tools, rate)
 
     @classmethod
     def of_address(cls, host: str) -> Principal:
@@ -36,7 +44,7 @@ class Principal:
         return self.key.startswith(_TOKEN)
 
     def may_call(self, tool: str) -> bool:
-        return self.tools is None or tool in self.tools
+        return self.tools is None or any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
 
 # Set for each admitted HTTP request and everything that it starts; None on other transports.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from acuity.errors import SettingsError
+from acuity.mcp.rates import Rate
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -45,7 +46,9 @@ class WireLimits:
     max_header_line: int = 16 << 10  # bytes
     max_head: int = 64 << 10  # bytes of all header lines together
     client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
-    capability_policy: CapabilityPolicy = "error"  # for requests to clients that didn't declare the capability
+    capability_policy: CapabilityPolicy = (
+        "error"  # for requests to clients that didn't declare the capability
+    )
     linger: float = float("inf")  # seconds that calls may take after the end of a client's input
 
 
@@ -65,6 +68,10 @@ class Settings:
     grace: float = 5.0  # seconds that work may continue after SIGTERM
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
+    rate: Rate | None = None  # requests of one principal; a token may have a rate of its own
+    tool_rates: Mapping[str, Rate] = field(
+        default_factory=dict
+    )  # calls of a tool, or of those that fit a pattern
     streams: int = 256  # open subscriptions, all clients together
     streams_each: int = 64  # subscriptions of one address or token
     body: int = 4 << 20  # bytes of one message

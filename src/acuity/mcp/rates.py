@@ -1,0 +1,147 @@
+"""Rates: how many requests a principal may send in a period, and the allowances that hold it to that.
+
+An allowance is a token bucket: it is full at first, a request takes one, and it fills up again at the rate.
+So `60/min` lets 60 requests through at once, and after those one each second.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from acuity.errors import SettingsError
+
+_UNITS: Final[Mapping[str, float]] = {
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "min": 60.0,
+    "minute": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "day": 86400.0,
+}
+_RATE: Final = re.compile(r"([0-9]{1,6}) ?/ ?([a-z]+)")
+_ROUNDING: Final = 1e-7  # seconds by which sums of fractions may be wrong
+_MOST_ALLOWANCES: Final = 16_384  # of which those that were used longest ago are forgotten first
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many requests in so many seconds."""
+
+    number: int
+    seconds: float
+
+    def __str__(self) -> str:
+        unit = next(unit for unit in ("s", "min", "hour", "day") if _UNITS[unit] == self.seconds)
+        return f"{self.number}/{unit}"
+
+
+def parse_rate(text: object) -> Rate:
+    """Parse a rate such as `60/min`; raises SettingsError."""
+    found = _RATE.fullmatch(text) if isinstance(text, str) else None
+    if found is None or int(found[1]) < 1 or found[2] not in _UNITS:
+        raise SettingsError(f"{text!r} is no rate: write a number and s, min, hour or day, such as '60/min'")
+    return Rate(int(found[1]), _UNITS[found[2]])
+
+
+class Allowances:
+    """The token buckets of many holders. A holder may be anything hashable."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = _MOST_ALLOWANCES) -> None:
+        self._clock = clock
+        self._most = most
+        # When each bucket will be full. One number is all there is to know of a bucket.
+        self._full: OrderedDict[tuple[object, Rate], float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._full)
+
+    def wait(self, holder: object, rate: Rate) -> float:
+        """Seconds until the holder may take one; 0 if it may now."""
+        wait = self._missing(holder, rate) - rate.seconds * (rate.number - 1) / rate.number
+        return wait if wait > _ROUNDING else 0.0
+
+    def take(self, holder: object, rate: Rate) -> None:
+        """Take one, whether or not there is one."""
+        # Without a bound, a holder that goes on all the same would have to wait for ever.
+        missing = min(self._missing(holder, rate) + rate.seconds / rate.number, rate.seconds)
+        key = (holder, rate)
+        self._full[key] = self._clock() + missing
+        self._full.move_to_end(key)
+        if len(self._full) > self._most:
+            self._full.popitem(last=False)
+
+    def _missing(self, holder: object, rate: Rate) -> float:
+        """Seconds until the bucket is full."""
+        return max(0.0, self._full.get((holder, rate), 0.0) - self._clock())
+
+
+class RateLimits:
+    """The rates of a server: one for each principal, and further ones for single tools of each principal.
+
+    `tools` has names or patterns such as `vmaf_*`; the tools of one entry share one allowance. `carriers` are
+    tools that run another tool, with the argument that names it: that one's rate holds for them as well.
+    """
+
+    def __init__(
+        self,
+        rate: Rate | None = None,
+        tools: Mapping[str, Rate] | None = None,
+        *,
+        carriers: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate = rate
+        self._tools = dict(tools or {})
+        self._carriers = dict(carriers or {})
+        self._allowances = Allowances(clock)
+
+    def check(
+        self, principal: str, own: Rate | None = None, params: Mapping[str, Any] | None = None
+    ) -> float | None:
+        """Take one from the principal's allowances; returns the seconds to wait where one of them is empty.
+
+        `own` is the principal's own rate, which replaces the server's. `params` are those of a tools/call.
+        Nothing is taken from any allowance if one is empty.
+        """
+        rate = own or self._rate
+        held: list[tuple[object, Rate]] = [] if rate is None else [(principal, rate)]
+        if self._tools and params:
+            for entry in {self._entry(name) for name in self._named(params)} - {None}:
+                assert entry is not None
+                held.append(((principal, entry), self._tools[entry]))
+        if not held:
+            return None
+        waits = max(self._allowances.wait(holder, rate) for holder, rate in held)
+        if waits > 0:
+            return waits
+        for holder, rate in held:
+            self._allowances.take(holder, rate)
+        return None
+
+    def _named(self, params: Mapping[str, Any]) -> list[str]:
+        """The tool of a call, and the tool that this one runs if it is a carrier."""
+        name, arguments = params.get("name"), params.get("arguments")
+        named = [name]
+        if isinstance(name, str) and name in self._carriers and isinstance(arguments, Mapping):
+            named.append(arguments.get(self._carriers[name]))
+        return [one for one in named if isinstance(one, str)]
+
+    def _entry(self, tool: str) -> str | None:
+        """The entry that a tool is held to: its own, or else the first pattern that it fits."""
+        if tool in self._tools:
+            return tool
+        return next((pattern for pattern in self._tools if fnmatchcase(tool, pattern)), None)
+
+
+def whole_seconds(wait: float) -> int:
+    """Seconds as Retry-After takes them: whole, and no fewer than needed."""
+    return max(1, math.ceil(wait))
