@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, Final
 
 import mcp_types as types
@@ -13,13 +12,12 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.calls import NamesBadParams, perform
-from acuity.mcp.catalog import Catalog, Context, Prompt, Tool
+from acuity.mcp.catalog import Catalog, Context, Prompt
+from acuity.mcp.offered_tools import ToolOffers
 from acuity.mcp.results import failure
 from acuity.text import quoted, shortened
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
-_MOST_NAMES: Final = 24  # tool names in the error for an unknown tool
-_LONGEST_NAME: Final = 128  # characters of the unknown name in that error
 _LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
 
@@ -49,7 +47,7 @@ def build_server(
     for extension in catalog.extensions:
         _add_extension(server, extension)
     if catalog.extensions:
-        wrapped = compose_tool_call_handler(catalog.extensions, offer.call_tool)
+        wrapped = offer.allowed(compose_tool_call_handler(catalog.extensions, offer.call_tool))
         server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
     server.middleware.extend([*middleware, NamesBadParams()])
     return server
@@ -60,32 +58,33 @@ class _Offer:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._tools: dict[str, Tool] = {tool.name: tool for tool in catalog.tools}
+        self._tools = ToolOffers(catalog.tools)
         self._prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in catalog.prompts}
-        self._listed = types.ListToolsResult(tools=[tool.describe() for tool in catalog.tools])
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        tool = self._tools.get(name)
+        tool = self._tools.current().by_name.get(name)
         return tool.input_schema if tool is not None else None
 
     async def list_tools(self, _: Context, __: object) -> types.ListToolsResult:
-        return self._listed
+        return self._tools.list()
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = self._tools.get(params.name)
+        offered = self._tools.current()
+        tool = offered.by_name.get(params.name)
         if tool is None:
-            return failure(self._unknown(params.name))
+            return failure(offered.unknown(params.name))
         return await perform(tool, tool.run, context, params)
 
-    def _unknown(self, name: str) -> str:
-        """The error for an unknown tool: its name, and the known names, the most similar first."""
-        near = get_close_matches(name[:_LONGEST_NAME], self._tools, _MOST_NAMES)
-        others = (other for other in self._tools if other not in near)
-        names = [*near, *others]
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"unknown tool: {name[:_LONGEST_NAME]}; there are {', '.join(names[:_MOST_NAMES])}{more}"
+    def allowed(self, call_tool: RequestHandler) -> RequestHandler:
+        """The handler for the tools that the principal may call; other calls are answered as unknown."""
+
+        async def handler(context: Context, params: types.CallToolRequestParams) -> Any:
+            known = params.name in self._tools.current().by_name
+            return await (call_tool if known else self.call_tool)(context, params)
+
+        return handler
 
     async def list_prompts(self, _: Context, __: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[prompt.describe() for prompt in self._catalog.prompts])

@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import mcp_types as types
@@ -109,7 +109,7 @@ class _Identity:
         return isinstance(other, _Identity) and other.schema is self.schema
 
 
-@cache
+@lru_cache(maxsize=1024)  # allowlists change the schemas of some tools
 def _cached_validator(identity: _Identity) -> Draft202012Validator:
     return Draft202012Validator(identity.schema)
 

@@ -80,6 +80,7 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     meta: dict[str, Any] | None = None
+    runs: str | None = None  # the argument that names another tool, whose work this one starts
     # Sentences for arguments that don't fit the schema, by name, where a specification has them word by word.
     refusals: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 

@@ -46,9 +46,7 @@ class WireLimits:
     max_header_line: int = 16 << 10  # bytes
     max_head: int = 64 << 10  # bytes of all header lines together
     client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
-    capability_policy: CapabilityPolicy = (
-        "error"  # for requests to clients that didn't declare the capability
-    )
+    capability_policy: CapabilityPolicy = "error"  # for clients that didn't declare the capability
     linger: float = float("inf")  # seconds that calls may take after the end of a client's input
 
 
@@ -69,9 +67,7 @@ class Settings:
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
     rate: Rate | None = None  # requests of one principal; a token may have a rate of its own
-    tool_rates: Mapping[str, Rate] = field(
-        default_factory=dict
-    )  # calls of a tool, or of those that fit a pattern
+    tool_rates: Mapping[str, Rate] = field(default_factory=dict)  # of calls, by a tool's name or a pattern
     streams: int = 256  # open subscriptions, all clients together
     streams_each: int = 64  # subscriptions of one address or token
     body: int = 4 << 20  # bytes of one message

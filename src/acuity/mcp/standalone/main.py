@@ -23,6 +23,7 @@ from acuity.mcp.operations.logs import configure_logging
 from acuity.mcp.operations.metrics import Metrics, metrics_app
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
+from acuity.mcp.rates import RateLimits
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
@@ -80,7 +81,8 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         catalog = product_catalog(services, bus, pictures)
         metrics = Metrics([tool.name for tool in catalog.tools])
         observer = Observer(metrics)
-        limits = CallLimits(settings)
+        carriers = {tool.name: tool.runs for tool in catalog.tools if tool.runs is not None}
+        limits = CallLimits(settings, RateLimits(settings.rate, settings.tool_rates, carriers=carriers))
         server = build_server(catalog, name=NAME, version=__version__, middleware=[observer, limits])
         drop_unused(server)
         undo = stack.enter_context(ExitStack())

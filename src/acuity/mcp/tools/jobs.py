@@ -105,6 +105,7 @@ class _JobTools:
             input_schema=record(properties, optional=("arguments",)),
             output_schema=job_schema(),
             run=self._submit,
+            runs="tool",
             read_only=False,
             idempotent=False,
         )
