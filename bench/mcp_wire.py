@@ -158,12 +158,12 @@ class StdioClient(Client):
 @contextmanager
 def http_server(command: list[str], environ: dict[str, str]) -> Iterator[tuple[int, int]]:
     """A server that listens on a free port; its process id and that port."""
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen(
         [*command, "--http", str(port)], env={**os.environ, **environ}, stdin=subprocess.DEVNULL
     )
     try:
-        _wait_for(port, process)
+        wait_for(port, process)
         yield process.pid, port
     finally:
         _end(process)
@@ -187,14 +187,14 @@ def stdio_server(command: list[str], environ: dict[str, str], version: str) -> I
         _end(process)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if process.poll() is not None:

@@ -1,0 +1,101 @@
+"""The servers that mcp_runtime.py compares: one tool that echoes, on Acuity's runtime and on the SDK's.
+
+python bench/mcp_runtime_servers.py acuity|acuity-task|sdk|sdk-json --http PORT
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from dataclasses import replace
+from typing import Any
+
+ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+
+def serve_acuity(args: argparse.Namespace) -> None:
+    import anyio
+
+    from acuity.mcp.app import build_server
+    from acuity.mcp.catalog import Call, Catalog, Tool
+    from acuity.mcp.endpoints import Http
+    from acuity.mcp.limits import CallLimits
+    from acuity.mcp.operations.metrics import Metrics
+    from acuity.mcp.operations.observe import Observer
+    from acuity.mcp.settings import Settings
+    from acuity.mcp.standalone.main import prepare_memory, run_loop
+    from acuity.mcp.standalone.serve import serve
+    from acuity.mcp.wire.listeners import LOOPBACK, Address
+
+    def echo(call: Call) -> dict[str, Any]:
+        return {"result": call.arguments["text"]}
+
+    async def echo_in_task(call: Call) -> dict[str, Any]:
+        return {"result": call.arguments["text"]}
+
+    async def count(call: Call) -> dict[str, Any]:
+        for number in range(1, call.arguments["to"] + 1):
+            await call.progress(number, call.arguments["to"])
+            await anyio.sleep(call.arguments["pause"])
+        return {"result": call.arguments["to"]}
+
+    chosen = echo if args.server == "acuity" else echo_in_task
+    tools = [
+        Tool("echo", "Echo", "Says it again.", ECHO, chosen),
+        Tool("count", "Count", "Counts with progress.", {"type": "object"}, count),
+    ]
+    settings = replace(
+        Settings(),
+        max_sessions=args.sessions,
+        max_sessions_each=args.sessions,
+        idle_timeout=args.ttl,
+        store=args.store,
+    )
+    metrics, limits = Metrics([tool.name for tool in tools]), CallLimits(settings)
+    server = build_server(
+        Catalog(tools=tools), name="echo", version="1", middleware=[Observer(metrics), limits]
+    )
+    prepare_memory()
+    run_loop(serve(server, [Http(Address(LOOPBACK, args.http))], settings, limits=limits))
+
+
+def serve_sdk(args: argparse.Namespace) -> None:
+    import uvicorn
+    from mcp.server.mcpserver import MCPServer
+
+    server = MCPServer("echo", log_level="WARNING")
+
+    @server.tool()
+    async def echo(text: str) -> str:
+        """Says it again."""
+        return text
+
+    app = server.streamable_http_app(
+        json_response=args.server == "sdk-json",
+        max_sessions=args.sessions,
+        session_idle_timeout=args.ttl,
+        host="127.0.0.1",
+    )
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=args.http,
+        http="httptools",
+        loop="uvloop",
+        log_level="warning",
+        access_log=False,
+    )
+
+
+SERVERS = {"acuity": serve_acuity, "acuity-task": serve_acuity, "sdk": serve_sdk, "sdk-json": serve_sdk}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("server", choices=tuple(SERVERS))
+    parser.add_argument("--http", type=int, required=True)
+    parser.add_argument("--sessions", type=int, default=20_000)
+    parser.add_argument("--ttl", type=float, default=1800.0)
+    parser.add_argument("--store", default="memory")
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING)
+    SERVERS[given.server](given)
