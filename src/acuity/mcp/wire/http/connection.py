@@ -1,0 +1,427 @@
+"""One HTTP connection without I/O: bytes in, requests to a handler, answers out in the order of the requests.
+
+How an asyncio protocol drives it:
+
+    connection = HttpConnection(handler, sink, limits, address=…, peer=…, clock=loop.time)
+    data_received    connection.receive(data): calls the handler, which answers at once or later
+    eof_received     return None: a client that ends its side has gone (so that calls end with their clients)
+    connection_lost  connection.lost()
+    pause_writing    connection.full()
+    resume_writing   connection.room()
+    a timer          when clock() >= connection.deadline: connection.expire(). The deadline moves with every call
+                     and every answer: a timer that finds it moved is set again. `waits_for` says which one it is
+    shutdown         connection.finish() closes after the answer in progress; stop() ends that answer too
+    too many         set connection.closing where the answer is to be the last
+
+The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request gets
+a Responder of its own, with the handler's call. The next request is handed out when the one before was answered;
+up to _AHEAD bytes behind it are taken meanwhile, then reading pauses.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, Literal, Protocol, TypeAlias
+
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.http import answers
+from acuity.mcp.wire.http.parser import Bad, Head, RequestParser
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+
+_LOG: Final = logging.getLogger(__name__)
+_AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
+_PER_TURN: Final = 16  # requests that one connection may have answered before others get a turn
+_NEVER: Final = float("inf")
+_SECONDS: Final = {
+    "request": 30.0,  # that a connection without a request stays open
+    "end": 2.0,  # in which a client may read a refusal, while what it still sends is thrown away
+}
+_TEXT: Final = b"text/plain; charset=utf-8"
+
+# What a connection waits for. "request": the first byte of the next one; "end": that the client closes.
+Wait: TypeAlias = Literal["head", "body", "request", "end", ""]
+# Says whether the body of a request is worth reading; where it isn't, the function has answered.
+Admission: TypeAlias = Callable[[Request, Responder], bool]
+
+
+class Sink(Protocol):
+    """The transport of a connection, as far as the connection uses it. None of these calls back at once."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that were written and that the client's machine has not taken."""
+        ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def end_writing(self) -> None:
+        """Close the sending side when everything is written; where a transport can't, do nothing."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection when everything is written."""
+        ...
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call a function in the next turn of the event loop, in the context of the connection."""
+        ...
+
+
+class HttpConnection:
+    """The requests of one client connection and their answers.
+
+    `handler` is called with each whole request and its Responder. `admit`, where given, is called for a
+    request whose head has arrived before its body: it returns True to have the body read (and 100 Continue
+    sent, if the client asked for that), or it answers and returns False; then the connection is closed.
+    """
+
+    __slots__ = (
+        "_admit",
+        "_answer",
+        "_clock",
+        "_closed",
+        "_date",
+        "_full",
+        "_handler",
+        "_head",
+        "_limits",
+        "_paused",
+        "_pumping",
+        "_sink",
+        "closing",
+        "deadline",
+        "parser",
+        "waits_for",
+    )
+
+    def __init__(
+        self,
+        handler: Handler,
+        sink: Sink,
+        limits: WireLimits,
+        *,
+        address: str = "127.0.0.1",
+        peer: str = "127.0.0.1:0",
+        admit: Admission | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        date: Callable[[], bytes] = answers.DATE_LINE,
+    ) -> None:
+        self._handler = handler
+        self._sink = sink
+        self._limits = limits
+        self._admit = admit
+        self._clock = clock
+        self._date = date
+        self.parser = RequestParser(limits, address=address, peer=peer)
+        self._head: Head | None = None  # of the request whose body is being read
+        self._answer: Answer | None = None  # of the request that is being answered
+        self._pumping = False
+        self._paused = False
+        self._full = False
+        self._closed = False
+        self.closing = False  # whether the answer in progress, or else the next one, is the last
+        self.waits_for: Wait = "head"
+        self.deadline = clock() + limits.head_timeout  # when expire() is to be called; infinite: never
+
+    @property
+    def request(self) -> Request | None:
+        """The request that is being answered."""
+        return None if self._answer is None else self._answer.head.request
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection takes no more requests and has written its last answer."""
+        return self._closed
+
+    @property
+    def wants_data(self) -> bool:
+        """Whether more bytes may be received."""
+        return not self._paused
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes from the client. The handler may be called before this returns."""
+        if self._closed:
+            return
+        self.parser.receive(data)
+        self._pump()
+
+    def lost(self) -> None:
+        """Take note that the client has gone."""
+        self._closed = True
+        self._wait("")
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            answer.lose()
+
+    def full(self) -> None:
+        """Take note that the client doesn't read: no further request is answered for now."""
+        self._full = True
+
+    def room(self) -> None:
+        """Take note that the client has read what was written."""
+        self._full = False
+        if self._answer is not None:
+            self._answer.tell_room()
+        self._pump()
+
+    def finish(self) -> None:
+        """Close the connection after the answer in progress, or now where there is none."""
+        self.closing = True
+        if self._answer is None and self._head is None and not self._closed:
+            self._shut(linger=False)
+
+    def stop(self) -> None:
+        """Close the connection now. An answer in progress is ended, or is 503 where it has not begun."""
+        self.closing = True
+        if self._answer is not None:
+            self._answer.cut_short()
+        else:
+            self._shut(linger=False)
+
+    def expire(self) -> None:
+        """Close the connection because its deadline has passed."""
+        if self.waits_for == "body" or (self.waits_for == "head" and self.parser.begun):
+            limits = self._limits
+            seconds = limits.read_timeout if self.waits_for == "body" else limits.head_timeout
+            self._refuse(408, f"the request's {self.waits_for} took over {seconds:g} s: send it at once")
+        self._shut(linger=False)
+
+    def _pump(self) -> None:
+        """Hand out requests until one is being answered, or bytes are missing."""
+        if self._pumping or self._closed:
+            return
+        self._pumping = True
+        handed_out, starved = 0, False
+        while self._answer is None and not (self._closed or self._full or starved) and handed_out < _PER_TURN:
+            event = self.parser.next_event()
+            if isinstance(event, Head):
+                self._head = event
+                event = self.parser.next_event()
+                if event is None:
+                    self._begin_body(self._head)
+                    continue
+            if event is None:
+                starved = True
+            elif isinstance(event, Bad):
+                self._refuse(event.status, event.sentence)
+                self._shut(linger=True)
+            else:
+                handed_out += 1
+                self._hand_out(event)
+        self._pumping = False
+        if not self._closed:
+            self._settle(handed_out, starved)
+
+    def _settle(self, handed_out: int, starved: bool) -> None:
+        """Say what the connection waits for, and whether to read on."""
+        wait: Wait = ""
+        if starved:
+            wait = "body" if self._head is not None else "head" if self.parser.begun else "request"
+            if wait == "request" and self.waits_for == "head" and not handed_out:
+                wait = "head"  # an empty line before the request gives no more time
+        elif self._answer is None and not self._full:
+            self._sink.soon(self._pump)
+        if wait != self.waits_for or handed_out:
+            self._wait(wait)
+        self._read_on(starved or self.parser.buffered < _AHEAD)
+
+    def _wait(self, wait: Wait) -> None:
+        self.waits_for = wait
+        self.deadline = self._clock() + self._seconds(wait) if wait else _NEVER
+
+    def _seconds(self, wait: Wait) -> float:
+        if wait == "head":
+            return self._limits.head_timeout
+        return self._limits.read_timeout if wait == "body" else _SECONDS[wait]
+
+    def _read_on(self, wanted: bool) -> None:
+        if wanted == self._paused:
+            self._paused = not wanted
+            if wanted:
+                self._sink.resume_reading()
+            else:
+                self._sink.pause_reading()
+
+    def _begin_body(self, head: Head) -> None:
+        """Decide whether the body of a request is read, and ask for it where the client waits for that."""
+        if self._admit is not None:
+            answer = self._answer = Answer(self, head, unread=True)
+            try:
+                admitted = self._admit(head.request, answer)
+            except Exception:
+                _LOG.exception("the check of %s %s failed", head.request.method, head.request.path)
+                answer.fail()
+                return
+            if not admitted or answer.gone:
+                return
+            self._answer = None
+        if head.expects_continue:
+            self._sink.write(answers.CONTINUE)
+
+    def _hand_out(self, request: Request) -> None:
+        assert self._head is not None
+        answer = self._answer = Answer(self, self._head)
+        self._head = None
+        try:
+            self._handler(request, answer)
+        except Exception:
+            _LOG.exception("the handler of %s %s failed", request.method, request.path)
+            answer.fail()
+
+    def _refuse(self, status: int, sentence: str) -> None:
+        general = self._date() + answers.CLOSE
+        self._sink.write(answers.whole_answer(status, sentence.encode() + b"\n", _TEXT, (), general))
+
+    def _shut(self, *, linger: bool) -> None:
+        """Take no more requests; close when all is written, or when a client that still sends has read it.
+
+        A connection that is closed with bytes unread is reset, and the client may never see its answer.
+        """
+        self._closed = True
+        if linger:
+            self._sink.end_writing()
+            self._wait("end")
+            self._read_on(True)
+        else:
+            self._wait("")
+            self._sink.close()
+
+    def write(self, data: bytes) -> None:
+        """Write bytes of the answer in progress; for Answer."""
+        self._sink.write(data)
+
+    def unsent(self, answer: Answer) -> int:
+        """Bytes of an answer that the client has not taken; for Answer."""
+        return self._sink.unsent if answer is self._answer else 0
+
+    def general_lines(self, head: Head, keep: bool) -> bytes:
+        """The header lines that every answer has; for Answer."""
+        if keep:
+            return self._date() if head.version == "1.1" else self._date() + answers.KEEP_ALIVE
+        return self._date() + answers.CLOSE
+
+    def answered(self, keep: bool, unread: bool) -> None:
+        """Go on behind a request whose answer was written; for Answer."""
+        self._answer = None
+        if not keep:
+            self._shut(linger=unread or self.parser.begun)
+        elif not self._pumping:
+            if self.parser.begun:
+                self._sink.soon(self._pump)  # not now: this is the task of another request
+            else:
+                self._wait("request")
+                self._read_on(True)
+
+
+class Answer:
+    """The Responder of one request."""
+
+    __slots__ = ("_connection", "_keep", "_on_gone", "_on_room", "_state", "_unread", "head")
+
+    def __init__(self, connection: HttpConnection, head: Head, *, unread: bool = False) -> None:
+        self._connection = connection
+        self.head = head
+        self._unread = unread  # whether the body of the request was not read
+        self._keep = False  # whether the connection goes on behind an answer of events
+        self._state: Literal["waiting", "events", "ended"] = "waiting"
+        self._on_gone: list[Callable[[], None]] = []
+        self._on_room: list[Callable[[], None]] = []
+
+    @property
+    def gone(self) -> bool:
+        return self._state == "ended"
+
+    @property
+    def unsent(self) -> int:
+        return self._connection.unsent(self)
+
+    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
+        if self._state != "waiting":
+            self._already()
+            return
+        connection, head = self._connection, self.head
+        keep = self._may_keep()
+        data = answers.whole_answer(
+            status,
+            body,
+            kind,
+            headers,
+            connection.general_lines(head, keep),
+            with_body=head.request.method != "HEAD",
+        )
+        self._state = "ended"
+        connection.write(data)
+        connection.answered(keep, self._unread)
+
+    def begin_events(self, headers: HeaderList = ()) -> None:
+        if self._state != "waiting":
+            self._already()
+            return
+        connection, head = self._connection, self.head
+        chunked = head.version == "1.1"
+        self._keep = chunked and self._may_keep()
+        general = connection.general_lines(head, self._keep)
+        connection.write(answers.events_head(headers, general + answers.CHUNKED if chunked else general))
+        self._state = "events"
+        if head.request.method == "HEAD":
+            self._finish()
+
+    def send(self, events: bytes) -> None:
+        if self._state == "events" and events:
+            self._connection.write(answers.chunk(events) if self.head.version == "1.1" else events)
+
+    def end(self) -> None:
+        if self._state == "events":
+            if self.head.version == "1.1":
+                self._connection.write(answers.LAST_CHUNK)
+            self._finish()
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        self._on_gone.append(callback)
+
+    def on_room(self, callback: Callable[[], None]) -> None:
+        self._on_room.append(callback)
+
+    def tell_room(self) -> None:
+        """Have the functions called that wait for room."""
+        for callback in list(self._on_room):
+            callback()
+
+    def lose(self) -> None:
+        """Take note that nobody waits for the answer."""
+        self._state = "ended"
+        callbacks, self._on_gone, self._on_room = self._on_gone, [], []
+        for callback in callbacks:
+            callback()
+
+    def cut_short(self) -> None:
+        """End the answer because the server stops, and say so to those who make it."""
+        if self._state == "waiting":
+            self.answer(503, b"the server stops: try again later\n", _TEXT, ((b"retry-after", b"5"),))
+        else:
+            self.end()
+        self.lose()
+
+    def fail(self) -> None:
+        """End the answer because its maker failed."""
+        if self._state == "waiting":
+            self.answer(500, b"the server failed: its log says why\n", _TEXT)
+        else:
+            self.end()
+
+    def _may_keep(self) -> bool:
+        return self.head.keep_alive and not self._unread and not self._connection.closing
+
+    def _finish(self) -> None:
+        self._state = "ended"
+        self._connection.answered(self._keep and not self._connection.closing, self._unread)
+
+    def _already(self) -> None:
+        if self._state == "events":
+            raise RuntimeError("the answer has begun as events: end it")
