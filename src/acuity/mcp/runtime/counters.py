@@ -24,4 +24,5 @@ class RuntimeCounters:
     # ping, other. Outcomes: answered, failed, timeout, cancelled, ended, late, unknown, full, warned, dropped,
     # refused.
     client_requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    calls_lost: int = 0  # in flight when an earlier process ended; their clients are told
     journal_failures: int = 0

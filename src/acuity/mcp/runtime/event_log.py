@@ -1,0 +1,377 @@
+"""The event log of a session: one structure that is both the queue of what waits and the buffer for replays.
+
+The log holds every event that was not sent, and those sent last. It is bounded in number and bytes: sent
+events go first, then the oldest notifications that nobody was there to take. Replies and requests don't make
+room for others; only when they alone exceed the bound, those go whose client has left.
+
+With a durable journal an event is stored first and written to the client when the journal says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from math import inf
+from typing import Final
+
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal import EventKind, EventRecord, Journal, StoredSession, StreamRecord
+from acuity.mcp.runtime.streams import ROOM, Event, Stream
+from acuity.mcp.settings import WireLimits
+
+MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids are still known
+
+_EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-([1-9][0-9]{0,17})", re.ASCII)
+
+
+class EventLog:
+    """The events of one session and the streams that they are on."""
+
+    __slots__ = (
+        "_counters",
+        "_droppable",
+        "_is_closed",
+        "_journal",
+        "_limits",
+        "_next_event",
+        "_next_stream",
+        "_open_gets",
+        "_placing",
+        "_sent",
+        "_session_id",
+        "_streams",
+        "_waiting",
+        "kept",
+        "kept_bytes",
+        "pending",
+        "pending_bytes",
+        "stored",
+    )
+
+    def __init__(
+        self, session_id: str, journal: Journal, limits: WireLimits, counters: RuntimeCounters
+    ) -> None:
+        self._session_id = session_id
+        self._journal = journal if journal.durable else None
+        self._limits = limits
+        self._counters = counters
+        self._streams: dict[int, Stream] = {}  # those that can be attached or resumed
+        self._open_gets: list[Stream] = []  # attached ones, the newest last
+        self._waiting: dict[int, Event] = {}  # those that no GET has taken, by number
+        self._sent: list[Event] = []  # in the order of sending: the first go first
+        self._droppable: dict[int, Event] = {}  # notifications that were not sent, by number
+        self._placing: list[Event] = []  # waiting ones that are being stored as events of a GET
+        self._next_event = 1
+        self._next_stream = 1
+        self._is_closed = False
+        self.stored: float = 0 if journal.durable else inf
+        self.kept = 0  # all events, sent or not
+        self.kept_bytes = 0
+        self.pending = 0  # messages that were not sent
+        self.pending_bytes = 0
+
+    @property
+    def open_gets(self) -> int:
+        """How many GETs are connected."""
+        return len(self._open_gets)
+
+    def attached_streams(self) -> Iterator[Stream]:
+        """The streams with a connection."""
+        return (stream for stream in self._streams.values() if stream.attached)
+
+    def open_request_stream(self, request_id: str | int) -> Stream:
+        """Begin the stream of a request."""
+        return self._open(request_id)
+
+    def open_get_stream(self) -> Stream:
+        """Begin the stream of a GET. When it is attached, it takes what waits."""
+        self._counters.streams_opened += 1
+        return self._open(None)
+
+    def resume(self, last_event_id: str) -> Stream | None:
+        """Find the stream to continue after an event; None: that is no event of this session.
+
+        An event that was dropped meanwhile still says by its id which stream it was of, so a client that was
+        away for long misses notifications but not its reply.
+        """
+        found = _EVENT_ID.fullmatch(last_event_id)
+        if found is None or int(found[2]) >= self._next_event:
+            return None
+        stream = self._streams.get(int(found[1]))
+        if stream is None:
+            return None
+        self._counters.streams_opened += 1
+        stream.position = int(found[2])
+        return stream
+
+    def notify(self, payload: bytes, kind: EventKind = "notification") -> None:
+        """Add a message that belongs to no request: it goes to one GET, at once or when there is one."""
+        if self._is_closed:
+            return
+        event = self._keep(payload, kind, None)
+        self._waiting[event.number] = event
+        self._place_waiting()
+        if event.number in self._waiting and not (self._placing and self._placing[-1] is event):
+            self._store(event)
+        self._shrink()
+
+    def close(self) -> None:
+        """End every connection; nothing is added or written afterwards."""
+        self._is_closed = True
+        for stream in list(self._streams.values()):
+            stream.close_connection()
+
+    def revive(self, stored: StoredSession) -> list[Stream]:
+        """Continue where an earlier process stopped; returns the streams whose requests have no reply.
+
+        Which events on streams were written is not known: they can be replayed, and are the first to go.
+        """
+        self._next_event, self._next_stream = stored.next_event, stored.next_stream
+        self.stored = stored.next_event - 1
+        for known in stored.streams:
+            stream = self._streams[known.number] = Stream(self, known.number, known.request_id)
+            stream.answered = known.answered
+            stream.position = stored.next_event - 1  # until its client says what it has
+        for record in sorted(stored.events, key=lambda record: record.number):
+            self._revive_event(record)
+        for stream in list(self._streams.values()):
+            self._settle(stream)
+        self._shrink()
+        return [stream for stream in self._streams.values() if not stream.is_get and not stream.answered]
+
+    def _revive_event(self, record: EventRecord) -> None:
+        stream = self._streams.get(record.stream)
+        if stream is None and record.stream != 0:
+            return
+        event = Event(record.number, record.kind, record.payload, stream)
+        self._count(event)
+        if stream is None:
+            self._waiting[event.number] = event
+        else:
+            stream.events.append(event)
+            self._mark_sent(event)
+            stream.answered = stream.answered or event.kind == "reply"
+
+    # What streams call.
+
+    def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None:
+        if self._is_closed or stream.number not in self._streams:
+            return
+        if kind == "priming" and stream.is_get and self._waiting:
+            return  # the first of those that wait gives the client an id, and has an earlier number
+        event = self._keep(payload, kind, stream)
+        stream.events.append(event)
+        if self._journal is None:
+            stream.write_due()
+        else:
+            self._store(event)
+            self._journal.when_stored(partial(self._write_stored, stream, event.number))
+        self._shrink()
+
+    def note_written(self, events: list[Event]) -> None:
+        for event in events:
+            if event.kind == "priming":
+                self._mark_sent(event)
+            elif event.sent:
+                self._counters.messages_resumed += 1
+            else:
+                self._mark_sent(event)
+                self._counters.messages_delivered += 1
+        self._shrink()
+
+    def note_attached(self, stream: Stream) -> None:
+        if stream.is_get:
+            if stream in self._open_gets:
+                self._open_gets.remove(stream)
+            self._open_gets.append(stream)
+
+    def note_room(self, stream: Stream) -> None:
+        if stream.is_get:
+            self._place_waiting()
+
+    def note_detached(self, stream: Stream) -> None:
+        if stream in self._open_gets:
+            self._open_gets.remove(stream)
+        self._settle(stream)
+
+    def note_answered(self, stream: Stream) -> None:
+        self._save_stream(stream)
+        if not stream.attached:
+            self._settle(stream)
+
+    def drop(self, stream: Stream) -> None:
+        dropped = list(stream.events)
+        for event in dropped:
+            self._remove(event)
+        self._note_dropped(dropped)
+        stream.answered = True
+        self._retire(stream)
+        stream.close_connection()
+
+    # Keeping.
+
+    def _open(self, request_id: str | int | None) -> Stream:
+        stream = Stream(self, self._next_stream, request_id)
+        self._next_stream += 1
+        if not self._is_closed:
+            self._streams[stream.number] = stream
+            self._save_stream(stream)
+        return stream
+
+    def _keep(self, payload: bytes, kind: EventKind, stream: Stream | None) -> Event:
+        event = Event(self._next_event, kind, payload, stream)
+        self._next_event += 1
+        self._count(event)
+        return event
+
+    def _count(self, event: Event) -> None:
+        self.kept += 1
+        self.kept_bytes += len(event.payload)
+        self.pending += 1
+        self.pending_bytes += len(event.payload)
+        if event.kind == "notification":
+            self._droppable[event.number] = event
+
+    def _mark_sent(self, event: Event) -> None:
+        if not event.sent:
+            event.sent = True
+            self._sent.append(event)
+            self.pending -= 1
+            self.pending_bytes -= len(event.payload)
+            self._droppable.pop(event.number, None)
+
+    def _remove(self, event: Event) -> None:
+        self.kept -= 1
+        self.kept_bytes -= len(event.payload)
+        if event.sent:
+            self._sent.remove(event)
+        else:
+            self.pending -= 1
+            self.pending_bytes -= len(event.payload)
+            self._droppable.pop(event.number, None)
+        if event.stream is None:
+            del self._waiting[event.number]
+        else:
+            event.stream.events.remove(event)
+
+    def _shrink(self) -> None:
+        """Drop what exceeds the bounds; a single event is kept whatever its size."""
+        dropped: list[Event] = []
+        while self.kept > 1 and self._is_over:
+            event = self._most_expendable()
+            if event is None:
+                break
+            if not event.sent:
+                self._counters.messages_dropped += 1
+            self._remove(event)
+            dropped.append(event)
+        self._note_dropped(dropped)
+        for event in dropped:
+            if event.stream is not None:
+                self._settle(event.stream)
+
+    @property
+    def _is_over(self) -> bool:
+        return self.kept > self._limits.max_pending or self.kept_bytes > self._limits.max_pending_bytes
+
+    def _most_expendable(self) -> Event | None:
+        if self._sent:
+            return self._sent[0]
+        if self._droppable:
+            return next(iter(self._droppable.values()))
+        return min(self._abandoned(), key=lambda event: event.number, default=None)
+
+    def _abandoned(self) -> Iterator[Event]:
+        """Replies and requests for clients that aren't there."""
+        yield from self._waiting.values()
+        for stream in self._streams.values():
+            if not stream.attached:
+                yield from stream.events
+
+    def _settle(self, stream: Stream) -> None:
+        """Forget a stream that no client can have use for."""
+        if stream.events or stream.attached:
+            return
+        if stream.answered or (stream.is_get and not stream.resumable):
+            self._retire(stream)
+        elif stream.is_get:
+            quiet = [s for s in self._streams.values() if s.is_get and not s.events and not s.attached]
+            for oldest in quiet[:-MAX_QUIET_GETS]:
+                self._retire(oldest)
+
+    def _retire(self, stream: Stream) -> None:
+        if self._streams.pop(stream.number, None) is not None and not stream.answered:
+            stream.answered = True
+            self._save_stream(stream)
+
+    # Writing, and the journal before it.
+
+    def _free_get(self) -> Stream | None:
+        """The GET that takes the next message: the newest with room, since older ones may be dead."""
+        return next((stream for stream in reversed(self._open_gets) if stream.has_room), None)
+
+    def _place_waiting(self) -> None:
+        """Put waiting messages on GETs that have room, and write them."""
+        while self._waiting and not self._placing and not self._is_closed:
+            stream = self._free_get()
+            if stream is None:
+                return
+            batch = self._batch()
+            if self._journal is None:
+                self._put(stream, batch)
+            else:
+                # One batch at a time: if its GET goes meanwhile, another takes it in the same order.
+                self._placing = batch
+                for event in batch:
+                    self._store(event, stream)
+                self._journal.when_stored(partial(self._placed, stream, batch))
+
+    def _placed(self, stream: Stream, batch: list[Event]) -> None:
+        self._placing = []
+        self.stored = max(self.stored, batch[-1].number)
+        if self._is_closed:
+            return
+        batch = [event for event in batch if event.number in self._waiting]  # others were dropped
+        if batch and stream.attached:
+            self._put(stream, batch)
+        else:
+            for event in batch:
+                self._store(event)
+        self._place_waiting()
+
+    def _put(self, stream: Stream, batch: list[Event]) -> None:
+        for event in batch:
+            del self._waiting[event.number]
+        stream.write_now(batch)
+
+    def _batch(self) -> list[Event]:
+        batch: list[Event] = []
+        size = 0
+        for event in self._waiting.values():
+            if size >= ROOM:
+                break
+            batch.append(event)
+            size += len(event.payload)
+        return batch
+
+    def _write_stored(self, stream: Stream, number: int) -> None:
+        self.stored = max(self.stored, number)
+        if not self._is_closed:
+            stream.write_due()
+
+    def _store(self, event: Event, stream: Stream | None = None) -> None:
+        if self._journal is not None and not self._is_closed:
+            on = stream or event.stream
+            number = 0 if on is None else on.number
+            record = EventRecord(event.number, number, event.kind, event.payload)
+            self._journal.append(self._session_id, record)
+
+    def _save_stream(self, stream: Stream) -> None:
+        if self._journal is not None and not self._is_closed:
+            record = StreamRecord(stream.number, stream.request_id, stream.answered)
+            self._journal.save_stream(self._session_id, record)
+
+    def _note_dropped(self, events: list[Event]) -> None:
+        if self._journal is not None and not self._is_closed and events:
+            self._journal.drop(self._session_id, [event.number for event in events])

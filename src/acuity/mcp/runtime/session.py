@@ -1,0 +1,244 @@
+"""One session: who began it, what was agreed with the client, its calls in flight and its event log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from mcp.shared.dispatcher import coerce_request_id
+from mcp_types import INTERNAL_ERROR
+
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.event_log import EventLog
+from acuity.mcp.runtime.journal import Journal, SessionRecord
+from acuity.mcp.settings import WireLimits
+
+# Why a session ended. One that stopped with the server goes on in the next if the journal is durable.
+EndReason: TypeAlias = Literal["deleted", "expired", "evicted", "stopped"]
+
+# The reply to a call that was in flight when an earlier process ended.
+LOST_CALL: Final = "the server restarted before this call ended: call again"
+
+
+class RunningCall(Protocol):
+    """A request of the client that is not answered yet."""
+
+    def cancel(self, reason: str) -> None:
+        """Stop it without an answer, because its session ended."""
+        ...
+
+
+class Home(Protocol):
+    """What a session needs of the table that it is in."""
+
+    limits: WireLimits
+    journal: Journal
+    counters: RuntimeCounters
+    clock: Callable[[], float]
+    epoch: float  # added to the clock's times it gives seconds since 1970
+
+    def note_use(self, session: Session) -> None: ...
+
+    def note_end(self, session: Session, reason: EndReason) -> None: ...
+
+
+class Session:
+    """The session of a client that made the handshake. Small while nothing happens: there may be 10,000."""
+
+    __slots__ = (
+        "_calls",
+        "_client",
+        "_home",
+        "_log",
+        "_saved_use",
+        "_state",
+        "client_requests",
+        "connection",
+        "created",
+        "ended",
+        "id",
+        "initialized",
+        "last_seen",
+        "principal",
+        "stored",
+        "version",
+    )
+
+    def __init__(self, home: Home, session_id: str, principal: str, version: str, client: bytes) -> None:
+        self._home = home
+        self.id = session_id
+        self.principal = principal  # the key of who began it
+        self.version = version
+        self._client = client  # JSON, a fifth of the size of its objects
+        self.created = self.last_seen = self._saved_use = home.clock()
+        self.initialized = False
+        self.ended: EndReason | None = None
+        self.stored = False  # its events are in the journal of an earlier process, and not loaded yet
+        self._log: EventLog | None = None
+        self._calls: dict[str | int, RunningCall] | None = None
+        self._state: dict[str, Any] | None = None
+        self.connection: Any = None  # the SDK's, made when it is first needed
+        self.client_requests: Any = None  # those that the server sent, made when the first is
+
+    @property
+    def client(self) -> dict[str, Any]:
+        """The params of its initialize request."""
+        found: dict[str, Any] = json.loads(self._client)
+        return found
+
+    @property
+    def log(self) -> EventLog:
+        """Its events and streams, made when first needed."""
+        if self._log is None:
+            home = self._home
+            self._log = EventLog(self.id, home.journal, home.limits, home.counters)
+            if self.ended is not None:
+                self._log.close()
+        return self._log
+
+    @property
+    def pending(self) -> int:
+        """Messages that the client has not been sent."""
+        return self._log.pending if self._log is not None else 0
+
+    @property
+    def pending_bytes(self) -> int:
+        return self._log.pending_bytes if self._log is not None else 0
+
+    @property
+    def open_gets(self) -> int:
+        return self._log.open_gets if self._log is not None else 0
+
+    # Use.
+
+    def touch(self) -> None:
+        """Note that the client used the session."""
+        self._home.note_use(self)
+        journal = self._home.journal
+        if journal.durable and self.last_seen - self._saved_use > self._home.limits.idle_timeout / 100:
+            self._saved_use = self.last_seen
+            journal.touch(self.id, self.last_seen + self._home.epoch)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is in flight. A GET that is open doesn't keep a session alive."""
+        return bool(self._calls)
+
+    @property
+    def calls(self) -> int:
+        """How many calls are in flight."""
+        return len(self._calls) if self._calls else 0
+
+    def begin_call(self, request_id: str | int, call: RunningCall) -> bool:
+        """Note a call as in flight; False: one with this id is already."""
+        key = coerce_request_id(request_id)
+        if self._calls is None:
+            self._calls = {}
+        if key in self._calls:
+            return False
+        self._calls[key] = call
+        return True
+
+    def find_call(self, request_id: str | int) -> RunningCall | None:
+        """The call in flight with this id; "7" is the same as 7."""
+        return self._calls.get(coerce_request_id(request_id)) if self._calls else None
+
+    def end_call(self, request_id: str | int) -> None:
+        """Note that a call is over. The session's idle time begins anew, since its answer counts as use."""
+        if self._calls and self._calls.pop(coerce_request_id(request_id), None) is not None:
+            if not self._calls:
+                self._calls = None  # a dict that was filled keeps its size
+            if self.ended is None:
+                self.touch()
+
+    def running_calls(self) -> Iterator[RunningCall]:
+        return iter(list(self._calls.values()) if self._calls else ())
+
+    # What was agreed.
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """What the client has set, such as the log level and subscriptions: JSON values."""
+        return self._state or {}
+
+    def set_state(self, name: str, value: Any) -> None:
+        """Set a value that outlives a restart; None removes it."""
+        state = dict(self._state or {})
+        if value is None:
+            state.pop(name, None)
+        else:
+            state[name] = value
+        self._state = state or None
+        self.save()
+
+    def mark_initialized(self) -> None:
+        """Note the client's notifications/initialized."""
+        if not self.initialized:
+            self.initialized = True
+            self.save()
+
+    def save(self) -> None:
+        """Write what is known of the session to the journal."""
+        if self._home.journal.durable and self.ended is None:
+            self._home.journal.save(self.record())
+
+    def record(self) -> SessionRecord:
+        """The session as the journal keeps it."""
+        epoch = self._home.epoch
+        return SessionRecord(
+            id=self.id,
+            principal=self.principal,
+            version=self.version,
+            client=self.client,
+            created=self.created + epoch,
+            last_seen=self.last_seen + epoch,
+            initialized=self.initialized,
+            state=self.state,
+        )
+
+    @classmethod
+    def from_record(cls, home: Home, record: SessionRecord) -> Session:
+        """A session of an earlier process; its events are loaded when it is first used."""
+        session = cls(home, record.id, record.principal, record.version, compact(record.client))
+        session.created = record.created - home.epoch
+        session.last_seen = session._saved_use = record.last_seen - home.epoch
+        session.initialized = record.initialized
+        session._state = dict(record.state) or None
+        session.stored = True
+        return session
+
+    def load_events(self) -> None:
+        """Continue the streams of an earlier process; calls that died with it are answered with an error."""
+        self.stored = False
+        found = self._home.journal.load(self.id)
+        if found is None:
+            return
+        self._home.counters.sessions_resumed += 1
+        for stream in self.log.revive(found):
+            self._home.counters.calls_lost += 1
+            stream.add(_lost(stream.request_id), "reply")
+
+    # The end.
+
+    def end(self, reason: EndReason) -> None:
+        """End the session: its calls are cancelled and its connections closed."""
+        if self.ended is not None:
+            return
+        self.ended = reason
+        self._home.note_end(self, reason)
+        for call in self.running_calls():
+            call.cancel(f"the session was {reason}")
+        if self.client_requests is not None:
+            self.client_requests.close()
+        if self._log is not None:
+            self._log.close()
+
+
+def compact(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _lost(request_id: str | int | None) -> bytes:
+    error = {"code": INTERNAL_ERROR, "message": LOST_CALL}
+    return compact({"jsonrpc": "2.0", "id": request_id, "error": error})

@@ -1,0 +1,185 @@
+"""The table of sessions: beginning, finding, expiring and making room, without a timer for each.
+
+Sessions are held in the order of their last use, all together and for each principal. So the ones to expire
+are the first, and so is the one that makes room for another.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from acuity.mcp.limits import BUSY
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal import Journal
+from acuity.mcp.runtime.session import EndReason, Session, compact
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.messages import Refused
+
+SLICE: Final = 250  # sessions that one sweep looks at: about a millisecond
+
+
+class Sessions:
+    """The sessions of one server."""
+
+    def __init__(
+        self,
+        limits: WireLimits,
+        journal: Journal,
+        counters: RuntimeCounters,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.limits = limits
+        self.journal = journal
+        self.counters = counters
+        self.clock = clock
+        self.epoch = wall() - clock()
+        self._by_id: dict[str, Session] = {}  # the longest unused first
+        self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
+        for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
+            self._enter(Session.from_record(self, record))
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[Session]:
+        """All sessions, the longest unused first."""
+        return iter(list(self._by_id.values()))
+
+    def count_of(self, principal_key: str) -> int:
+        return len(self._of.get(principal_key, ()))
+
+    def admit(self, principal_key: str) -> Refused | None:
+        """Say whether a session could begin now; None: it could. Nothing is ended yet."""
+        if not self._must_leave(principal_key) or self._leaver(principal_key) is not None:
+            return None
+        self.counters.refused["sessions"] += 1
+        if self.count_of(principal_key) >= self.limits.max_sessions_each:
+            most, whose = self.limits.max_sessions_each, "sessions of this address or token"
+        else:
+            most, whose = self.limits.max_sessions, "sessions"
+        return Refused(BUSY, f"{most} {whose} are busy, which is the most: try again when a call has ended")
+
+    def begin(self, principal_key: str, version: str, client: Mapping[str, Any]) -> Session:
+        """Begin a session; if need be an idle one makes room. Raises Refused, as `admit` would say."""
+        if (refused := self.admit(principal_key)) is not None:
+            raise refused
+        while self._must_leave(principal_key) and (leaver := self._leaver(principal_key)) is not None:
+            leaver.end("evicted")
+        session = Session(self, secrets.token_hex(16), principal_key, version, compact(client))
+        self._enter(session)
+        self.counters.sessions_created += 1
+        session.save()
+        return session
+
+    def find(self, session_id: str, principal_key: str) -> Session | None:
+        """Find the session that a request names, and note its use; None: unknown, expired or another's."""
+        session = self._by_id.get(session_id)
+        if session is None or session.principal != principal_key:
+            return None
+        if self._is_expired(session):
+            session.end("expired")
+            return None
+        if session.stored:
+            session.load_events()
+        session.touch()
+        return session
+
+    def delete(self, session_id: str, principal_key: str) -> bool:
+        """End a session as its client asks; whether there was one."""
+        session = self._by_id.get(session_id)
+        if session is None or session.principal != principal_key:
+            return False
+        is_late = self._is_expired(session)
+        session.end("expired" if is_late else "deleted")
+        return not is_late
+
+    def sweep(self) -> float:
+        """End some of the expired sessions; returns the clock's time at which to sweep again."""
+        now = self.clock()
+        looked_at: list[Session] = []
+        for session in self._by_id.values():
+            if len(looked_at) == SLICE or session.last_seen + self.limits.idle_timeout > now:
+                break
+            looked_at.append(session)
+        for session in looked_at:
+            if session.busy:
+                self.note_use(session)  # looked at again when it would expire next
+            else:
+                session.end("expired")
+        oldest = next(iter(self._by_id.values()), None)
+        return now + self.limits.idle_timeout if oldest is None else self._deadline(oldest)
+
+    def end_principal(self, principal_key: str) -> int:
+        """End the sessions of a principal that may no longer come; returns how many."""
+        found = list(self._of.get(principal_key, {}).values())
+        for session in found:
+            session.end("deleted")
+        return len(found)
+
+    def close(self) -> None:
+        """Stop with the server. A durable journal keeps the sessions for the next one."""
+        for session in self:
+            session.end("stopped")
+
+    # What sessions call.
+
+    def note_use(self, session: Session) -> None:
+        session.last_seen = self.clock()
+        if session.ended is None:
+            for table in (self._by_id, self._of[session.principal]):
+                del table[session.id]
+                table[session.id] = session
+
+    def note_end(self, session: Session, reason: EndReason) -> None:
+        del self._by_id[session.id]
+        mine = self._of[session.principal]
+        del mine[session.id]
+        if not mine:
+            del self._of[session.principal]
+        if reason == "stopped":
+            return
+        counter = f"sessions_{reason}"
+        setattr(self.counters, counter, getattr(self.counters, counter) + 1)
+        self.journal.forget(session.id)
+
+    # Room.
+
+    def _enter(self, session: Session) -> None:
+        self._by_id[session.id] = session
+        self._of.setdefault(session.principal, {})[session.id] = session
+
+    def _must_leave(self, principal_key: str) -> bool:
+        """Whether a session has to end before one of this principal begins."""
+        return (
+            len(self._by_id) >= self.limits.max_sessions
+            or self.count_of(principal_key) >= self.limits.max_sessions_each
+        )
+
+    def _leaver(self, principal_key: str) -> Session | None:
+        """The session that makes room: the longest idle one of whoever has the most.
+
+        A principal that has its share gives one of its own. So nobody who has a few sessions loses them to
+        one who opens many.
+        """
+        mine = self._of.get(principal_key, {})
+        if len(mine) >= self.limits.max_sessions_each:
+            return _longest_idle(mine)
+        found = _longest_idle(max(self._of.values(), key=len, default={}))
+        if found is not None:
+            return found
+        fewer = sorted(self._of.values(), key=len, reverse=True)
+        return next((found for table in fewer if (found := _longest_idle(table)) is not None), None)
+
+    def _is_expired(self, session: Session) -> bool:
+        return not session.busy and self._deadline(session) <= self.clock()
+
+    def _deadline(self, session: Session) -> float:
+        return session.last_seen + self.limits.idle_timeout
+
+
+def _longest_idle(sessions: Mapping[str, Session]) -> Session | None:
+    return next((session for session in sessions.values() if not session.busy), None)
