@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from mcp.shared.dispatcher import coerce_request_id
 from mcp_types import INTERNAL_ERROR
 
+from acuity.mcp.runtime.client_requests import ClientRequests
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.event_log import EventLog
 from acuity.mcp.runtime.journal import Journal, SessionRecord
@@ -49,11 +50,11 @@ class Session:
     __slots__ = (
         "_calls",
         "_client",
+        "_client_requests",
         "_home",
         "_log",
         "_saved_use",
         "_state",
-        "client_requests",
         "connection",
         "created",
         "ended",
@@ -79,7 +80,7 @@ class Session:
         self._calls: dict[str | int, RunningCall] | None = None
         self._state: dict[str, Any] | None = None
         self.connection: Any = None  # the SDK's, made when it is first needed
-        self.client_requests: Any = None  # those that the server sent, made when the first is
+        self._client_requests: ClientRequests | None = None
 
     @property
     def client(self) -> dict[str, Any]:
@@ -96,6 +97,17 @@ class Session:
             if self.ended is not None:
                 self._log.close()
         return self._log
+
+    @property
+    def client_requests(self) -> ClientRequests:
+        """The requests that the server sends to the client, made when first needed."""
+        if self._client_requests is None:
+            home = self._home
+            capabilities = self.client.get("capabilities") or {}
+            self._client_requests = ClientRequests(home.limits, home.counters, capabilities)
+            if self.ended is not None:
+                self._client_requests.end()
+        return self._client_requests
 
     @property
     def pending(self) -> int:
@@ -229,8 +241,8 @@ class Session:
         self._home.note_end(self, reason)
         for call in self.running_calls():
             call.cancel(f"the session was {reason}")
-        if self.client_requests is not None:
-            self.client_requests.close()
+        if self._client_requests is not None:
+            self._client_requests.end()
         if self._log is not None:
             self._log.close()
 
