@@ -1,7 +1,7 @@
 """The tokens that HTTP clients have to send, each with the name of the principal that it proves.
 
-A token file holds one token, or a line `NAME TOKEN` for each principal. Two lines may have one name, so that
-a token can be replaced while the old one still works.
+A token file holds one token, or a line `NAME TOKEN` for each principal, or tables in TOML (token_tables.py).
+A name may have several tokens, so that one can be replaced while the old one still works.
 """
 
 from __future__ import annotations
@@ -9,25 +9,71 @@ from __future__ import annotations
 import hmac
 import os
 import re
-from collections.abc import Iterator, Mapping
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from acuity.errors import SettingsError
+from acuity.mcp.principal import Principal
+from acuity.mcp.wire.grants import NO_SCOPES, Scopes
+from acuity.mcp.wire.token_tables import is_toml, parse_tables
 
 TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
 EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
+_LONGEST_TOKEN: Final = 4096
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_KEY: Final = secrets.token_bytes(32)  # of the digests, which nobody can foresee without it
+
+
+def digest(token: str) -> bytes:
+    """A token's key in tables, which are looked up in a time that says nothing about the tokens in them."""
+    return blake2b(token.encode("utf-8", "surrogatepass"), digest_size=16, key=_KEY).digest()
+
+
+def bearer(authorization: str | None) -> str | None:
+    """The token in an Authorization header; None where there is none that could be right."""
+    scheme, _, given = (authorization or "").partition(" ")
+    token = given.strip(" \t")
+    usable = scheme.lower() == "bearer" and token.isascii() and 0 < len(token) <= _LONGEST_TOKEN
+    return token if usable else None
+
+
+class TokenStore(Protocol):
+    """Tokens that a server accepts: fixed ones, or those of a file that is read again."""
+
+    def __bool__(self) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]:
+        """The tokens themselves, which must never be shown."""
+        ...
+
+    def find(self, token: str) -> Principal | None:
+        """The principal that a token proves."""
+        ...
+
+    def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        """Call a function with the keys of principals that have no token any more; returns the undoing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """The tokens of a server; empty if it asks for none."""
 
-    by_token: Mapping[str, str] = field(default_factory=dict, repr=False)  # token to principal
+    by_token: Mapping[str, str] = field(default_factory=dict, repr=False)  # token to the principal's name
+    granted: Mapping[str, Principal] = field(default_factory=dict)  # by name; others may do everything
+    expires: Mapping[str, float] = field(default_factory=dict, repr=False)  # by token, in seconds since 1970
+    clock: Callable[[], float] = field(default=time.time, repr=False, compare=False)
+    _by_digest: dict[bytes, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_digest", {digest(token): token for token in self.by_token})
 
     def __bool__(self) -> bool:
         return bool(self.by_token)
@@ -37,38 +83,92 @@ class Tokens:
 
     @property
     def principals(self) -> frozenset[str]:
+        """The names that have tokens."""
         return frozenset(self.by_token.values())
 
-    def principal(self, authorization: str | None) -> str | None:
-        """Return whose token an Authorization header carries, or None where it is no token of this server."""
-        scheme, _, given = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer":
+    def find(self, token: str) -> Principal | None:
+        known = self._by_digest.get(digest(token))
+        # A digest that fits is compared once more, at the same cost whatever the token.
+        if known is None or not hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogatepass")):
             return None
-        sent, found = given.strip().encode(), None
-        for token, name in self.by_token.items():  # all of them, so that the time it takes reveals nothing
-            if hmac.compare_digest(sent, token.encode()):
-                found = name
-        return found
+        if self.clock() >= self.expires.get(known, float("inf")):
+            return None
+        name = self.by_token[known]
+        return self.granted.get(name) or Principal.of_token(name)
+
+    def principal(self, authorization: str | None) -> str | None:
+        """The name that an Authorization header proves."""
+        token = bearer(authorization)
+        found = self.find(token) if token is not None else None
+        return None if found is None else found.key.partition(":")[2]
+
+    def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        return lambda: None  # these never change
+
+
+class TokenFile:
+    """The tokens of a file, which can be read again while the server runs."""
+
+    def __init__(self, path: str, scopes: Scopes = NO_SCOPES) -> None:
+        """Read the file; raises SettingsError."""
+        self.path: Final = path
+        self._scopes = scopes
+        self._tokens = read_tokens(path, {}, scopes=scopes)
+        self._gone: list[Callable[[frozenset[str]], None]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._tokens)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tokens)
+
+    @property
+    def principals(self) -> frozenset[str]:
+        """The names that have tokens."""
+        return self._tokens.principals
+
+    def find(self, token: str) -> Principal | None:
+        return self._tokens.find(token)
+
+    def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        self._gone.append(callback)
+        return lambda: self._gone.remove(callback)
+
+    def reload(self) -> frozenset[str]:
+        """Read the file again; returns the names that are gone. Raises SettingsError and changes nothing."""
+        before, self._tokens = self._tokens, read_tokens(self.path, {}, scopes=self._scopes)
+        gone = before.principals - self._tokens.principals
+        if gone:
+            keys = frozenset(Principal.of_token(name).key for name in gone)
+            for callback in list(self._gone):
+                callback(keys)
+        return gone
 
 
 def read_tokens(
-    path: str | None, environ: Mapping[str, str] = os.environ, variable: str = TOKEN_VARIABLE
+    path: str | None,
+    environ: Mapping[str, str] = os.environ,
+    variable: str = TOKEN_VARIABLE,
+    scopes: Scopes = NO_SCOPES,
 ) -> Tokens:
     """Read the tokens in the file, or else in the environment; raises SettingsError."""
     if path is None:
         text = environ.get(variable)
-        return Tokens() if text is None else parse_tokens(text, variable)
+        return Tokens() if text is None else parse_tokens(text, variable, scopes)
     try:
-        text = Path(path).read_text(encoding="ascii")
+        text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise SettingsError(f"the token in '{path}' is not ASCII: use letters and digits") from None
-    except OSError as error:
-        raise SettingsError(f"can't read the token file '{path}': {error.strerror}") from None
-    return parse_tokens(text, path)
+    except (OSError, ValueError) as error:  # a path with a null byte is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"can't read the token file '{path}': {reason}") from None
+    return parse_tokens(text, path, scopes)
 
 
-def parse_tokens(text: str, source: str) -> Tokens:
-    """Parse one token, or lines of `NAME TOKEN`; raises SettingsError."""
+def parse_tokens(text: str, source: str, scopes: Scopes = NO_SCOPES) -> Tokens:
+    """Parse one token, lines of `NAME TOKEN`, or tables in TOML; raises SettingsError."""
+    if is_toml(text, source):
+        return _from_tables(text, source, scopes)
     lines = [line.split() for line in text.splitlines() if line.strip()] or [[""]]
     if len(lines) == 1 and len(lines[0]) == 1:
         return Tokens({_checked(lines[0][0], source): UNNAMED})
@@ -79,12 +179,26 @@ def parse_tokens(text: str, source: str) -> Tokens:
                 f"the token in '{source}', line {number}, has no name: write one token alone, "
                 "or lines of NAME TOKEN with letters, digits, '.', '_' and '-' in the names"
             )
-        name, token = words[0], _checked(words[1], source)
-        if found.setdefault(token, name) != name:
-            raise SettingsError(
-                f"the token in '{source}', line {number}, is also that of '{found[token]}': make another"
-            )
+        _add(found, _checked(words[1], source), words[0], f"'{source}', line {number},")
     return Tokens(found)
+
+
+def _from_tables(text: str, source: str, scopes: Scopes) -> Tokens:
+    found: dict[str, str] = {}
+    granted: dict[str, Principal] = {}
+    expires: dict[str, float] = {}
+    for table in parse_tables(text, source, scopes):
+        granted[table.name] = table.principal
+        for one in table.tokens:
+            _add(found, _checked(one.token, source), table.name, f"'{source}', table '{table.name}',")
+            if one.expires is not None:
+                expires[one.token] = one.expires
+    return Tokens(found, granted, expires)
+
+
+def _add(found: dict[str, str], token: str, name: str, where: str) -> None:
+    if found.setdefault(token, name) != name:
+        raise SettingsError(f"the token in {where} is also that of '{found[token]}': make another")
 
 
 def _checked(token: str, source: str) -> str:
@@ -92,6 +206,10 @@ def _checked(token: str, source: str) -> str:
         raise SettingsError(
             f"the token in '{source}' is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
         )
-    if not token.isascii() or not token.isprintable():
+    if len(token) > _LONGEST_TOKEN:
+        raise SettingsError(
+            f"the token in '{source}' is longer than {_LONGEST_TOKEN} characters: use a shorter one"
+        )
+    if not token.isascii() or not token.isprintable() or " " in token:
         raise SettingsError(f"the token in '{source}' holds special characters: use letters and digits")
     return token
