@@ -7,6 +7,7 @@ Without options it serves stdin and stdout, as clients that start their servers 
     acuity serve --http 8080
     acuity serve --http 8080 --sse 8080 --uds /run/user/1000/acuity.sock
     acuity serve --http 0.0.0.0:8080 --token-file token.txt
+    acuity serve --config acuity.toml --check
 
 Streamable HTTP is at /mcp, HTTP+SSE at /sse. They listen on this machine only, unless HOST names another
 address; then every client has to send the token. Files are read from allowed folders only: see --allow.
@@ -15,11 +16,8 @@ address; then every client has to send the token. Files are read from allowed fo
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import math
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -27,104 +25,68 @@ from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
 from acuity.errors import SettingsError
 from acuity.mcp import check_installed
-from acuity.mcp.operations.logs import FORMATS, LEVELS
-from acuity.mcp.settings import Settings
+from acuity.mcp.config import check_report
+from acuity.mcp.config.effective import Effective, effective
+from acuity.mcp.config.keys import GROUPS as KEY_GROUPS
+from acuity.mcp.config.keys import KEYS, Key
 from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:
+    from acuity.cli.main import Parser
     from acuity.mcp.endpoints import Endpoint
     from acuity.mcp.standalone.serve import ServeOptions
+    from acuity.mcp.wire.tokens import Tokens
 
 _Offer: TypeAlias = Literal["http", "sse"]
 
-
-def _address(text: str) -> Address:
-    try:
-        return Address.parse(text)
-    except SettingsError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' should be a whole number of 1 or more")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}' should be a number of seconds")
-    return seconds
-
-
-def _some_seconds(text: str) -> float:
-    if _seconds(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' should be more than 0 seconds")
-    return float(text)
-
-
-def _folder(text: str) -> str:
-    path = Path(os.path.expanduser(text))
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"'{text}' is no folder")
-    return str(path.absolute())
-
-
-_ADDRESS: Final = {"type": _address, "metavar": "[HOST:]PORT"}
-
-# Options whose `dest` is a setting replace that setting.
-GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
-    "where to listen (several at once are fine; port 0 takes any free port)": {
-        "--stdio": {
-            "help": "stdin and stdout (the default)",
-            "action": "store_true",
-        },
-        "--uds": {"help": "a Unix socket, for you alone", "metavar": "PATH", "type": Path},
-        "--http": {"help": "Streamable HTTP at /mcp", **_ADDRESS},
-        "--sse": {"help": "HTTP+SSE at /sse, for older clients", **_ADDRESS},
-        "--metrics": {"help": "figures for Prometheus at /metrics", **_ADDRESS},
-        "--framing": {
-            "help": "how messages on stdin and stdout are separated (default: auto, as from the client)",
-            "choices": ("lines", "content-length", "auto"),
-        },
+_CONFIGURATION: Final[dict[str, dict[str, Any]]] = {
+    "--config": {
+        "help": "a TOML file with any of these settings (or set ACUITY_CONFIG); options and variables win",
+        "metavar": "FILE",
+        "type": Path,
     },
-    "access": {
-        "--token-file": {
-            "help": "a file with the token that HTTP clients have to send, or with a line NAME TOKEN for "
-            "each of them (or set VMAF_MCP_TOKEN)",
-            "metavar": "FILE",
-        },
-        "--allow-host": {
-            "help": "a further name that HTTP clients may call this server by; may be repeated",
-            "metavar": "NAME",
-            "action": "append",
-            "default": [],
-        },
-        "--allow": {
-            "help": "a folder with videos, beside those of VMAF_MCP_ALLOW; may be repeated",
-            "metavar": "DIR",
-            "type": _folder,
-            "action": "append",
-            "default": [],
-            "dest": "folders",
-        },
+    "--check": {
+        "help": "print every setting and where it comes from, and stop",
+        "action": "store_true",
     },
-    "work": {
-        "--workers": {"help": "scores at once", "metavar": "N", "type": _number},
-        "--queue": {"help": "jobs that may wait", "metavar": "N", "type": _number},
-        "--time-limit": {"help": "seconds that a job may run", "metavar": "S", "type": _some_seconds},
-        "--grace": {"help": "seconds that work may continue after SIGTERM", "metavar": "S", "type": _seconds},
-        "--data": {"help": "where jobs and reports are kept (or set ACUITY_DATA)", "metavar": "DIR"},
-    },
-    "logs, on stderr": {
-        "--log-level": {"help": "(default: info)", "choices": LEVELS, "default": "info"},
-        "--log-format": {"help": "(default: json)", "choices": tuple(FORMATS), "default": "json"},
-    },
+    "--json": {"help": "with --check: one JSON document", "action": "store_true"},
 }
+
+
+def _argument(key: Key) -> dict[str, Any]:
+    """How argparse takes the option of a key."""
+    kind = key.kind
+    if kind.switch:
+        return {"help": key.help, "dest": key.path, "action": "store_const", "const": True}
+    told = f"{key.help}; may be repeated" if kind.many else key.help
+    default = key.default_for({})
+    if not kind.many and default is not None and not key.default_text:
+        told += f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
+    taken: dict[str, Any] = {
+        "help": told.replace("%", "%%"),
+        "dest": key.path,
+        "type": _reader(kind.parse_option),
+        "metavar": key.metavar or kind.metavar,
+    }
+    if kind.choices:
+        return taken | {"type": str, "choices": kind.choices, "metavar": None}
+    return taken | {"action": "append"} if kind.many else taken
+
+
+def _reader(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        try:
+            return parse(text)
+        except SettingsError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+GROUPS: Final[dict[str, dict[str, dict[str, Any]]]] = {
+    title: {key.option: _argument(key) for key in KEYS if key.group == title and key.option is not None}
+    for title in KEY_GROUPS
+} | {"configuration": _CONFIGURATION}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -134,9 +96,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
             group.add_argument(name, **settings)
 
 
+def values(arguments: argparse.Namespace) -> Effective:
+    """The value of every key, as the command line, the variables and the file have it."""
+    given = {key.path: value for key in KEYS if (value := getattr(arguments, key.path, None)) is not None}
+    for key in KEYS:
+        if key.kind.many and key.path in given:
+            given[key.path] = _joined(given[key.path])
+    return effective(given, config=arguments.config)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """The values of a repeated option as one."""
+    if all(isinstance(part, Mapping) for part in parts):
+        return {name: value for part in parts for name, value in part.items()}
+    return tuple(dict.fromkeys(entry for part in parts for entry in part))
+
+
 def run(arguments: argparse.Namespace) -> int:
     check_installed()
-    wanted = options(arguments)
+    if arguments.json and not arguments.check:
+        raise UsageError("--json is for --check: add it, or leave --json out")
+    found = values(arguments)
+    wanted = options(found)
+    if arguments.check:
+        print(check_report.as_json(found) if arguments.json else check_report.as_toml(found))
+        return 0
     from acuity.mcp.standalone.main import run as serve
 
     return serve(wanted)
@@ -160,8 +144,8 @@ _ALIAS: Final = "'vmaf-mcp' is the same command."
 _ALIAS_OF: Final = "'acuity serve' is the same command."
 
 
-def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
-    arguments = parser.parse_args(argv)
+def _run_script(parser: Parser, argv: Sequence[str] | None) -> int:
+    arguments = parser.parse(sys.argv[1:] if argv is None else argv)
     if arguments.version:
         from acuity import __version__
 
@@ -170,65 +154,65 @@ def _run_script(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
     return run(arguments)
 
 
-def options(arguments: argparse.Namespace) -> ServeOptions:
-    """The options of the command line; raises errors before anything is started."""
+def options(found: Effective) -> ServeOptions:
+    """What to serve; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.wire.security import Access
-    from acuity.mcp.wire.tokens import read_tokens
 
-    access = Access(read_tokens(arguments.token_file), frozenset(arguments.allow_host))
-    for address in (arguments.http, arguments.sse, arguments.metrics):
-        if address is not None:
-            access.at(address)
+    access = Access(_tokens(found), frozenset(found["auth.allow_host"]))
+    for name in ("server.http", "server.sse", "server.metrics"):
+        if found[name] is not None:
+            access.at(found[name])
     return ServeOptions(
-        settings=_settings(arguments),
-        endpoints=_endpoints(arguments),
+        settings=found.settings(),
+        endpoints=_endpoints(found),
         access=access,
-        metrics=arguments.metrics,
-        log_level=arguments.log_level,
-        log_format=arguments.log_format,
+        metrics=found["server.metrics"],
+        log_level=found["server.log_level"],
+        log_format=found["server.log_format"],
     )
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
-    settings = Settings.from_environment()
-    given = {
-        field.name: value
-        for field in dataclasses.fields(Settings)
-        if (value := getattr(arguments, field.name, None)) is not None
-    }
-    if "data" in given:
-        given["data"] = Path(given["data"]).absolute()
-    return dataclasses.replace(settings, allow=(*settings.allow, *arguments.folders), **given)
+def _tokens(found: Effective) -> Tokens:
+    from acuity.mcp.wire.tokens import Tokens, parse_tokens, read_tokens
+
+    if (path := found["auth.token_file"]) is not None:
+        return read_tokens(str(path))
+    if (token := found["auth.token"]) is not None:
+        return parse_tokens(token, found.source("auth.token").name)
+    return Tokens()
 
 
-def _endpoints(arguments: argparse.Namespace) -> list[Endpoint]:
+def _endpoints(found: Effective) -> list[Endpoint]:
     from acuity.mcp.endpoints import Http, Stdio, Uds
 
-    found: list[Endpoint] = []
-    if arguments.uds is not None:
-        found.append(Uds(arguments.uds.absolute()))
-    found += [Http(address, frozenset(offers)) for address, offers in _ports(arguments)]
-    if arguments.stdio or not found:
-        found.append(Stdio(arguments.framing or "auto"))
-    elif arguments.framing is not None:
+    endpoints: list[Endpoint] = []
+    if found["server.uds"] is not None:
+        endpoints.append(Uds(found["server.uds"]))
+    endpoints += [Http(address, frozenset(offers)) for address, offers in _ports(found)]
+    if found["server.stdio"] or not endpoints:
+        endpoints.append(Stdio(found["server.framing"]))
+    elif found.source("server.framing").kind == "flag":
         raise UsageError("--framing is for stdin and stdout: add --stdio, or leave it out")
-    return found
+    return endpoints
 
 
-def _ports(arguments: argparse.Namespace) -> list[tuple[Address, set[_Offer]]]:
+def _ports(found: Effective) -> list[tuple[Address, set[_Offer]]]:
     """The addresses with the transports at each; HTTP and SSE may share one."""
-    asked: list[tuple[_Offer, Address | None]] = [("http", arguments.http), ("sse", arguments.sse)]
-    found: list[tuple[Address, set[_Offer]]] = []
+    asked: list[tuple[_Offer, Address | None]] = [
+        ("http", found["server.http"]),
+        ("sse", found["server.sse"]),
+    ]
+    ports: list[tuple[Address, set[_Offer]]] = []
     for offer, address in asked:
         if address is None:
             continue
-        same = next((offers for other, offers in found if other == address and address.port), None)
+        same = next((offers for other, offers in ports if other == address and address.port), None)
         if same is not None:
             same.add(offer)
         else:
-            found.append((address, {offer}))
-    return found
+            ports.append((address, {offer}))
+    return ports
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from acuity.devices import BACKENDS
+from acuity.mcp.config.effective import effective
 from acuity.mcp.settings import Settings
 from acuity.mcp.tools import benchmark
 from info_server import Ask, Asked, InlineJobs, check_tools
@@ -126,7 +127,9 @@ def test_the_sizes_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_are_files_too_where_the_operator_wants_them(tmp_path: Path) -> None:
-    settings = Settings.from_environment({"VMAF_BENCH_OUTDIR": str(tmp_path), "ACUITY_DATA": str(tmp_path)})
+    settings = effective(
+        environ={"VMAF_BENCH_OUTDIR": str(tmp_path), "ACUITY_DATA": str(tmp_path)}
+    ).settings()
     assert settings.bench_output == str(tmp_path)
     (tmp_path / "96x64_acuity_cpu.json").write_text("of an earlier run")
     found = Asked(benchmark.tools, bench_output=settings.bench_output).ask("run_benchmark")

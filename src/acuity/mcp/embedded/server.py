@@ -36,7 +36,7 @@ from acuity.mcp.embedded.server_thread import LazyEndpoints, LoopThread, Pending
 from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.mcp.embedded.steering.commands import Handoff
 from acuity.mcp.embedded.steering.model_loader import ModelLoader
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import allowed_folders, data_folder
 from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
@@ -296,8 +296,7 @@ class EmbeddedServer:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
         paths = self._given_paths
         if paths is None:
-            settings = Settings.from_environment()
-            paths = AllowedPaths.configured(settings.data, settings.allow)
+            paths = AllowedPaths.configured(data_folder(), allowed_folders())
         end = EndSignals()
         sender = CommandSender(
             self.measurement,

@@ -1,0 +1,1 @@
+"""Configuration: one table of keys, and their values from options, variables and a file."""

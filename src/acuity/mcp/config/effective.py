@@ -1,0 +1,98 @@
+"""The values that count: of an option, else of a variable, else of the file, else the default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from acuity.errors import SettingsError
+from acuity.mcp.config.keys import KEYS, Key
+from acuity.mcp.config.toml_file import read_config
+from acuity.mcp.settings import Settings
+
+CONFIG_VARIABLE: Final = "ACUITY_CONFIG"
+
+SourceKind: TypeAlias = Literal["flag", "variable", "file", "default"]
+
+
+class Source(NamedTuple):
+    """Where a value comes from."""
+
+    kind: SourceKind
+    name: str = ""  # of the option, the variable or the file
+
+    def __str__(self) -> str:
+        return f"variable {self.name}" if self.kind == "variable" else self.name or self.kind
+
+
+class Value(NamedTuple):
+    """A value and where it comes from: one source, or several that add up."""
+
+    value: Any
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The value of every key, by key with its section."""
+
+    values: Mapping[str, Value]
+    config: Path | None = None  # the file that was read
+
+    def __getitem__(self, path: str) -> Any:
+        return self.values[path].value
+
+    def source(self, path: str) -> Source:
+        """The last source of a value, the one that counts most."""
+        return self.values[path].sources[-1]
+
+    def settings(self) -> Settings:
+        """The settings that these values make."""
+        return Settings(**{key.setting: self[key.path] for key in KEYS if key.setting is not None})
+
+
+def effective(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> Effective:
+    """Find the value of every key; raises SettingsError.
+
+    `flags` has the parsed values of options, by key with its section. `config` is a file, otherwise the
+    variable ACUITY_CONFIG may name one.
+    """
+    if config is None and (named := environ.get(CONFIG_VARIABLE)):
+        config = Path(os.path.expanduser(named))
+    written = read_config(config).values if config is not None else {}
+    flags = flags or {}
+    values: dict[str, Value] = {}
+    for key in KEYS:
+        found = []
+        if config is not None and key.path in written:
+            found.append(Value(written[key.path], (Source("file", str(config)),)))
+        # A variable that is set to nothing is as good as unset, except where it should hold a secret.
+        if (text := environ.get(key.environment)) or (key.secret and text is not None):
+            found.append(Value(_of_variable(key, text), (Source("variable", key.environment),)))
+        if key.path in flags:
+            found.append(Value(flags[key.path], (Source("flag", key.option or ""),)))
+        if not found:
+            found.append(Value(key.default_for(environ), (Source("default"),)))
+        values[key.path] = _together(found) if key.adds else found[-1]
+    return Effective(values, config)
+
+
+def _of_variable(key: Key, text: str) -> Any:
+    if key.secret:
+        return text  # checked by its reader, which doesn't repeat it
+    try:
+        return key.kind.parse(text)
+    except SettingsError as error:
+        raise SettingsError(f"{key.environment}: {error}: correct or unset it") from None
+
+
+def _together(found: list[Value]) -> Value:
+    entries = dict.fromkeys(entry for each in found for entry in each.value)
+    return Value(tuple(entries), tuple(source for each in found for source in each.sources))

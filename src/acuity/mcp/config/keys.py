@@ -1,0 +1,325 @@
+"""The table of keys: everything that can be set, with its option, variable, default and meaning.
+
+A key stands in a section of the file: `[mcp] max_sessions`. Its option is its name with dashes, its variable
+ACUITY_SECTION_NAME, unless the table says otherwise: options and variables that were there before the file
+keep their names. A key with `setting` fills that field of Settings, which has its default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from acuity.mcp.config import kinds
+from acuity.mcp.config.kinds import Kind
+from acuity.mcp.operations.logs import FORMATS, LEVELS
+from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE, Settings, data_folder
+from acuity.mcp.wire.tokens import TOKEN_VARIABLE
+
+# The groups of options in --help, in order.
+LISTEN: Final = "where to listen (several at once are fine; port 0 takes any free port)"
+ACCESS: Final = "access"
+WORK: Final = "work"
+SESSIONS: Final = "sessions of Streamable HTTP"
+LIMITS: Final = "limits"
+LOGS: Final = "logs, on stderr"
+GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, LIMITS, LOGS)
+
+_FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
+_DERIVED: Final = "derived from the key"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be set."""
+
+    name: str
+    kind: Kind
+    help: str
+    section: str
+    group: str  # of options
+    setting: str | None = None  # the field of Settings that it fills
+    default: Any = None  # where it fills none
+    default_text: str = ""  # where the default depends on the machine: what the page says
+    flag: str | None = _DERIVED  # None: it has none
+    variable: str = _DERIVED
+    metavar: str = ""
+    aliases: tuple[str, ...] = ()  # other names in the file
+    secret: bool = False  # never shown
+    adds: bool = False  # the values of file, variable and options are all used
+
+    @property
+    def path(self) -> str:
+        """The key with its section: mcp.max_sessions."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def option(self) -> str | None:
+        """The option of the command line."""
+        return f"--{self.name.replace('_', '-')}" if self.flag == _DERIVED else self.flag
+
+    @property
+    def environment(self) -> str:
+        """The environment variable."""
+        derived = f"ACUITY_{self.section}_{self.name}".upper()
+        return derived if self.variable == _DERIVED else self.variable
+
+    def default_for(self, environ: Mapping[str, str]) -> Any:
+        """The value that counts where nothing is set."""
+        if self.setting is None:
+            return self.default
+        field = _FIELDS[self.setting]
+        made: Any = field.default_factory
+        if made is dataclasses.MISSING:
+            return field.default
+        if made is data_folder:
+            return data_folder({name: value for name, value in environ.items() if name != DATA_VARIABLE})
+        return made()
+
+
+_COUNT: Final = kinds.whole(most=1 << 24)
+_BYTES: Final = kinds.whole(256, metavar="BYTES")
+_SECONDS: Final = kinds.seconds()
+
+_mcp: Final = partial(Key, section="mcp", group=SESSIONS)
+_auth: Final = partial(Key, section="auth", group=ACCESS)
+_limits: Final = partial(Key, section="limits", group=LIMITS)
+_store: Final = partial(Key, section="store", group=SESSIONS)
+_listen: Final = partial(Key, section="server", group=LISTEN)
+_work: Final = partial(Key, section="server", group=WORK)
+_logs: Final = partial(Key, section="server", group=LOGS)
+
+KEYS: Final[tuple[Key, ...]] = (
+    _mcp("max_sessions", _COUNT, "sessions at once", setting="max_sessions"),
+    _mcp(
+        "max_sessions_per_principal", _COUNT, "sessions of one token or address", setting="max_sessions_each"
+    ),
+    _mcp(
+        "session_ttl_seconds",
+        _SECONDS,
+        "seconds until a session without requests ends",
+        setting="idle_timeout",
+    ),
+    _mcp(
+        "max_pending_messages",
+        _COUNT,
+        "messages that wait for a session's client, or can be sent again",
+        setting="max_pending",
+    ),
+    _mcp("max_pending_bytes", _BYTES, "bytes of these messages, of one session", setting="max_pending_bytes"),
+    _mcp(
+        "keepalive_seconds",
+        _SECONDS,
+        "seconds between comments on a silent event stream",
+        setting="heartbeat",
+    ),
+    _mcp(
+        "client_timeout_seconds",
+        _SECONDS,
+        "seconds that a client may take to answer the server",
+        setting="client_timeout",
+    ),
+    _mcp(
+        "capability_policy",
+        kinds.one_of("warn", "drop", "error"),
+        "requests to a client that didn't declare the capability: send them with a warning, drop them, "
+        "or fail the call",
+        setting="capability_policy",
+        aliases=("sampling_capability_policy",),
+    ),
+    _mcp(
+        "allowed_origins",
+        kinds.texts("URL"),
+        "pages that may use the server, as https://HOST[:PORT]; without any: pages of this machine",
+        setting="allowed_origins",
+        group=ACCESS,
+    ),
+    _auth(
+        "token_file",
+        kinds.FILE,
+        "a file with the token that HTTP clients have to send, or with one for each of them",
+    ),
+    _auth(
+        "token",
+        kinds.text("TOKEN"),
+        "the token itself, where there is no file",
+        flag=None,  # every user of the machine can read command lines
+        variable=TOKEN_VARIABLE,
+        secret=True,
+    ),
+    _auth(
+        "hook",
+        kinds.text("MODULE:FUNCTION"),
+        "a Python function that says who sends a request",
+        setting="hook",
+        flag="--auth-hook",
+    ),
+    _auth(
+        "hook_cache_seconds",
+        kinds.seconds(zero=True),
+        "seconds that an answer of the hook is remembered",
+        setting="hook_seconds",
+        flag="--auth-hook-cache-seconds",
+    ),
+    _auth(
+        "scopes",
+        kinds.named_lists("SCOPE=TOOL[,TOOL]"),
+        "the tools that a scope opens; patterns such as list_* are fine",
+        setting="scopes",
+        flag="--scope",
+    ),
+    _auth(
+        "allow_host",
+        kinds.texts("NAME"),
+        "a further name that HTTP clients may call this server by",
+        default=(),
+    ),
+    _limits("rate", kinds.RATE, "requests of one token or address, as in 60/min", setting="rate"),
+    _limits(
+        "tools",
+        kinds.named_rates("TOOL=RATE"),
+        "calls of one tool by one token or address",
+        setting="tool_rates",
+        flag="--tool-rate",
+    ),
+    _limits("max_calls", _COUNT, "requests in flight", setting="calls"),
+    _limits("max_calls_per_client", _COUNT, "requests in flight of one client", setting="calls_each"),
+    _limits("max_subscriptions", _COUNT, "open subscriptions", setting="streams"),
+    _limits(
+        "max_subscriptions_per_principal",
+        _COUNT,
+        "open subscriptions of one token or address",
+        setting="streams_each",
+    ),
+    _limits(
+        "max_connections",
+        _COUNT,
+        "clients of one endpoint; an HTTP port takes four times as many",
+        setting="connections",
+    ),
+    _limits(
+        "max_connections_per_principal",
+        _COUNT,
+        "event streams at /sse of one token or address",
+        setting="connections_each",
+    ),
+    _limits("max_message_bytes", _BYTES, "bytes of one message", setting="body"),
+    _limits("max_headers", _COUNT, "header lines of a request", setting="max_headers"),
+    _limits("max_header_line_bytes", _BYTES, "bytes of one header line", setting="max_header_line"),
+    _limits("max_head_bytes", _BYTES, "bytes of all header lines together", setting="max_head"),
+    _limits(
+        "head_timeout_seconds", _SECONDS, "seconds for the header lines of a request", setting="head_timeout"
+    ),
+    _limits(
+        "read_timeout_seconds",
+        _SECONDS,
+        "seconds for a message that has begun to arrive",
+        setting="read_timeout",
+    ),
+    _limits(
+        "write_timeout_seconds",
+        _SECONDS,
+        "seconds that a client may leave its answers unread",
+        setting="write_timeout",
+    ),
+    _store(
+        "sessions",
+        kinds.STORE,
+        "where sessions and their messages are kept: memory, or sqlite:PATH, which outlives a restart",
+        setting="store",
+        flag="--store",
+        variable="ACUITY_STORE",
+    ),
+    _listen(
+        "stdio", kinds.SWITCH, "stdin and stdout (the default, unless another is asked for)", default=False
+    ),
+    _listen("uds", kinds.PLACE, "a Unix socket, for you alone"),
+    _listen("http", kinds.ADDRESS, "Streamable HTTP at /mcp"),
+    _listen("sse", kinds.ADDRESS, "HTTP+SSE at /sse, for older clients"),
+    _listen("metrics", kinds.ADDRESS, "figures for Prometheus at /metrics"),
+    _listen(
+        "tls_certificate", kinds.PLACE, "a PEM file: HTTP ports then speak HTTPS", setting="tls_certificate"
+    ),
+    _listen(
+        "tls_key", kinds.PLACE, "the PEM file of its key, if it isn't in the same file", setting="tls_key"
+    ),
+    _listen(
+        "framing",
+        kinds.one_of("auto", "lines", "content-length"),
+        "how messages on stdin and stdout are separated; auto: as from the client",
+        default="auto",
+    ),
+    _listen(
+        "allow",
+        kinds.FOLDERS,
+        "a folder with videos, beside those of VMAF_MCP_ALLOW",
+        setting="allow",
+        group=ACCESS,
+        variable=ALLOW_VARIABLE,
+        adds=True,
+    ),
+    _work(
+        "workers",
+        _COUNT,
+        "scores at once",
+        setting="workers",
+        variable="VMAF_MCP_MAX_CONCURRENT",
+        default_text="a quarter of the cores, 2 to 8",
+    ),
+    _work("queue", _COUNT, "jobs that may wait", setting="queue"),
+    _work("kept_jobs", _COUNT, "finished jobs that are remembered", setting="kept"),
+    _work(
+        "time_limit",
+        _SECONDS,
+        "seconds that a call may take",
+        setting="time_limit",
+        variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S",
+    ),
+    _work("grace", kinds.seconds(zero=True), "seconds that work may continue after SIGTERM", setting="grace"),
+    _work(
+        "data",
+        kinds.PLACE,
+        "where jobs and reports are kept",
+        setting="data",
+        metavar="DIR",
+        variable=DATA_VARIABLE,
+        default_text="`$XDG_DATA_HOME/acuity`",
+    ),
+    _work(
+        "vmaf_binary",
+        kinds.text("PATH"),
+        "an external vmaf that scores instead of Acuity's engine",
+        setting="binary",
+        variable="VMAF_BIN",
+    ),
+    _work(
+        "bench_output",
+        kinds.PATH,
+        "a folder for the rows of run_benchmark",
+        setting="bench_output",
+        variable="VMAF_BENCH_OUTDIR",
+        metavar="DIR",
+    ),
+    _work(
+        "vlm_model",
+        kinds.PATH,
+        "the folder of a model that describes pictures",
+        setting="vlm_model",
+        variable="VMAF_MCP_VLM_MODEL",
+        metavar="DIR",
+    ),
+    _work(
+        "vlm_timeout_seconds",
+        _SECONDS,
+        "seconds that it may take for the pictures of one call",
+        setting="vlm_seconds",
+        variable="VMAF_MCP_VLM_TIMEOUT_S",
+    ),
+    _logs("log_level", kinds.one_of(*LEVELS), "how much is logged", default="info"),
+    _logs("log_format", kinds.one_of(*FORMATS), "for machines or for people", default="json"),
+)
+
+SECTIONS: Final = tuple(dict.fromkeys(key.section for key in KEYS))

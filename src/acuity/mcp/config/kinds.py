@@ -1,0 +1,240 @@
+"""The kinds of values that keys take: how each is read from a file or a text, and how it is shown."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from acuity.errors import SettingsError
+from acuity.mcp.rates import Rate, parse_rate
+from acuity.mcp.wire.listeners import Address
+from acuity.text import quoted, shortened
+
+_LONGEST_SECONDS: Final = 10.0**9
+_LARGEST: Final = 1 << 40
+_TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The values of a key. Its functions raise SettingsError with a sentence that begins with the value."""
+
+    read: Callable[[Any, Path | None], Any]  # from a value of TOML, and the folder that paths are relative to
+    parse: Callable[[str], Any]  # from an environment variable
+    metavar: str
+    plain: Callable[[Any], Any] = lambda value: value  # as a value of TOML and JSON
+    option: Callable[[str], Any] | None = None  # from an option, where that isn't parse
+    many: bool = False  # the option may be repeated; values are tuples or mappings that add up
+    choices: tuple[str, ...] = ()
+    switch: bool = False  # the option takes no value
+
+    def parse_option(self, text: str) -> Any:
+        """The value of an option."""
+        return (self.option or self.parse)(text)
+
+
+def said(value: object) -> str:
+    """A value as sentences repeat it."""
+    return quoted(value) if isinstance(value, str) else shortened(repr(value))
+
+
+def checked_text(value: Any) -> str:
+    """The value if it is a text that can be used as a name or path; raises SettingsError."""
+    if not isinstance(value, str) or not value.strip():
+        raise SettingsError(f"{said(value)} should be a text")
+    if not value.isprintable():
+        raise SettingsError(f"{said(value)} has control characters: leave them out")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise SettingsError(f"{said(value)} should be a list of texts, as in ['a', 'b']")
+    return tuple(dict.fromkeys(checked_text(entry) for entry in value))
+
+
+def _split(text: str, separator: str = ",") -> list[str]:
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
+    """Whole numbers in a range."""
+    wanted = f"should be a whole number of {least} or more"
+
+    def read(value: Any, _: Path | None = None) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise SettingsError(f"{said(value)} {wanted}")
+        if value > most:
+            raise SettingsError(f"{said(value)} is too much: it should be {most} at most")
+        return value
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) < least:
+            raise SettingsError(f"{said(text)} {wanted}")
+        return read(int(text))
+
+    return Kind(read, parse, metavar)
+
+
+def seconds(zero: bool = False) -> Kind:
+    """Seconds, finite and above 0, or also 0."""
+
+    def read(value: Any, _: Path | None = None) -> float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= _LONGEST_SECONDS:  # also NaN
+            raise SettingsError(f"{said(value)} should be a number of seconds")
+        if value == 0 and not zero:
+            raise SettingsError(f"{said(value)} should be more than 0 seconds")
+        return float(value)
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        try:
+            return read(number)
+        except SettingsError as error:
+            raise SettingsError(str(error).replace(repr(number), said(text), 1)) from None
+
+    return Kind(read, parse, "S")
+
+
+def one_of(*choices: str) -> Kind:
+    """One of these words."""
+
+    def read(value: Any, _: Path | None = None) -> str:
+        if value not in choices:
+            raise SettingsError(f"{said(value)} should be one of {', '.join(choices)}")
+        return str(value)
+
+    return Kind(read, read, "NAME", choices=choices)
+
+
+def text(metavar: str, check: Callable[[str], object] = checked_text) -> Kind:
+    """A text that passes a check."""
+
+    def read(value: Any, _: Path | None = None) -> str:
+        check(checked_text(value))
+        return str(value)
+
+    return Kind(read, read, metavar)
+
+
+def texts(metavar: str, check: Callable[[str], object] = checked_text) -> Kind:
+    """A list of texts that each pass a check; in variables and options they are joined with commas."""
+
+    def read(value: Any, _: Path | None = None) -> tuple[str, ...]:
+        found = _texts(value)
+        for entry in found:
+            check(entry)
+        return found
+
+    return Kind(read, lambda joined: read(_split(joined)), metavar, plain=list, many=True)
+
+
+def named_rates(metavar: str) -> Kind:
+    """A table of names and rates; in variables and options as NAME=RATE, joined with commas."""
+
+    def read(value: Any, _: Path | None = None) -> dict[str, Rate]:
+        if not isinstance(value, Mapping):
+            raise SettingsError(f"{said(value)} should be a table of names and rates")
+        return {checked_text(name): _rate(entry) for name, entry in value.items()}
+
+    def plain(value: Mapping[str, Rate]) -> dict[str, str]:
+        return {name: str(rate) for name, rate in value.items()}
+
+    def parse(joined: str) -> dict[str, Rate]:
+        return read(dict(_pair(part) for part in _split(joined)))
+
+    return Kind(read, parse, metavar, plain=plain, many=True)
+
+
+def named_lists(metavar: str) -> Kind:
+    """A table of names and lists of texts; in variables and options as NAME=A,B, joined with semicolons."""
+
+    def read(value: Any, _: Path | None = None) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, Mapping):
+            raise SettingsError(f"{said(value)} should be a table of names and lists of texts")
+        return {checked_text(name): _texts(entry) for name, entry in value.items()}
+
+    def parse(joined: str) -> dict[str, tuple[str, ...]]:
+        pairs = (_pair(part) for part in _split(joined, ";"))
+        return read({name: _split(entries) for name, entries in pairs})
+
+    def plain(value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+        return {name: list(entries) for name, entries in value.items()}
+
+    return Kind(read, parse, metavar, plain=plain, many=True)
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, equals, value = part.partition("=")
+    if not equals or not name.strip():
+        raise SettingsError(f"{said(part)} should have the form NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _path(value: Any, base: Path | None = None) -> Path:
+    return (base or Path()) / os.path.expanduser(checked_text(value))
+
+
+def _place(value: Any, base: Path | None = None) -> Path:
+    return _path(value, base).absolute()
+
+
+def _folders(value: Any, base: Path | None = None) -> tuple[str, ...]:
+    found = []
+    for entry in _texts(value):
+        path = _path(entry, base)
+        if not path.is_dir():
+            raise SettingsError(f"'{shortened(entry)}' is no folder: make it, or name another")
+        found.append(str(path.absolute()))
+    return tuple(found)
+
+
+def _address(value: Any, _: Path | None = None) -> Address:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return Address.parse(checked_text(value))
+
+
+def _rate(value: Any, _: Path | None = None) -> Rate:
+    return parse_rate(checked_text(value))
+
+
+def _store(value: Any, base: Path | None = None) -> str:
+    if value == "memory":
+        return "memory"
+    kind, colon, path = checked_text(value).partition(":")
+    if kind != "sqlite" or not colon or not path:
+        raise SettingsError(f"{said(value)} is no store: use memory or sqlite:PATH")
+    return f"sqlite:{_place(path, base)}"
+
+
+def _truth(value: Any, _: Path | None = None) -> bool:
+    if not isinstance(value, bool):
+        raise SettingsError(f"{said(value)} should be true or false")
+    return value
+
+
+# Folders in the variable that aren't there are passed over, as the other servers that read it do.
+FOLDERS: Final = Kind(
+    _folders,
+    lambda joined: tuple(part for part in joined.split(":") if part),
+    "DIR",
+    plain=list,
+    option=lambda name: _folders([name]),
+    many=True,
+)
+FILE: Final = Kind(_path, _path, "FILE", plain=str)  # as named, for sentences about it
+PATH: Final = Kind(lambda value, base: str(_path(value, base)), lambda name: str(_path(name)), "PATH")
+PLACE: Final = Kind(_place, _place, "PATH", plain=str)  # absolute
+ADDRESS: Final = Kind(_address, _address, "[HOST:]PORT", plain=str)
+RATE: Final = Kind(_rate, _rate, "RATE", plain=str)
+STORE: Final = Kind(_store, _store, "STORE")
+SWITCH: Final = Kind(_truth, lambda word: _truth(_TRUTH.get(word.lower(), word)), "", switch=True)

@@ -1,0 +1,134 @@
+"""Reads the configuration file: TOML with one section for each part of the server."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from acuity.errors import SettingsError
+from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.text import one_line, shortened
+
+_LARGEST: Final = 1 << 20  # bytes of a file that somebody wrote by hand
+
+_NAMES: Final = {(key.section, name): key for key in KEYS for name in (key.name, *key.aliases)}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The values of a configuration file, by key with its section."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+
+def read_config(path: Path) -> ConfigFile:
+    """Read a configuration file; raises SettingsError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"can't read the configuration '{path}': {reason}") from None
+    if len(data) > _LARGEST:
+        raise SettingsError(f"the configuration '{path}' is larger than {_LARGEST} bytes: name another file")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise SettingsError(f"the configuration '{path}' is no UTF-8 text: save it as one") from None
+    return ConfigFile(path, parse_config(text, path))
+
+
+def parse_config(text: str, path: Path) -> dict[str, Any]:
+    """The values in the text of a configuration file; raises SettingsError."""
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "it nests too deeply" if isinstance(error, RecursionError) else one_line(str(error))
+        raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
+    return _Reader(text, path).values(document)
+
+
+class _Reader:
+    """Takes the values out of a parsed file, and says in which line one is that can't be used."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self._path = path
+        # Headers and keys can be told by their form, except among the lines of long strings.
+        self._lines = [] if '"""' in text or "'''" in text else text.splitlines()
+
+    def values(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for section, entries in document.items():
+            self._check_section(section, entries)
+            for name, value in entries.items():
+                key = _NAMES.get((section, name))
+                if key is None:
+                    raise self._error(section, name, _unknown_key(section, name))
+                if key.path in found:
+                    raise self._error(section, name, f"[{section}] {key.name} is set twice: keep one")
+                try:
+                    found[key.path] = key.kind.read(value, self._path.parent)
+                except SettingsError as error:
+                    raise self._error(section, name, f"{key.path}: {_said(key, error)}") from None
+        return found
+
+    def _check_section(self, section: str, entries: Any) -> None:
+        if section not in SECTIONS:
+            owner = next((key for key in KEYS if section in (key.name, *key.aliases)), None)
+            if owner is not None and not isinstance(entries, dict):
+                raise self._error(
+                    None, section, f"'{section}' is in no section: it belongs into [{owner.section}]"
+                )
+            remedy = _near(section, SECTIONS) or f"the sections are {', '.join(SECTIONS)}"
+            raise self._error(section, None, f"there is no section [{shortened(section)}]: {remedy}")
+        if not isinstance(entries, dict):
+            raise self._error(None, section, f"'{section}' is a section: write [{section}], then its keys")
+
+    def _error(self, section: str | None, name: str | None, sentence: str) -> SettingsError:
+        line = self._line(section, name)
+        return SettingsError(f"{self._path}{f', line {line}' if line else ''}: {one_line(sentence)}")
+
+    def _line(self, section: str | None, name: str | None) -> int | None:
+        """The number of the line where a section or a key begins; None where it isn't plain to see."""
+        within: str | None = None
+        for number, line in enumerate(self._lines, start=1):
+            if header := re.match(r"\s*\[+\s*([^\]]*?)\s*\]", line):
+                within = header[1]
+                if (within == section and name is None) or (section, name) == _split(within):
+                    return number
+            elif name is not None and (assigned := re.match(r"\s*([\w.\"' -]+?)\s*=", line)):
+                written = assigned[1].replace('"', "").replace("'", "").replace(" ", "")
+                if (within == section and written.split(".")[0] == name) or (
+                    within is None and _split(written) == (section, name)
+                ):
+                    return number
+        return None
+
+
+def _split(dotted: str) -> tuple[str | None, str]:
+    section, dot, name = dotted.partition(".")
+    return (section, name.split(".")[0]) if dot else (None, section)
+
+
+def _said(key: Key, error: SettingsError) -> str:
+    return "it should be a text" if key.secret else str(error)
+
+
+def _unknown_key(section: str, name: str) -> str:
+    begin = f"[{section}] has no key '{shortened(name)}'"
+    if elsewhere := next((key for key in KEYS if name in (key.name, *key.aliases)), None):
+        return f"{begin}: it belongs into [{elsewhere.section}]"
+    own = [known for place, known in _NAMES if place == section]
+    remedy = _near(name, own) or _near(name, [key.name for key in KEYS])
+    return f"{begin}: {remedy or 'its keys are ' + ', '.join(own)}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(shortened(name), list(known), n=1)
+    return f"did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,173 @@
+"""Which value counts: option, variable, file, default; and what a check prints of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.errors import SettingsError
+from acuity.mcp.config import check_report
+from acuity.mcp.config.effective import Source, effective
+from acuity.mcp.config.keys import KEYS
+from acuity.mcp.rates import Rate
+from acuity.mcp.settings import Settings
+
+TOKEN = "correct-horse-battery"
+
+
+def test_every_setting_has_a_key_and_no_two_share_a_name() -> None:
+    assert sorted(key.setting for key in KEYS if key.setting) == sorted(
+        field.name for field in dataclasses.fields(Settings)
+    )
+    for names in (
+        [key.option for key in KEYS if key.option],
+        [key.environment for key in KEYS],
+        [key.path for key in KEYS],
+    ):
+        assert len(set(names)) == len(names)
+
+
+def test_without_anything_they_are_the_defaults(tmp_path: Path) -> None:
+    found = effective(environ={"XDG_DATA_HOME": str(tmp_path)})
+    assert found.settings() == Settings(data=tmp_path / "acuity")
+    assert {value.sources for value in found.values.values()} == {(Source("default"),)}
+
+
+def test_option_before_variable_before_file(tmp_path: Path) -> None:
+    path = tmp_path / "acuity.toml"
+    path.write_text("[mcp]\nmax_sessions = 1\nmax_pending_messages = 1\nmax_pending_bytes = 1000\n")
+    environ = {
+        "ACUITY_MCP_MAX_SESSIONS": "2",
+        "ACUITY_MCP_MAX_PENDING_MESSAGES": "2",
+        "ACUITY_CONFIG": str(path),
+    }
+    found = effective({"mcp.max_sessions": 3}, environ)
+    assert [
+        (found[f"mcp.{name}"], str(found.source(f"mcp.{name}")))
+        for name in ("max_sessions", "max_pending_messages", "max_pending_bytes", "capability_policy")
+    ] == [
+        (3, "--max-sessions"),
+        (2, "variable ACUITY_MCP_MAX_PENDING_MESSAGES"),
+        (1000, str(path)),
+        ("error", "default"),
+    ]
+    assert found.config == path
+
+
+def test_the_option_names_another_file_than_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[mcp]\nmax_sessions = 1\n")
+    found = effective(environ={"ACUITY_CONFIG": str(tmp_path / "b.toml")}, config=tmp_path / "a.toml")
+    assert found["mcp.max_sessions"] == 1
+
+
+def test_folders_of_all_sources_are_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "acuity.toml"
+    path.write_text("[server]\nallow = ['.']\n")
+    found = effective({"server.allow": ("/",)}, {"VMAF_MCP_ALLOW": "/srv/videos:/srv/more"}, path)
+    assert found.settings().allow == (str(tmp_path), "/srv/videos", "/srv/more", "/")
+    assert [source.kind for source in found.values["server.allow"].sources] == ["file", "variable", "flag"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key", "value"),
+    [
+        ("VMAF_MCP_MAX_CONCURRENT", "3", "server.workers", 3),
+        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "90", "server.time_limit", 90.0),
+        ("VMAF_MCP_VLM_TIMEOUT_S", "7", "server.vlm_timeout_seconds", 7.0),
+        ("VMAF_MCP_VLM_MODEL", "/models/seeing", "server.vlm_model", "/models/seeing"),
+        ("VMAF_BIN", "vmaf-cuda", "server.vmaf_binary", "vmaf-cuda"),
+        ("VMAF_BENCH_OUTDIR", "/rows", "server.bench_output", "/rows"),
+        ("ACUITY_DATA", "/data", "server.data", Path("/data")),
+        ("ACUITY_SERVER_STDIO", "yes", "server.stdio", True),
+        ("ACUITY_MCP_ALLOWED_ORIGINS", "https://a.example, https://b.example", "mcp.allowed_origins",
+         ("https://a.example", "https://b.example")),
+        ("ACUITY_LIMITS_TOOLS", "vmaf_score=10/min,list_*=1/s", "limits.tools",
+         {"vmaf_score": Rate(10, 60.0), "list_*": Rate(1, 1.0)}),
+        ("ACUITY_AUTH_SCOPES", "score=vmaf_*,list_models;all=*", "auth.scopes",
+         {"score": ("vmaf_*", "list_models"), "all": ("*",)}),
+        ("ACUITY_MCP_MAX_SESSIONS", "", "mcp.max_sessions", 256),
+    ],
+)  # fmt: skip
+def test_variables(name: str, text: str, key: str, value: Any) -> None:
+    assert effective(environ={name: text})[key] == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("VMAF_MCP_MAX_CONCURRENT", "0", "'0' should be a whole number of 1 or more: correct or unset it"),
+        ("VMAF_MCP_MAX_CONCURRENT", "²", "'²' should be a whole number"),
+        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "soon", "'soon' should be a number of seconds"),
+        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "0", "'0' should be more than 0 seconds"),
+        ("ACUITY_SERVER_STDIO", "perhaps", "'perhaps' should be true or false"),
+        ("ACUITY_LIMITS_TOOLS", "vmaf_score", "'vmaf_score' should have the form NAME=VALUE"),
+        ("ACUITY_SERVER_HTTP", "x:y", "'x:y' is no address"),
+        ("ACUITY_CONFIG", "/nowhere.toml", "can't read the configuration '/nowhere.toml'"),
+    ],
+)
+def test_variables_that_are_refused(name: str, text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        effective(environ={name: text})
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith(name) or name == "ACUITY_CONFIG"
+
+
+@pytest.fixture
+def varied(tmp_path: Path) -> Path:
+    """A file that sets much."""
+    path = tmp_path / "acuity.toml"
+    path.write_text(
+        "[mcp]\nallowed_origins = ['https://a.example']\nsession_ttl_seconds = 0.25\n"
+        "[limits]\nrate = '60/min'\ntools = {vmaf_score = '1/s', 'list_*' = '2/s'}\n"
+        "[auth]\ntoken = '" + TOKEN + "'\nscopes = {a = ['b', 'c']}\n"
+        "[store]\nsessions = 'sqlite:x\\y \"z\".db'\n[server]\nhttp = 80\nuds = 'socket \u007f'\n"
+        .replace(" \u007f", " \u00e9")
+    )  # fmt: skip
+    return path
+
+
+def test_a_check_is_a_file_that_gives_the_same(varied: Path, tmp_path: Path) -> None:
+    found = effective({"mcp.max_sessions": 7}, {"VMAF_BIN": "vmaf"}, varied)
+    text = check_report.as_toml(found)
+    again = tmp_path / "again.toml"
+    again.write_text(text)
+    assert effective(environ={}, config=again).settings() == found.settings()
+    assert set(tomllib.loads(text)) == {"mcp", "auth", "limits", "store", "server"}
+
+
+def test_a_check_says_whence(varied: Path) -> None:
+    lines = check_report.as_toml(
+        effective({"mcp.max_sessions": 7}, {"VMAF_BIN": "vmaf"}, varied)
+    ).splitlines()
+    sources = {line.split()[0]: line.rpartition("# ")[2] for line in lines if " = " in line}
+    assert sources["max_sessions"] == "--max-sessions"
+    assert sources["vmaf_binary"] == "variable VMAF_BIN"
+    assert sources["rate"] == str(varied)
+    assert sources["max_calls"] == "default"
+    assert any(line.startswith("# sse is not set ") for line in lines)
+    named = [line.removeprefix("# ").split()[0] for line in lines if line and not line.startswith("[")]
+    assert named == [key.name for key in KEYS]
+
+
+def test_a_check_as_json(varied: Path) -> None:
+    document = json.loads(check_report.as_json(effective({"mcp.max_sessions": 7}, {}, varied)))
+    assert (document["schema"], document["config"]) == ("acuity.serve.check/1", str(varied))
+    rows = {row.pop("key"): row for row in document["keys"]}
+    assert list(rows) == [key.path for key in KEYS]
+    assert rows["mcp.max_sessions"] == {"value": 7, "source": "flag", "from": ["--max-sessions"]}
+    assert rows["limits.rate"] == {"value": "60/min", "source": "file", "from": [str(varied)]}
+    assert rows["server.http"]["value"] == "127.0.0.1:80"
+    assert rows["server.uds"]["value"].endswith("/socket é")
+    assert rows["limits.max_calls"] == {"value": 256, "source": "default", "from": []}
+
+
+def test_tokens_are_never_shown(varied: Path) -> None:
+    for found in (effective(environ={}, config=varied), effective(environ={"VMAF_MCP_TOKEN": TOKEN})):
+        for text in (check_report.as_toml(found), check_report.as_json(found)):
+            assert TOKEN not in text
+            assert "hidden" in text
