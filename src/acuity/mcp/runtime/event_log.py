@@ -205,7 +205,6 @@ class EventLog:
         for event in dropped:
             self._remove(event)
         self._note_dropped(dropped)
-        stream.answered = True
         self._retire(stream)
         stream.close_connection()
 

@@ -13,7 +13,9 @@ from typing import Final, Protocol
 from acuity.mcp.runtime.journal import EventKind
 from acuity.mcp.wire.http.request import Responder
 
-ROOM: Final = 64 << 10  # bytes that a client may leave unread before nothing more is written to it
+# Bytes that a client may leave unread before nothing more is written to it. Not less than what makes an event
+# loop call pause_writing(), since only then it says when there is room again.
+ROOM: Final = 64 << 10
 RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stream
 
 _BY_NUMBER: Final = attrgetter("number")
@@ -91,7 +93,7 @@ class Stream:
     @property
     def has_room(self) -> bool:
         """Whether a client is connected that reads what it is sent."""
-        return self.attached and self._responder is not None and self._responder.unsent < ROOM
+        return self.attached and self._responder is not None and self._responder.unsent <= ROOM
 
     @property
     def resumable(self) -> bool:
