@@ -11,6 +11,7 @@ from mcp.server.extension import Extension, MethodBinding, RequestHandler, compo
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Catalog, Context, Prompt
 from acuity.mcp.offered_tools import ToolOffers
@@ -22,10 +23,16 @@ _LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
 
 def build_server(
-    catalog: Catalog, *, name: str, version: str, middleware: Sequence[ServerMiddleware[Any]] = ()
+    catalog: Catalog,
+    *,
+    name: str,
+    version: str,
+    middleware: Sequence[ServerMiddleware[Any]] = (),
+    asking: AskingRules | None = None,
 ) -> Server[Any]:
     """The SDK server that offers what the catalog lists."""
-    offer = _Offer(catalog)
+    rules = asking or AskingRules()
+    offer = _Offer(catalog, rules)
     server: Server[Any] = Server(
         name,
         version=version,
@@ -49,15 +56,16 @@ def build_server(
     if catalog.extensions:
         wrapped = offer.allowed(compose_tool_call_handler(catalog.extensions, offer.call_tool))
         server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
-    server.middleware.extend([*middleware, NamesBadParams()])
+    server.middleware.extend([*middleware, rules.boundary(name), NamesBadParams()])
     return server
 
 
 class _Offer:
     """Handlers of the protocol's methods for a catalog's tools, prompts and resources."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, asking: AskingRules) -> None:
         self._catalog = catalog
+        self._asking = asking
         self._tools = ToolOffers(catalog.tools)
         self._prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in catalog.prompts}
 
@@ -75,7 +83,7 @@ class _Offer:
         tool = offered.by_name.get(params.name)
         if tool is None:
             return failure(offered.unknown(params.name))
-        return await perform(tool, tool.run, context, params)
+        return await perform(tool, tool.run, context, params, self._asking)
 
     def allowed(self, call_tool: RequestHandler) -> RequestHandler:
         """The handler for the tools that the principal may call; other calls are answered as unknown."""

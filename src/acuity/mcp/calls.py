@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from acuity.errors import AcuityError
+from acuity.mcp.asking import AskingRules, InputNeeded, Questions
 from acuity.mcp.catalog import Arguments, Call, Context, Tool
 from acuity.mcp.limits import client_of
 from acuity.mcp.results import answer, failure
@@ -160,6 +161,7 @@ _REASONS: Final[dict[str, Callable[[Any], str]]] = {
 
 logger: Final = logging.getLogger(__name__)
 
+_RULES: Final = AskingRules()
 _Other = TypeVar("_Other")
 
 
@@ -168,11 +170,15 @@ async def perform(
     work: Callable[[Call], Awaitable[dict[str, object] | _Other]],
     context: Context,
     params: types.CallToolRequestParams,
-) -> types.CallToolResult | _Other:
+    asking: AskingRules = _RULES,
+) -> types.CallToolResult | types.InputRequiredResult | _Other:
     """Check the arguments and do the work; a document becomes a result, an error a failed result."""
+    questions = Questions(asking, context, params)
     try:
-        call = Call(tool, check(tool, params.arguments), client_of(context), context, params)
+        call = Call(tool, check(tool, params.arguments), client_of(context), context, params, questions)
         found = await work(call)
+    except InputNeeded:
+        return questions.result()
     except AcuityError as error:
         return failure(sentence(error, tool.name))
     except ArgumentError as error:
@@ -182,4 +188,8 @@ async def perform(
     except Exception:
         logger.exception("tool '%s' failed", tool.name)
         return failure(f"'{tool.name}' failed in a way it should not; the server's log says more")
+    except BaseExceptionGroup as group:  # of tasks that a handler started
+        if group.subgroup(InputNeeded) is None:
+            raise
+        return questions.result()
     return answer(found) if isinstance(found, dict) else found

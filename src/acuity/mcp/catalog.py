@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
@@ -14,6 +14,7 @@ from mcp_types.methods import CacheableMethod
 from pydantic import BaseModel
 
 from acuity.jobs.job import JobSpec
+from acuity.mcp.asking import Questions, check_form, form_request, page_request
 
 if TYPE_CHECKING:  # both load much, and a server inside a measurement has no Services
     from acuity.access.paths import AllowedPaths
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # both load much, and a server inside a measurement has no Se
 Context: TypeAlias = ServerRequestContext[Any, Any]
 # A plain document becomes structured content and its JSON text; the others are sent as they are.
 Answer: TypeAlias = dict[str, Any] | types.CallToolResult | types.InputRequiredResult
+_Result = TypeVar("_Result", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +46,81 @@ class Arguments(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool."""
+    """One call of a tool.
+
+    A handler may ask its client with `elicit()`, `open_page()`, `sample()`, `roots()` and `ask()`. In the
+    stateless era it runs again from its beginning for each answer, so before its last question it should ask
+    the same questions in the same order each time, and change nothing that may not be changed twice. The
+    time that a client has for an answer there is the server's, whatever `timeout` says.
+    """
 
     tool: Tool
     arguments: Arguments  # checked against the schema
     client: str  # for the fair queue
     context: Context
     input: types.CallToolRequestParams  # as received, for answers that take several rounds
+    questions: Questions
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Send progress to the client, if it gave a progress token."""
         await self.context.session.report_progress(done, total, message)
+
+    async def elicit(
+        self, message: str, schema: Mapping[str, Any], *, timeout: float | None = None
+    ) -> types.ElicitResult:
+        """Have a person fill in a form; `action` says whether they accepted, declined or dismissed it.
+
+        The content of an accepted form fits the schema; AskingError if it doesn't.
+        """
+        result = await self.ask(form_request(message, schema), types.ElicitResult, timeout=timeout)
+        return check_form(message, schema, result)
+
+    async def open_page(
+        self, message: str, url: str, elicitation_id: str, *, timeout: float | None = None
+    ) -> types.ElicitResult:
+        """Have a person open a page, such as one to sign in at; "accept" means that they agreed to."""
+        request = page_request(message, url, elicitation_id)
+        return await self.ask(request, types.ElicitResult, timeout=timeout)
+
+    async def sample(
+        self,
+        messages: str | Sequence[types.SamplingMessage],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        model_preferences: types.ModelPreferences | None = None,
+        timeout: float | None = None,
+    ) -> types.CreateMessageResult:
+        """Have the client's model answer; a plain text is one message of the user."""
+        if isinstance(messages, str):
+            words = types.TextContent(type="text", text=messages)
+            messages = [types.SamplingMessage(role="user", content=words)]
+        params = types.CreateMessageRequestParams(
+            messages=list(messages),
+            max_tokens=max_tokens,
+            system_prompt=system_prompt,
+            temperature=temperature,
+            stop_sequences=list(stop_sequences) if stop_sequences is not None else None,
+            model_preferences=model_preferences,
+        )
+        request = types.CreateMessageRequest(params=params)
+        return await self.ask(request, types.CreateMessageResult, timeout=timeout)
+
+    async def roots(self, *, timeout: float | None = None) -> list[types.Root]:
+        """The folders that the client says it works in."""
+        return (await self.ask(types.ListRootsRequest(), types.ListRootsResult, timeout=timeout)).roots
+
+    async def ask(
+        self, request: types.InputRequest, result_type: type[_Result], *, timeout: float | None = None
+    ) -> _Result:
+        """The client's answer to any request that a client can be sent, such as sampling with tools.
+
+        MCPError: the client's own error, no answer in time, or (by the server's policy) a capability that it
+        did not declare. AskingError: the policy left the request out, or the answer can't be read.
+        """
+        return await self.questions.ask(request, result_type, timeout)
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]

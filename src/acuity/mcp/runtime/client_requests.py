@@ -43,6 +43,7 @@ logger: Final = logging.getLogger(__name__)
 MOST: Final = 32  # unanswered requests to one client
 # Ids are never those of an earlier process, whose sessions this one may continue, nor likely a client's own.
 _PREFIX: Final = f"s-{secrets.token_hex(3)}-"
+_DIGITS: Final = 18  # of the longest number of a request that is read
 
 # Puts a message where the client will read it; `Stream.add` and `EventLog.notify` are such functions.
 Send: TypeAlias = Callable[[bytes, EventKind], None]
@@ -191,8 +192,10 @@ class ClientRequests:
         return request_id, waiting
 
     def _was_asked(self, request_id: object) -> bool:
-        number = str(request_id).removeprefix(_PREFIX)
-        return number.isascii() and number.isdigit() and len(number) < 20 and 0 < int(number) <= self._last
+        before, prefix, number = str(request_id).partition(_PREFIX)
+        if before or not prefix or not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
+            return False
+        return 0 < int(number) <= self._last
 
     def _count(self, kind: str, outcome: str) -> None:
         self._counters.client_requests[kind, outcome] += 1

@@ -21,8 +21,8 @@ class RuntimeCounters:
     messages_resumed: int = 0  # events that were written again to a client that came back
     streams_opened: int = 0  # GETs
     # Requests to clients, by kind and outcome: ("sampling", "answered"). Kinds: sampling, elicitation, roots,
-    # ping, other. Outcomes: answered, failed, timeout, cancelled, ended, late, unknown, full, warned, dropped,
-    # refused.
+    # ping, other. Outcomes: answered, failed, timeout, cancelled, ended, late, unknown, full, warned,
+    # dropped, refused.
     client_requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     calls_lost: int = 0  # in flight when an earlier process ended; their clients are told
     journal_failures: int = 0
