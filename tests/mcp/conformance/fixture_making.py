@@ -8,6 +8,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from acuity.mcp.asking import form_request
 from acuity.mcp.catalog import Call, Handler, Tool
 
 
@@ -31,10 +32,15 @@ def text(words: str) -> types.CallToolResult:
 
 def form(message: str, required: tuple[str, ...] = (), **properties: dict[str, Any]) -> types.ElicitRequest:
     """A request for a form that people fill in."""
+    return form_request(message, form_schema(required, **properties))
+
+
+def form_schema(required: tuple[str, ...] = (), **properties: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a form."""
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
-    return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
+    return schema
 
 
 def sample(words: str, most: int = 100) -> types.CreateMessageRequest:

@@ -1,14 +1,13 @@
-"""Tools of the handshake protocol that send requests to the client: elicitation and sampling."""
+"""Tools that ask their client: elicitation and sampling."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import mcp_types as types
-from mcp.shared.message import ServerMessageMetadata
 
 from acuity.mcp.catalog import Call, Handler, Tool
-from fixture_making import arguments, form, said, sample, text, tool
+from fixture_making import arguments, form_schema, said, text, tool
 
 _WORDS: Final = {"type": "string"}
 
@@ -51,29 +50,18 @@ def question_tools() -> list[Tool]:
 
 
 async def _sampling(call: Call) -> types.CallToolResult:
-    response = await call.context.session.send_request(
-        sample(call.arguments["prompt"]), types.CreateMessageResult, metadata=_related(call)
-    )
-    return text(f"LLM response: {said(response)}")
+    return text(f"LLM response: {said(await call.sample(call.arguments['prompt'], max_tokens=100))}")
 
 
 async def _elicitation(call: Call) -> types.CallToolResult:
     fields = {"username": _WORDS, "email": _WORDS}
-    response = await _fill_in(call, form(call.arguments["message"], ("username", "email"), **fields))
+    response = await call.elicit(call.arguments["message"], form_schema(("username", "email"), **fields))
     return text(f"User response: action={response.action}, content={response.content}")
 
 
 def _asking(fields: dict[str, dict[str, Any]]) -> Handler:
     async def run(call: Call) -> types.CallToolResult:
-        response = await _fill_in(call, form("Please look these over", **fields))
+        response = await call.elicit("Please look these over", form_schema(**fields))
         return text(f"Elicitation completed: action={response.action}, content={response.content}")
 
     return run
-
-
-async def _fill_in(call: Call, request: types.ElicitRequest) -> types.ElicitResult:
-    return await call.context.session.send_request(request, types.ElicitResult, metadata=_related(call))
-
-
-def _related(call: Call) -> ServerMessageMetadata:
-    return ServerMessageMetadata(related_request_id=call.context.request_id)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server.lowlevel import Server
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPDeprecationWarning
 
@@ -47,8 +46,7 @@ def fixture_server() -> Server[Any]:
         listen=Listen(bus, tasks),
         instructions="Fixtures of the conformance suite.",
     )
-    sealed = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="fixtures")
-    return build_server(catalog, name="fixtures", version="1", middleware=[sealed])
+    return build_server(catalog, name="fixtures", version="1")
 
 
 async def main() -> None:

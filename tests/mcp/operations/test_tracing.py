@@ -18,6 +18,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.server._otel import OpenTelemetryMiddleware
+from mcp.server.request_state import RequestStateBoundary
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -139,7 +140,8 @@ def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.Monkey
     server = build_server(Catalog(), name="t", version="1", middleware=[Observer(Metrics([]))])
     assert isinstance(server.middleware[0], OpenTelemetryMiddleware)
     drop_unused(server)
-    assert [type(middleware) for middleware in server.middleware] == [Observer, NamesBadParams]
+    kinds = [type(middleware) for middleware in server.middleware]
+    assert kinds == [Observer, RequestStateBoundary, NamesBadParams]
 
 
 @pytest.mark.usefixtures("exporter")

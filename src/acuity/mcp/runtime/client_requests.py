@@ -4,7 +4,7 @@
     result = await requests.ask(stream.add, method, params, opts, call=exchange)  # in a call's task
     requests.resolve(message)  # for each POSTed response
     requests.progress(params)  # for each POSTed notifications/progress
-    requests.end_call(exchange)  # when the call has ended; it costs nothing if the call asked nothing
+    requests.end_call(exchange)  # when the call has ended, before its reply is put on the stream
     requests.end()  # when the session has ended
 
 No I/O: a request is given to a function such as `Stream.add` or `EventLog.notify`, and the waiting handler is
