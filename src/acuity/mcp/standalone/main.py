@@ -16,6 +16,7 @@ from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp.app import build_server
+from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Services
 from acuity.mcp.endpoints import Endpoint, Open, Page
 from acuity.mcp.limits import CallLimits
@@ -83,7 +84,10 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         observer = Observer(metrics)
         carriers = {tool.name: tool.runs for tool in catalog.tools if tool.runs is not None}
         limits = CallLimits(settings, RateLimits(settings.rate, settings.tool_rates, carriers=carriers))
-        server = build_server(catalog, name=NAME, version=__version__, middleware=[observer, limits])
+        asking = AskingRules(settings.capability_policy, settings.client_timeout)
+        server = build_server(
+            catalog, name=NAME, version=__version__, middleware=[observer, limits], asking=asking
+        )
         drop_unused(server)
         undo = stack.enter_context(ExitStack())
         for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
