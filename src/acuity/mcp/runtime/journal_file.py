@@ -1,0 +1,332 @@
+"""The SQLite file of a journal: its tables, its lock, and the checks before it is used.
+
+Opening raises SettingsError with a sentence; everything else raises sqlite3.Error, OSError or ValueError.
+Principals' keys and session ids are in the file, so only its owner may read it. Tokens are not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from acuity.errors import SettingsError
+from acuity.mcp.runtime.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.session_changes import SessionChanges
+
+FAILURES: Final = (sqlite3.Error, OSError, ValueError)  # of a file that is full, locked, damaged…
+
+_APPLICATION: Final = 0x4163754A  # "AcuJ", in the file's header: other programs' files are refused
+_VERSION: Final = 1
+_BUSY: Final = 0.5  # seconds to wait while another process writes
+_WAL: Final = 16 << 20  # bytes of the write-ahead log that stay on disk
+_FREE: Final = 256  # unused pages, above which the file is made smaller
+_LARGE: Final = 32 << 20  # bytes, which take a tenth of a second to check
+_LEAST_ROOM: Final = 1 << 20  # bytes, below which a disk counts as full
+
+_SCHEMA: Final = """
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    version TEXT NOT NULL,
+    client TEXT NOT NULL,
+    created REAL NOT NULL,
+    last_seen REAL NOT NULL,
+    initialized INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    next_event INTEGER NOT NULL DEFAULT 1,
+    next_stream INTEGER NOT NULL DEFAULT 1
+) WITHOUT ROWID;
+CREATE TABLE streams (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    request_id TEXT,
+    answered INTEGER NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE TABLE events (
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    stream INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    payload BLOB NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+"""
+_TABLES: Final = ("sessions", "streams", "events")
+
+_RECORD: Final = "id, principal, version, client, created, last_seen, initialized, state"
+_SAVE: Final = f"""
+INSERT INTO sessions ({_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET principal = excluded.principal, version = excluded.version,
+    client = excluded.client, last_seen = excluded.last_seen, initialized = excluded.initialized,
+    state = excluded.state
+"""
+_SEEN: Final = "UPDATE sessions SET last_seen = ? WHERE id = ?"
+# Numbers that were used once are not used again, even if their events are gone.
+_NUMBERS: Final = """
+UPDATE sessions SET next_event = max(next_event, ?), next_stream = max(next_stream, ?) WHERE id = ?
+"""
+_STREAM: Final = "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?)"
+_EVENT: Final = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?)"
+_DROP: Final = "DELETE FROM events WHERE session = ? AND number = ?"
+# Streams that are over and of which no event is left can't be resumed.
+_EMPTY: Final = """
+DELETE FROM streams WHERE session = ?1 AND answered
+    AND number NOT IN (SELECT stream FROM events WHERE session = ?1)
+"""
+_FORGET: Final = (
+    "DELETE FROM sessions WHERE id = ?",
+    "DELETE FROM streams WHERE session = ?",
+    "DELETE FROM events WHERE session = ?",
+)
+_ORPHANS: Final = (
+    "DELETE FROM streams WHERE session NOT IN (SELECT id FROM sessions)",
+    "DELETE FROM events WHERE session NOT IN (SELECT id FROM sessions)",
+)
+
+_ANOTHER: Final = "name another file, or use the store 'memory'"
+_REMEDIES: Final = {
+    "SQLITE_BUSY": "another process holds it: end that one",
+    "SQLITE_FULL": f"the disk is full: make room, or {_ANOTHER}",
+    "SQLITE_READONLY": f"make the file and its folder writable, or {_ANOTHER}",
+    "SQLITE_CANTOPEN": f"make the file and its folder writable, or {_ANOTHER}",
+}
+
+
+class JournalFile:
+    """An open file of sessions, locked against other servers.
+
+    `write()` is for one thread, `load()` for another. `found` has the sessions that were there already.
+    """
+
+    def __init__(self, path: Path, *, expired: float) -> None:
+        """Open or create the file, and remove the sessions that were last seen before `expired`."""
+        self.path = path
+        self.found: tuple[SessionRecord, ...] = ()  # those used last at the end
+        self._lock = -1
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        try:
+            self._open(expired)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, SettingsError) or not isinstance(error, FAILURES):
+                raise
+            raise SettingsError(f"the session store {self.sentence(error)}") from error
+
+    def sentence(self, error: Exception) -> str:
+        """What is wrong with the file, and the remedy, after "the session store "."""
+        code = getattr(error, "sqlite_errorname", "")
+        if code not in _REMEDIES and _is_full(self.path.parent):
+            code = "SQLITE_FULL"  # a full disk causes many different SQLite errors
+        # Extended codes begin with the name of the code that they are of.
+        remedy = next((text for name, text in _REMEDIES.items() if code.startswith(name)), None)
+        if remedy is None and not isinstance(error, OSError):
+            remedy = f"move it away, or {_ANOTHER}"
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return f"'{self.path}' can't be used ({reason}): {remedy or _ANOTHER}"
+
+    def write(self, changes: Mapping[str, SessionChanges]) -> None:
+        """Store all changes, or none of them."""
+        assert self._writer is not None
+        if os.stat(self.path).st_ino != self._inode:  # it would be written and nobody could find it
+            raise FileNotFoundError(0, "the file was moved or deleted while the server runs", str(self.path))
+        with _transaction(self._writer):
+            removed = sum([self._write(session_id, change) for session_id, change in changes.items()])
+        if removed:
+            self._shrink()
+
+    def load(self, session_id: str) -> StoredSession | None:
+        """A session with its streams and events."""
+        query = f"SELECT {_RECORD}, next_event, next_stream FROM sessions WHERE id = ?"
+        for *row, next_event, next_stream in self._rows(query, session_id):
+            streams = "SELECT number, request_id, answered FROM streams WHERE session = ? ORDER BY number"
+            events = "SELECT number, stream, kind, payload FROM events WHERE session = ? ORDER BY number"
+            return StoredSession(
+                _record(row),
+                tuple(
+                    StreamRecord(number, None if request is None else json.loads(request), bool(answered))
+                    for number, request, answered in self._rows(streams, session_id)
+                ),
+                tuple(EventRecord(*event) for event in self._rows(events, session_id)),
+                next_event,
+                next_stream,
+            )
+        return None
+
+    def close(self) -> None:
+        """Close the file, and let another server have it. May be called again."""
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+        self._reader = self._writer = None
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    # ---- opening ------------------------------------------------------------------------------------
+
+    def _open(self, expired: float) -> None:
+        self._create()
+        self._lock = os.open(f"{self.path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SettingsError(
+                f"the session store '{self.path}' is in use by another server: "
+                "give each server a file of its own"
+            ) from None
+        self._inode = os.stat(self.path).st_ino
+        self._writer = self._connect()
+        self._prepare(self._writer)
+        self._reader = self._connect()
+        self._check()
+        with _transaction(self._writer):
+            self._writer.execute("DELETE FROM sessions WHERE last_seen < ?", (expired,))
+            for statement in _ORPHANS:
+                self._writer.execute(statement)
+        self._shrink()
+        query = f"SELECT {_RECORD} FROM sessions ORDER BY last_seen"
+        self.found = tuple(_record(row) for row in self._rows(query))
+
+    def _create(self) -> None:
+        """Create the file if it isn't there, for its owner alone from its first moment.
+
+        SQLite gives the mode of this file to the others that it makes beside it.
+        """
+        if not self.path.parent.is_dir():
+            raise SettingsError(
+                f"the session store '{self.path}' can't be made: create the folder '{self.path.parent}'"
+            )
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                raise SettingsError(f"the session store '{self.path}' is no regular file: {_ANOTHER}")
+            if stat.S_IMODE(mode) & 0o077:
+                os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        run = connection.execute
+        tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        (application,) = run("PRAGMA application_id").fetchone()
+        (version,) = run("PRAGMA user_version").fetchone()
+        if tables:
+            self._recognise(application, version)
+        else:
+            run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA journal_size_limit = {_WAL}")
+        run("PRAGMA synchronous = NORMAL")  # outlives the process; the last moments may go with the power
+        if not tables:
+            with _transaction(connection):
+                for statement in _SCHEMA.split(";"):
+                    run(statement)
+                run(f"PRAGMA application_id = {_APPLICATION}")
+                run(f"PRAGMA user_version = {_VERSION}")
+
+    def _recognise(self, application: int, version: int) -> None:
+        """Refuse files that this Acuity can't continue."""
+        if application != _APPLICATION:
+            raise SettingsError(f"the session store '{self.path}' is a file of another program: {_ANOTHER}")
+        if version != _VERSION:
+            made = "a newer" if version > _VERSION else "an older"
+            raise SettingsError(
+                f"the session store '{self.path}' was written by {made} Acuity (tables of version {version}, "
+                f"not {_VERSION}): use that one, move the file away, or {_ANOTHER}"
+            )
+
+    def _check(self) -> None:
+        """Refuse a damaged file. In a large one, events are only looked at when they are wanted."""
+        large = os.stat(self.path).st_size > _LARGE
+        for table in _TABLES[: -1 if large else None]:
+            for (found,) in self._rows(f"PRAGMA quick_check('{table}')"):
+                if found != "ok":
+                    raise sqlite3.DatabaseError(f"it is damaged: {found}")
+
+    # ---- writing ------------------------------------------------------------------------------------
+
+    def _write(self, session_id: str, changes: SessionChanges) -> int:
+        """Returns how many things were removed."""
+        assert self._writer is not None
+        run, many = self._writer.execute, self._writer.executemany
+        removed = 0
+        if changes.forgotten:
+            for statement in _FORGET:
+                removed += run(statement, (session_id,)).rowcount
+        if (row := changes.row) is not None:
+            values = (row.id, row.principal, row.version, row.client, row.created, row.last_seen)
+            run(_SAVE, (*values, row.initialized, row.state))
+        if changes.last_seen is not None:
+            run(_SEEN, (changes.last_seen, session_id))
+        if changes.next_event or changes.next_stream:
+            run(_NUMBERS, (changes.next_event, changes.next_stream, session_id))
+        streams = changes.streams.values()
+        if streams:
+            many(_STREAM, [(session_id, s.number, _request(s), s.answered) for s in streams])
+        events = changes.events.items()
+        if kept := [(session_id, n, e.stream, e.kind, e.payload) for n, e in events if e is not None]:
+            many(_EVENT, kept)
+        if dropped := [(session_id, number) for number, event in events if event is None]:
+            removed += many(_DROP, dropped).rowcount
+        if dropped or any(stream.answered for stream in streams):
+            removed += run(_EMPTY, (session_id,)).rowcount
+        return removed
+
+    def _shrink(self) -> None:
+        """Give unused pages back to the disk, if there are many."""
+        assert self._writer is not None
+        (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
+        if free > _FREE:
+            self._writer.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        assert self._reader is not None
+        with closing(self._reader.execute(query, values)) as rows:
+            return rows.fetchall()
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # some errors have ended it already
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _record(row: Iterable[Any]) -> SessionRecord:
+    id, principal, version, client, created, last_seen, initialized, state = row
+    documents = json.loads(client), json.loads(state)
+    return SessionRecord(
+        id, principal, version, documents[0], created, last_seen, bool(initialized), documents[1]
+    )
+
+
+def _request(stream: StreamRecord) -> str | None:
+    """The request's id as JSON, which tells 7 from "7"."""
+    return None if stream.request_id is None else json.dumps(stream.request_id)
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LEAST_ROOM
+    except OSError:
+        return False

@@ -1,0 +1,47 @@
+"""The kinds of journals, by what the setting `store` begins with. A new kind is a line in the table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from acuity.errors import SettingsError
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal import Journal, NoJournal
+from acuity.mcp.runtime.journal_file import JournalFile
+from acuity.mcp.runtime.sqlite_journal import SqliteJournal
+
+# Opens a journal: given what follows the colon, seconds until an unused session ends, and the counters.
+Opener: TypeAlias = Callable[[str, float, RuntimeCounters], Journal]
+
+_FORMS: Final = "write 'memory', or 'sqlite:' and the path of a file"
+
+
+def open_journal(store: str, *, ttl: float, counters: RuntimeCounters) -> Journal:
+    """The journal that the setting names; raises SettingsError. Called on the running loop.
+
+    Sessions that nobody has used for `ttl` seconds are not continued.
+    """
+    kind, _, where = store.partition(":")
+    opener = _OPENERS.get(kind)
+    if opener is None:
+        raise SettingsError(f"the session store '{store}' is of no known kind: {_FORMS}")
+    return opener(where, ttl, counters)
+
+
+def _memory(where: str, _: float, __: RuntimeCounters) -> Journal:
+    if where:
+        raise SettingsError(f"the session store 'memory:{where}' names a place in memory: {_FORMS}")
+    return NoJournal()
+
+
+def _sqlite(where: str, ttl: float, counters: RuntimeCounters) -> Journal:
+    if not where:
+        raise SettingsError(f"the session store 'sqlite:' names no file: {_FORMS}")
+    file = JournalFile(Path(where).absolute(), expired=time.time() - ttl)
+    return SqliteJournal(file, counters)
+
+
+_OPENERS: Final[dict[str, Opener]] = {"memory": _memory, "sqlite": _sqlite}
