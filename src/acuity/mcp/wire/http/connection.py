@@ -8,14 +8,14 @@ How an asyncio protocol drives it:
     connection_lost  connection.lost()
     pause_writing    connection.full()
     resume_writing   connection.room()
-    a timer          when clock() >= connection.deadline: connection.expire(). The deadline moves with every call
-                     and every answer: a timer that finds it moved is set again. `waits_for` says which one it is
+    a timer          connection.expire() when clock() >= connection.deadline, which moves with every call and
+                     answer: a timer that finds it moved is set again; `waits_for` says which deadline it is
     shutdown         connection.finish() closes after the answer in progress; stop() ends that answer too
     too many         set connection.closing where the answer is to be the last
 
-The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request gets
-a Responder of its own, with the handler's call. The next request is handed out when the one before was answered;
-up to _AHEAD bytes behind it are taken meanwhile, then reading pauses.
+The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request
+comes to the handler with a Responder of its own, and only when the one before was answered; up to _AHEAD
+bytes behind it are taken meanwhile, then reading pauses.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http import answers
-from acuity.mcp.wire.http.parser import Bad, Head, RequestParser
-from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.head import Head
+from acuity.mcp.wire.http.parser import Bad, RequestParser
+from acuity.mcp.wire.http.reply import TEXT, Reply
+from acuity.mcp.wire.http.request import Handler, Request, Responder
 
 _LOG: Final = logging.getLogger(__name__)
 _AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
@@ -38,7 +40,6 @@ _SECONDS: Final = {
     "request": 30.0,  # that a connection without a request stays open
     "end": 2.0,  # in which a client may read a refusal, while what it still sends is thrown away
 }
-_TEXT: Final = b"text/plain; charset=utf-8"
 
 # What a connection waits for. "request": the first byte of the next one; "end": that the client closes.
 Wait: TypeAlias = Literal["head", "body", "request", "end", ""]
@@ -120,7 +121,7 @@ class HttpConnection:
         self._date = date
         self.parser = RequestParser(limits, address=address, peer=peer)
         self._head: Head | None = None  # of the request whose body is being read
-        self._answer: Answer | None = None  # of the request that is being answered
+        self._answer: Reply | None = None  # of the request that is being answered
         self._pumping = False
         self._paused = False
         self._full = False
@@ -132,7 +133,7 @@ class HttpConnection:
     @property
     def request(self) -> Request | None:
         """The request that is being answered."""
-        return None if self._answer is None else self._answer.head.request
+        return None if self._answer is None else self._answer.request
 
     @property
     def closed(self) -> bool:
@@ -206,14 +207,14 @@ class HttpConnection:
                 if event is None:
                     self._begin_body(self._head)
                     continue
-            if event is None:
-                starved = True
+            if isinstance(event, Request):
+                handed_out += 1
+                self._hand_out(event)
             elif isinstance(event, Bad):
                 self._refuse(event.status, event.sentence)
                 self._shut(linger=True)
             else:
-                handed_out += 1
-                self._hand_out(event)
+                starved = True
         self._pumping = False
         if not self._closed:
             self._settle(handed_out, starved)
@@ -251,11 +252,12 @@ class HttpConnection:
     def _begin_body(self, head: Head) -> None:
         """Decide whether the body of a request is read, and ask for it where the client waits for that."""
         if self._admit is not None:
-            answer = self._answer = Answer(self, head, unread=True)
+            request = self.parser.make_request(head)
+            answer = self._answer = Reply(self, head, request, unread=True)
             try:
-                admitted = self._admit(head.request, answer)
+                admitted = self._admit(request, answer)
             except Exception:
-                _LOG.exception("the check of %s %s failed", head.request.method, head.request.path)
+                _LOG.exception("the check of %s %s failed", head.method, head.path)
                 answer.fail()
                 return
             if not admitted or answer.gone:
@@ -266,7 +268,7 @@ class HttpConnection:
 
     def _hand_out(self, request: Request) -> None:
         assert self._head is not None
-        answer = self._answer = Answer(self, self._head)
+        answer = self._answer = Reply(self, self._head, request)
         self._head = None
         try:
             self._handler(request, answer)
@@ -276,7 +278,7 @@ class HttpConnection:
 
     def _refuse(self, status: int, sentence: str) -> None:
         general = self._date() + answers.CLOSE
-        self._sink.write(answers.whole_answer(status, sentence.encode() + b"\n", _TEXT, (), general))
+        self._sink.write(answers.whole_answer(status, sentence.encode() + b"\n", TEXT, (), general))
 
     def _shut(self, *, linger: bool) -> None:
         """Take no more requests; close when all is written, or when a client that still sends has read it.
@@ -292,22 +294,20 @@ class HttpConnection:
             self._wait("")
             self._sink.close()
 
+    # What follows is for the Reply.
+
     def write(self, data: bytes) -> None:
-        """Write bytes of the answer in progress; for Answer."""
         self._sink.write(data)
 
-    def unsent(self, answer: Answer) -> int:
-        """Bytes of an answer that the client has not taken; for Answer."""
-        return self._sink.unsent if answer is self._answer else 0
+    def unsent(self, reply: Reply) -> int:
+        return self._sink.unsent if reply is self._answer else 0
 
     def general_lines(self, head: Head, keep: bool) -> bytes:
-        """The header lines that every answer has; for Answer."""
         if keep:
             return self._date() if head.version == "1.1" else self._date() + answers.KEEP_ALIVE
         return self._date() + answers.CLOSE
 
     def answered(self, keep: bool, unread: bool) -> None:
-        """Go on behind a request whose answer was written; for Answer."""
         self._answer = None
         if not keep:
             self._shut(linger=unread or self.parser.begun)
@@ -317,111 +317,3 @@ class HttpConnection:
             else:
                 self._wait("request")
                 self._read_on(True)
-
-
-class Answer:
-    """The Responder of one request."""
-
-    __slots__ = ("_connection", "_keep", "_on_gone", "_on_room", "_state", "_unread", "head")
-
-    def __init__(self, connection: HttpConnection, head: Head, *, unread: bool = False) -> None:
-        self._connection = connection
-        self.head = head
-        self._unread = unread  # whether the body of the request was not read
-        self._keep = False  # whether the connection goes on behind an answer of events
-        self._state: Literal["waiting", "events", "ended"] = "waiting"
-        self._on_gone: list[Callable[[], None]] = []
-        self._on_room: list[Callable[[], None]] = []
-
-    @property
-    def gone(self) -> bool:
-        return self._state == "ended"
-
-    @property
-    def unsent(self) -> int:
-        return self._connection.unsent(self)
-
-    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
-        if self._state != "waiting":
-            self._already()
-            return
-        connection, head = self._connection, self.head
-        keep = self._may_keep()
-        data = answers.whole_answer(
-            status,
-            body,
-            kind,
-            headers,
-            connection.general_lines(head, keep),
-            with_body=head.request.method != "HEAD",
-        )
-        self._state = "ended"
-        connection.write(data)
-        connection.answered(keep, self._unread)
-
-    def begin_events(self, headers: HeaderList = ()) -> None:
-        if self._state != "waiting":
-            self._already()
-            return
-        connection, head = self._connection, self.head
-        chunked = head.version == "1.1"
-        self._keep = chunked and self._may_keep()
-        general = connection.general_lines(head, self._keep)
-        connection.write(answers.events_head(headers, general + answers.CHUNKED if chunked else general))
-        self._state = "events"
-        if head.request.method == "HEAD":
-            self._finish()
-
-    def send(self, events: bytes) -> None:
-        if self._state == "events" and events:
-            self._connection.write(answers.chunk(events) if self.head.version == "1.1" else events)
-
-    def end(self) -> None:
-        if self._state == "events":
-            if self.head.version == "1.1":
-                self._connection.write(answers.LAST_CHUNK)
-            self._finish()
-
-    def on_gone(self, callback: Callable[[], None]) -> None:
-        self._on_gone.append(callback)
-
-    def on_room(self, callback: Callable[[], None]) -> None:
-        self._on_room.append(callback)
-
-    def tell_room(self) -> None:
-        """Have the functions called that wait for room."""
-        for callback in list(self._on_room):
-            callback()
-
-    def lose(self) -> None:
-        """Take note that nobody waits for the answer."""
-        self._state = "ended"
-        callbacks, self._on_gone, self._on_room = self._on_gone, [], []
-        for callback in callbacks:
-            callback()
-
-    def cut_short(self) -> None:
-        """End the answer because the server stops, and say so to those who make it."""
-        if self._state == "waiting":
-            self.answer(503, b"the server stops: try again later\n", _TEXT, ((b"retry-after", b"5"),))
-        else:
-            self.end()
-        self.lose()
-
-    def fail(self) -> None:
-        """End the answer because its maker failed."""
-        if self._state == "waiting":
-            self.answer(500, b"the server failed: its log says why\n", _TEXT)
-        else:
-            self.end()
-
-    def _may_keep(self) -> bool:
-        return self.head.keep_alive and not self._unread and not self._connection.closing
-
-    def _finish(self) -> None:
-        self._state = "ended"
-        self._connection.answered(self._keep and not self._connection.closing, self._unread)
-
-    def _already(self) -> None:
-        if self._state == "events":
-            raise RuntimeError("the answer has begun as events: end it")

@@ -38,8 +38,9 @@ class Request:
         body: bytes = b"",
         address: str = "127.0.0.1",
         peer: str = "127.0.0.1:0",
+        principal: Principal | None = None,
     ) -> None:
-        self.method = method  # in capitals
+        self.method = method  # as sent, usually in capitals
         self.path = path  # as sent, without the query
         self.query = query
         self.headers = headers or {}  # names in lower case, values without blanks around them
@@ -47,13 +48,13 @@ class Request:
         self.body = body
         self.address = address  # of the client, without the port
         self.peer = peer  # with the port: one connection
-        self.principal = Principal.of_address(address)  # replaced where a token proves another
+        self.principal = principal or Principal.of_address(address)  # replaced where a token proves another
         self.session_id: str | None = None  # of an existing session of this principal; set by the runtime
         self.client = f"post:{peer}"  # for limits, logs and the fair queue; set by the runtime
 
 
 class Responder(Protocol):
-    """Where the answer to one request is written. Nothing here waits, and nothing raises when the client goes.
+    """Where the answer to one request is written. Nothing here waits, or raises when the client has gone.
 
     Either `answer()` once, or `begin_events()`, any number of `send()` and `end()`.
     """

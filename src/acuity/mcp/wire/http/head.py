@@ -1,0 +1,187 @@
+"""The head of an HTTP/1.1 request: its request line and header fields, checked and taken apart.
+
+What RFC 9112 doesn't define is refused, and so is everything that two servers could read in two ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+_TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_REQUEST_LINE: Final = re.compile(rf"({_TOKEN}) ([\x21-\x7e]+) HTTP/([0-9]\.[0-9])".encode())
+_NAME: Final = re.compile(_TOKEN)
+_ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([^?]*)(?:\?(.*))?", re.IGNORECASE)
+_LENGTH: Final = re.compile(r"[0-9]{1,18}")  # longer ones are too large for any limit
+# Bytes that may stand in a line: a tab, printable ASCII, and those above it.
+_TEXT: Final = bytes(code for code in range(256) if code == 9 or 32 <= code != 127)
+_NONE: Final[frozenset[str]] = frozenset()
+
+# The names that clients send, as they write them: found faster than lowered and checked.
+_NAMES: Final = {
+    spelling: name
+    for name in (
+        "accept",
+        "accept-encoding",
+        "accept-language",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "mcp-method",
+        "mcp-name",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "origin",
+        "traceparent",
+        "transfer-encoding",
+        "user-agent",
+    )
+    for spelling in (name, name.title(), name.title().replace("Mcp-", "MCP-", 1))
+}
+
+
+class Refused(Exception):
+    """A request that is refused: the status of the answer, and a sentence about the reason."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Head:
+    """The head of a request. Nobody changes one: requests with equal heads share it."""
+
+    __slots__ = (
+        "expects_continue",
+        "headers",
+        "keep_alive",
+        "length",
+        "method",
+        "path",
+        "query",
+        "repeated",
+        "version",
+    )
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        version: str,
+        headers: Mapping[str, str],
+        repeated: frozenset[str],
+        length: int | None,
+        keep_alive: bool,
+        expects_continue: bool,
+    ) -> None:
+        self.method = method  # as sent: methods have capital and small letters
+        self.path = path  # as sent, without the query
+        self.query = query
+        self.version = version  # "1.0" or "1.1"
+        self.headers = headers  # names in lower case, values without blanks around them
+        self.repeated = repeated  # the names that came more than once; `headers` has the first value
+        self.length = length  # of the body, in bytes; None: it comes in chunks
+        self.keep_alive = keep_alive  # whether the client may send more requests
+        self.expects_continue = expects_continue  # whether it waits for 100 before it sends the body
+
+
+def parse_head(line: tuple[str, str, str], block: bytes | bytearray, max_headers: int, max_body: int) -> Head:
+    """The head that the parts of a request line and the block of header lines make; raises Refused."""
+    method, target, version = line
+    fields, more = parse_fields(block, max_headers)
+    repeated = frozenset([name for name, _ in more]) if more else _NONE
+    length = _body_length(version, fields, repeated, max_body)
+    if "host" in repeated or ("host" not in fields and version == "1.1"):
+        raise Refused(400, "the request has no Host header, or several: send one")
+    expects_continue = False
+    if "expect" in fields and version == "1.1":
+        if "expect" in repeated or fields["expect"].lower() != "100-continue":
+            raise Refused(417, "the Expect header is not '100-continue': leave it out")
+        expects_continue = length != 0
+    keep_alive = version == "1.1"
+    if "connection" in fields:
+        options = [fields["connection"], *(value for name, value in more if name == "connection")]
+        words = {word.strip(" \t").lower() for option in options for word in option.split(",")}
+        keep_alive = "close" not in words and (keep_alive or "keep-alive" in words)
+    path, query = _split_target(method, target, fields)
+    return Head(method, path, query, version, fields, repeated, length, keep_alive, expects_continue)
+
+
+def parse_request_line(line: bytes | bytearray) -> tuple[str, str, str]:
+    """Method, target and version of a request line, which is given without its end."""
+    matched = _REQUEST_LINE.fullmatch(line)
+    if matched is None:
+        raise Refused(400, "the request line is not 'METHOD target HTTP/1.1': send HTTP/1.1")
+    method, target, version = matched.groups()
+    if version not in (b"1.1", b"1.0"):
+        raise Refused(505, f"HTTP/{version.decode()} is not spoken here: send HTTP/1.1")
+    return method.decode(), target.decode(), version.decode()
+
+
+def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """The first value of each header, and the further ones of those that came again."""
+    lines = block.decode("latin-1").split("\r\n") if block else []
+    if len(lines) > most:
+        raise Refused(431, f"the request has over {most} headers: send fewer")
+    if block.translate(None, _TEXT) != b"\r\n" * (len(lines) - 1):
+        raise Refused(400, "the head has control characters, or lines that don't end in CR LF: send neither")
+    fields: dict[str, str] = {}
+    more: list[tuple[str, str]] = []
+    for line in lines:
+        name, colon, value = line.partition(":")
+        known = _NAMES.get(name)
+        if known is None or not colon:
+            if not colon or _NAME.fullmatch(name) is None:
+                raise Refused(400, f"the header line '{line[:40]}' is not 'name: value': correct it")
+            known = name.lower()
+        if known in fields:
+            more.append((known, value.strip(" \t")))
+        else:
+            fields[known] = value.strip(" \t")
+    return fields, more
+
+
+def _body_length(
+    version: str, fields: Mapping[str, str], repeated: frozenset[str], longest: int
+) -> int | None:
+    """The length of the body in bytes; None where it comes in chunks."""
+    declared, encoding = fields.get("content-length"), fields.get("transfer-encoding")
+    if encoding is not None:
+        if declared is not None:
+            raise Refused(400, "the request has Content-Length and Transfer-Encoding: send one of them")
+        if version != "1.1":
+            raise Refused(400, "a request of HTTP/1.0 has no Transfer-Encoding: send Content-Length")
+        if "transfer-encoding" in repeated or encoding.lower() != "chunked":
+            raise Refused(501, "the Transfer-Encoding is not 'chunked': send that, or Content-Length")
+        return None
+    if declared is None:
+        return 0
+    if "content-length" in repeated or not (declared.isascii() and declared.isdigit()):
+        raise Refused(400, "the request has no single whole number as its Content-Length: send one")
+    if _LENGTH.fullmatch(declared) is None or (length := int(declared)) > longest:
+        raise too_long(longest)
+    return length
+
+
+def too_long(limit: int) -> Refused:
+    """The refusal of a body over the limit."""
+    return Refused(413, f"the body is over {limit} bytes: send a shorter message")
+
+
+def _split_target(method: str, target: str, fields: dict[str, str]) -> tuple[str, str]:
+    """The path and the query of a request target."""
+    if target.startswith("/"):
+        path, _, query = target.partition("?")
+        return path, query
+    if target == "*" and method == "OPTIONS":
+        return target, ""
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        raise Refused(400, f"the request target '{target[:40]}' is no path: send one that begins with '/'")
+    fields["host"] = absolute[1]  # RFC 9112, 3.2.2: the Host header is ignored
+    return absolute[2] or "/", absolute[3] or ""
