@@ -17,45 +17,13 @@ from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.principal import PRINCIPAL, Principal
+from asking_client import AGE, ASKED, NAME, TOLD, Person, interview
 from tool_results import sentence_of
 
 ERAS = ["legacy", "2026-07-28"]
 MODERN = ERAS[1]
 NOTHING = {"type": "object", "properties": {}}
 ANY = {"type": "object", "properties": {"n": {"type": "integer"}}}
-NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-AGE = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]}
-
-pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-
-
-class Person:
-    """The client's side: fills in forms, answers as a model, and has roots."""
-
-    def __init__(self, **answers: Any) -> None:
-        self.answers = {"name": "Ada", "age": 36, **answers}
-        self.asked: list[str] = []
-        self.action = "accept"
-
-    async def fill_in(
-        self, _: Any, params: types.ElicitRequestParams
-    ) -> types.ElicitResult | types.ErrorData:
-        self.asked.append(params.message)
-        if isinstance(params, types.ElicitRequestURLParams):
-            return types.ElicitResult(action="accept")
-        content = {key: self.answers[key] for key in params.requested_schema["properties"]}
-        return types.ElicitResult(action=self.action, content=content if self.action == "accept" else None)
-
-    async def speak(self, _: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
-        words = params.messages[0].content_as_list[0]
-        assert isinstance(words, types.TextContent)
-        self.asked.append(f"{words.text}|{params.system_prompt}|{params.max_tokens}")
-        said = types.TextContent(type="text", text=f"about {words.text}")
-        return types.CreateMessageResult(role="assistant", content=said, model="m")
-
-    async def folders(self, _: Any) -> types.ListRootsResult:
-        self.asked.append("roots")
-        return types.ListRootsResult(roots=[types.Root(uri="file:///videos")])  # type: ignore[arg-type]
 
 
 class Desk:
@@ -102,40 +70,15 @@ class Desk:
         return anyio.run(main)
 
     def client(self, era: str, person: Person | None) -> Client:
-        if person is None:
-            return Client(self.server, mode=era)
-        return Client(
-            self.server,
-            mode=era,
-            elicitation_callback=person.fill_in,
-            sampling_callback=person.speak,
-            list_roots_callback=person.folders,
-        )
-
-
-async def _interview(call: Call) -> Answer:
-    name = await call.elicit("Your name?", NAME)
-    assert name.content is not None
-    age = await call.elicit(f"And your age, {name.content['name']}?", AGE)
-    assert age.content is not None
-    told = await call.sample("Ada", max_tokens=128, system_prompt="Be brief")
-    assert isinstance(told.content, types.TextContent)
-    roots = await call.roots()
-    return {**name.content, **age.content, "told": told.content.text, "roots": [str(r.uri) for r in roots]}
+        callbacks = person.callbacks if person is not None else {}
+        return Client(self.server, mode=era, **callbacks)
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_one_handler_asks_in_both_eras(era: str) -> None:
-    desk, person = Desk(_interview), Person()
-    result = desk.call(era, person)
-    assert result.structured_content == {
-        "name": "Ada",
-        "age": 36,
-        "told": "about Ada",
-        "roots": ["file:///videos"],
-    }
-    # Each question is asked once, whether the handler waits or runs again.
-    assert person.asked == ["Your name?", "And your age, Ada?", "Ada|Be brief|128", "roots"]
+    desk, person = Desk(interview), Person()
+    assert desk.call(era, person).structured_content == TOLD
+    assert person.asked == ASKED  # each once, whether the handler waits or runs again
     assert desk.runs == (1 if era == "legacy" else 5)
     assert desk.counted == []
 

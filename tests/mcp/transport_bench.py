@@ -18,6 +18,7 @@ from mcp.shared.message import SessionMessage
 from starlette.types import ASGIApp
 
 from acuity.mcp.app import build_server
+from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.endpoints import Endpoint, Http, Open, Uds
 from acuity.mcp.limits import CallLimits
@@ -146,8 +147,8 @@ class Running:
     def where(self) -> str:
         return self.opened[0].where
 
-    def client(self, era: str, *, index: int = 0) -> Client:
-        return Client(transport_to(self.opened[index]), mode=era)
+    def client(self, era: str, *, index: int = 0, **options: Any) -> Client:
+        return Client(transport_to(self.opened[index]), mode=era, **options)
 
 
 @asynccontextmanager
@@ -163,7 +164,8 @@ async def serving(
     settings = settings or Settings(grace=0.2)
     bench = bench or Bench()
     limits = CallLimits(settings)
-    server = build_server(bench.catalog(), name="bench", version="1", middleware=[limits])
+    asking = AskingRules(settings.capability_policy, settings.client_timeout)
+    server = build_server(bench.catalog(), name="bench", version="1", middleware=[limits], asking=asking)
     prepare(server)
     running = Running(bench, server, limits, Stop())
     ready = anyio.Event()
