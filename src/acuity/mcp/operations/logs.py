@@ -18,7 +18,7 @@ import re
 import select
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -59,14 +59,18 @@ _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {
 
 
 def configure_logging(
-    level: str = "info", format: str = "json", *, secrets: Sequence[str] = (), fd: int | None = None
-) -> None:
-    """Send every logger's records to stderr. Values given as secrets never appear in them."""
+    level: str = "info", format: str = "json", *, secrets: Iterable[str] = (), fd: int | None = None
+) -> Redactor:
+    """Send every logger's records to stderr. Values given as secrets never appear in them.
+
+    Returns what hides them, which can be told of more.
+    """
     if level not in LEVELS:
         raise SettingsError(f"'{level}' is no log level: use {', '.join(LEVELS)}")
     if format not in FORMATS:
         raise SettingsError(f"'{format}' is no log format: use {' or '.join(FORMATS)}")
-    handler = LineHandler(fd if fd is not None else _stderr(), FORMATS[format](Redactor(secrets)))
+    redactor = Redactor(secrets)
+    handler = LineHandler(fd if fd is not None else _stderr(), FORMATS[format](redactor))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -81,6 +85,7 @@ def configure_logging(
         logger.handlers.clear()
         logger.propagate = True
     logging.captureWarnings(True)
+    return redactor
 
 
 def _stderr() -> int | None:
@@ -136,8 +141,13 @@ def _record(level: int, message: str) -> logging.LogRecord:
 class Redactor:
     """Removes tokens and session ids from text."""
 
-    def __init__(self, secrets: Sequence[str] = ()) -> None:
-        self._secrets = [secret for secret in secrets if secret]
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: list[str] = []
+        self.hide(secrets)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Remove these secrets from now on, as well as the earlier ones."""
+        self._secrets = list(dict.fromkeys([*self._secrets, *(secret for secret in secrets if secret)]))
         written = {form for secret in self._secrets for form in (secret, _ENCODE(secret)[1:-1])}
         self._suspicious = [*_SUSPICIOUS, *(form.lower() for form in written)]
 

@@ -1,0 +1,130 @@
+"""Finds out who sends a request: by a token of the server, or by asking the operator's auth hook.
+
+An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only tokens
+that were right from there before are looked at. So nobody can guess on, and those who are in stay in.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from mcp_types import INVALID_REQUEST
+
+from acuity.mcp.limits import BUSY
+from acuity.mcp.principal import Principal
+from acuity.mcp.rates import Allowances, Rate, whole_seconds
+from acuity.mcp.wire.auth_hook import AuthHook, Undecided, Verdict
+from acuity.mcp.wire.http.request import HeaderList, Request, Responder
+from acuity.mcp.wire.messages import encode, error_message
+from acuity.mcp.wire.tokens import TokenStore, bearer, digest
+
+logger: Final = logging.getLogger(__name__)
+
+WRONG_TOKENS: Final = Rate(20, 60.0)  # that may come from one address
+_MOST_PROVEN: Final = 8192  # pairs of token and address that are remembered as right
+_CHALLENGE: Final[HeaderList] = [(b"www-authenticate", b'Bearer realm="acuity"')]
+_NO_TOKEN: Final = "this server takes a bearer token in the Authorization header"
+
+
+class Refusal(NamedTuple):
+    """The answer to a request that isn't admitted."""
+
+    status: int
+    word: str  # for counters
+    reason: str
+    headers: HeaderList = ()
+    code: int = INVALID_REQUEST
+
+    def answer(self, responder: Responder) -> None:
+        # One who is slowed down may go on knocking, and would fill the log.
+        level = logging.DEBUG if self.status == 429 else logging.WARNING
+        fields = {"event": "http_refused", "status": self.status}
+        logger.log(level, "refused a request: %s", self.reason, extra=fields)
+        body = encode(error_message(self.code, self.reason))
+        responder.answer(self.status, body, b"application/json", self.headers)
+
+
+_UNKNOWN: Final = Refusal(401, "token", _NO_TOKEN, _CHALLENGE)
+
+
+class Authentication:
+    """The tokens and the hook of a server, and who guessed."""
+
+    def __init__(
+        self, tokens: TokenStore, hook: AuthHook | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tokens = tokens
+        self._hook = hook
+        self._wrong = Allowances(clock)
+        self._proven: OrderedDict[tuple[str, bytes], None] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        """Whether clients have to prove who they are."""
+        return self._hook is not None or bool(self._tokens)
+
+    def check(self, request: Request) -> Principal | Refusal | None:
+        """Who sends the request, as far as the server itself knows; None: the hook has to be asked."""
+        token = bearer(request.headers.get("authorization"))
+        if token is not None:
+            place = neighbourhood(request.address)
+            wait = self._wrong.wait(place, WRONG_TOKENS)
+            if wait > 0 and (place, digest(token)) not in self._proven:
+                return _slowed(wait)
+            if (principal := self._tokens.find(token)) is not None:
+                self._note_right(place, token)
+                return principal
+            if self._hook is None:
+                self._wrong.take(place, WRONG_TOKENS)
+        return None if self._hook is not None else _UNKNOWN
+
+    def ask(self, request: Request, done: Callable[[Principal | Refusal], None]) -> None:
+        """Have `done` called with what the hook says: at once or later."""
+        assert self._hook is not None
+        token = bearer(request.headers.get("authorization"))
+
+        def decided(verdict: Verdict) -> None:
+            if isinstance(verdict, Undecided):
+                headers = [(b"retry-after", str(verdict.retry_after).encode())]
+                done(Refusal(503, "hook", verdict.reason, headers, BUSY))
+                return
+            if token is not None:
+                place = neighbourhood(request.address)
+                if verdict is None:
+                    self._wrong.take(place, WRONG_TOKENS)
+                else:
+                    self._note_right(place, token)
+            done(_UNKNOWN if verdict is None else verdict)
+
+        self._hook.ask(token, request.headers, request.address, decided)
+
+    def _note_right(self, place: str, token: str) -> None:
+        key = (place, digest(token))
+        self._proven[key] = None
+        self._proven.move_to_end(key)
+        if len(self._proven) > _MOST_PROVEN:
+            self._proven.popitem(last=False)
+
+
+def _slowed(wait: float) -> Refusal:
+    seconds = whole_seconds(wait)
+    reason = f"too many wrong tokens came from this address: try again in {seconds} s"
+    return Refusal(429, "guesses", reason, [(b"retry-after", str(seconds).encode())], BUSY)
+
+
+@lru_cache(maxsize=1024)
+def neighbourhood(address: str) -> str:
+    """The address, or the network of an IPv6 address: whoever has one of its addresses has them all."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return str(found)
+    mapped = found.ipv4_mapped
+    return str(mapped) if mapped is not None else str(ipaddress.IPv6Network((int(found), 64), strict=False))
