@@ -1,0 +1,150 @@
+"""Who sends a request: tokens, the hook, and addresses that guess."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from acuity.mcp.principal import Principal
+from acuity.mcp.wire.auth_hook import AuthHook
+from acuity.mcp.wire.authentication import Authentication, Refusal, neighbourhood
+from acuity.mcp.wire.http.request import Request
+from acuity.mcp.wire.tokens import Tokens
+from transport_bench import run
+
+ALICE = "alice-correct-horse"
+BOB = "bob-battery-staple!"
+TOKENS = Tokens({ALICE: "alice", BOB: "bob"})
+WRONG = "no-token-of-anybody"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def sent(token: str | None, address: str = "192.0.2.1") -> Request:
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    return Request("POST", "/mcp", headers=headers, address=address)
+
+
+def status(found: Principal | Refusal | None) -> int:
+    assert found is not None
+    return found.status if isinstance(found, Refusal) else 200
+
+
+def test_a_token_proves_a_principal() -> None:
+    authentication = Authentication(TOKENS)
+    assert authentication
+    assert authentication.check(sent(ALICE)) == Principal.of_token("alice")
+    assert not Authentication(Tokens())
+    refused = authentication.check(sent(None))
+    assert isinstance(refused, Refusal)
+    assert refused.status == 401
+    assert dict(refused.headers) == {b"www-authenticate": b'Bearer realm="acuity"'}
+
+
+def test_an_address_that_guesses_is_slowed_down() -> None:
+    clock = Clock()
+    authentication = Authentication(TOKENS, clock=clock)
+    assert authentication.check(sent(ALICE)) == Principal.of_token("alice")
+    for number in range(20):
+        assert status(authentication.check(sent(f"{WRONG}{number}"))) == 401
+    refused = authentication.check(sent(WRONG))
+    assert isinstance(refused, Refusal)
+    assert refused.status == 429
+    assert dict(refused.headers) == {b"retry-after": b"3"}
+    # A right guess isn't told from a wrong one; the client that was in stays in.
+    assert status(authentication.check(sent(BOB))) == 429
+    assert authentication.check(sent(ALICE)) == Principal.of_token("alice")
+    # Nobody else is slowed down, nor is one who sends no token at all.
+    assert authentication.check(sent(BOB, "192.0.2.2")) == Principal.of_token("bob")
+    assert status(authentication.check(sent(None))) == 401
+    # What was refused unseen doesn't count.
+    for _ in range(100):
+        assert status(authentication.check(sent(WRONG))) == 429
+    clock.now += 3
+    assert authentication.check(sent(BOB)) == Principal.of_token("bob")
+    assert status(authentication.check(sent(WRONG))) == 401
+    assert status(authentication.check(sent(WRONG))) == 429
+
+
+def test_requests_without_a_token_are_no_guesses() -> None:
+    authentication = Authentication(TOKENS, clock=Clock())
+    for _ in range(100):
+        assert status(authentication.check(sent(None))) == 401
+    odd = Request("POST", "/mcp", headers={"authorization": "Basic dXNlcjpwYXNz"}, address="192.0.2.1")
+    for _ in range(100):
+        assert status(authentication.check(odd)) == 401
+    assert authentication.check(sent(BOB)) == Principal.of_token("bob")
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+        ("", ""),
+    ],
+)
+def test_whoever_has_an_address_has_its_neighbours(address: str, found: str) -> None:
+    assert neighbourhood(address) == found
+
+
+async def asked(authentication: Authentication, request: Request) -> Principal | Refusal:
+    if (found := authentication.check(request)) is not None:
+        return found
+    later: asyncio.Future[Principal | Refusal] = asyncio.get_running_loop().create_future()
+    authentication.ask(request, later.set_result)
+    return await later
+
+
+def test_the_hook_is_asked_for_tokens_that_the_file_has_not() -> None:
+    seen: list[str | None] = []
+
+    async def hook(token: str | None, _: Mapping[str, str], __: str) -> Any:
+        seen.append(token)
+        return {"carol-has-a-ticket": "carol", None: "guest"}.get(token)
+
+    async def main() -> None:
+        clock = Clock()
+        authentication = Authentication(TOKENS, AuthHook(hook, remembered=0), clock)
+        assert await asked(authentication, sent(ALICE)) == Principal.of_token("alice")
+        assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
+        assert await asked(authentication, sent(None)) == Principal.of_token("guest")
+        for _ in range(20):
+            assert status(await asked(authentication, sent(WRONG))) == 401
+        assert seen == ["carol-has-a-ticket", None, *[WRONG] * 20]
+        # The hook isn't asked about guesses any more, but about those it has let in before.
+        assert status(await asked(authentication, sent(WRONG))) == 429
+        assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
+        assert len(seen) == 23
+
+    run(main)
+
+
+def test_a_hook_that_fails_is_the_servers_fault() -> None:
+    async def hook(*_: Any) -> Any:
+        raise OSError("no directory server")
+
+    async def main() -> None:
+        authentication = Authentication(Tokens(), AuthHook(hook, remembered=0), Clock())
+        assert authentication
+        for _ in range(30):
+            refused = await asked(authentication, sent(WRONG))
+            assert isinstance(refused, Refusal)
+            assert refused.status == 503
+            assert dict(refused.headers) == {b"retry-after": b"1"}
+            assert "directory" not in refused.reason
+
+    run(main)
