@@ -22,6 +22,14 @@ _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
 _LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
 
+class CatalogServer(Server[Any]):
+    """The SDK's server, with the catalog that it offers."""
+
+    def __init__(self, catalog: Catalog, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.catalog = catalog
+
+
 def build_server(
     catalog: Catalog,
     *,
@@ -29,11 +37,12 @@ def build_server(
     version: str,
     middleware: Sequence[ServerMiddleware[Any]] = (),
     asking: AskingRules | None = None,
-) -> Server[Any]:
+) -> CatalogServer:
     """The SDK server that offers what the catalog lists."""
     rules = asking or AskingRules()
     offer = _Offer(catalog, rules)
-    server: Server[Any] = Server(
+    server = CatalogServer(
+        catalog,
         name,
         version=version,
         instructions=catalog.instructions,

@@ -167,7 +167,7 @@ _Other = TypeVar("_Other")
 
 async def perform(
     tool: Tool,
-    work: Callable[[Call], Awaitable[dict[str, object] | _Other]],
+    work: Callable[[Call], Awaitable[dict[str, object] | _Other] | dict[str, object] | _Other],
     context: Context,
     params: types.CallToolRequestParams,
     asking: AskingRules = _RULES,
@@ -176,7 +176,8 @@ async def perform(
     questions = Questions(asking, context, params)
     try:
         call = Call(tool, check(tool, params.arguments), client_of(context), context, params, questions)
-        found = await work(call)
+        begun = work(call)
+        found = await begun if isinstance(begun, Awaitable) else begun
     except InputNeeded:
         return questions.result()
     except AcuityError as error:

@@ -123,7 +123,8 @@ class Call:
         return await self.questions.ask(request, result_type, timeout)
 
 
-Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
+# A plain function answers at once, and its call needs no task; a coroutine function may wait for something.
+Handler: TypeAlias = Callable[[Call], Awaitable[Answer] | Answer]
 # Returns the job that does a tool's work; raises AcuityError for unusable arguments.
 Planner: TypeAlias = Callable[[Arguments], Awaitable[JobSpec]]
 

@@ -13,8 +13,8 @@ import anyio
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.embedded.endpoints import Endpoints, local_access
-from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Serving, shared_lifespan
 from transport_bench import Bench
 

@@ -14,8 +14,8 @@ from mcp_types import JSONRPCRequest
 from acuity.mcp.app import build_server
 from acuity.mcp.embedded.assembly import Pacing
 from acuity.mcp.embedded.budget import PAYER, SHARE, TOLERATED, Budget
-from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.limits import CONNECTION
+from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Handshake
 from endpoint_bench import Measured, call
 

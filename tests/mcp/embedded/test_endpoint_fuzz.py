@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.framing import FRAMINGS, Fault, Frame
 from acuity.mcp.wire.messages import Refused, parse
+from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Handshake
 from endpoint_bench import Lines, Measured, at_socket, call, hello, lines_to, request
 from transport_bench import run

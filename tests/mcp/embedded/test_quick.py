@@ -10,8 +10,8 @@ import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.wire.messages import Message, parse
+from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Handshake
 from endpoint_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request
 from transport_bench import run

@@ -18,10 +18,10 @@ from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.live.scores import Scores
-from acuity.mcp.embedded.quick import QuickAnswers
 from acuity.mcp.embedded.steering.clients import CONNECTED
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:

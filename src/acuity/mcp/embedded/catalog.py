@@ -10,12 +10,12 @@ from mcp.server.caching import CacheHint
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.presence import EndSignals
-from acuity.mcp.embedded.quick import MakeDocument
 from acuity.mcp.embedded.resources.measurement import MeasurementResources
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
 from acuity.mcp.embedded.resources.subscriptions import RevisionOf, Subscriptions, UpdatePublisher
 from acuity.mcp.embedded.tools import computing, listing, steering, watching
 from acuity.mcp.embedded.uris import STATUS, ResourceUri
+from acuity.mcp.wire.quick import MakeDocument
 
 if TYPE_CHECKING:
     from mcp.server.subscriptions import SubscriptionBus

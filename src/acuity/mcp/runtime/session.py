@@ -29,6 +29,11 @@ class RunningCall(Protocol):
         """Stop it without an answer, because its session ended."""
         ...
 
+    @property
+    def is_attended(self) -> bool:
+        """Whether a client is connected that waits for its answer."""
+        ...
+
 
 class Home(Protocol):
     """What a session needs of the table that it is in."""
@@ -134,8 +139,8 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is in flight. A GET that is open doesn't keep a session alive."""
-        return bool(self._calls)
+        """Whether a client waits for a call. Neither a GET nor a call that was left keeps a session alive."""
+        return self._calls is not None and any(call.is_attended for call in self._calls.values())
 
     @property
     def calls(self) -> int:
@@ -158,11 +163,15 @@ class Session:
 
     def end_call(self, request_id: str | int) -> None:
         """Note that a call is over. The session's idle time begins anew, since its answer counts as use."""
-        if self._calls and self._calls.pop(coerce_request_id(request_id), None) is not None:
-            if not self._calls:
-                self._calls = None  # a dict that was filled keeps its size
-            if self.ended is None:
-                self.touch()
+        call = self._calls.pop(coerce_request_id(request_id), None) if self._calls else None
+        if call is None:
+            return
+        if not self._calls:
+            self._calls = None  # a dict that was filled keeps its size
+        if self._client_requests is not None:
+            self._client_requests.end_call(call)
+        if self.ended is None:
+            self.touch()
 
     def running_calls(self) -> Iterator[RunningCall]:
         return iter(list(self._calls.values()) if self._calls else ())

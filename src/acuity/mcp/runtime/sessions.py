@@ -37,6 +37,7 @@ class Sessions:
         self.counters = counters
         self.clock = clock
         self.epoch = wall() - clock()
+        self.on_end: Callable[[Session], None] = _nothing  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
         for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
@@ -140,6 +141,7 @@ class Sessions:
         del mine[session.id]
         if not mine:
             del self._of[session.principal]
+        self.on_end(session)
         if reason == "stopped":
             return
         counter = f"sessions_{reason}"
@@ -179,6 +181,10 @@ class Sessions:
 
     def _deadline(self, session: Session) -> float:
         return session.last_seen + self.limits.idle_timeout
+
+
+def _nothing(_: Session) -> None:
+    pass
 
 
 def _longest_idle(sessions: Mapping[str, Session]) -> Session | None:

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from acuity.mcp.limits import CONNECTION
 from acuity.mcp.settings import WireLimits
-from acuity.mcp.wire.messages import Message
+from acuity.mcp.wire.messages import Message, PlainRequest
 from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.streams import Inbox, Outbox
 
@@ -47,7 +47,10 @@ class QuickAnswers(Protocol):
     """Answers some requests without the SDK."""
 
     def answer(
-        self, message: Message, handshake: Handshake, in_flight: Container[RequestId] = ()
+        self,
+        message: Message | PlainRequest,
+        handshake: Handshake,
+        in_flight: Container[RequestId] = (),
     ) -> bytes | None:
         """The whole reply, or None if the SDK has to answer."""
         ...
@@ -76,7 +79,12 @@ class Accounts(Protocol):
 class _Ignored:
     """Hooks of a server that has none."""
 
-    def answer(self, message: Message, handshake: Handshake, in_flight: Container[RequestId] = ()) -> None:
+    def answer(
+        self,
+        message: Message | PlainRequest,
+        handshake: Handshake,
+        in_flight: Container[RequestId] = (),
+    ) -> None:
         return None
 
     def came(self, connection: object) -> None: ...

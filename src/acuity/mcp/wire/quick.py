@@ -24,7 +24,7 @@ from mcp_types import methods as protocol
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from acuity.mcp.results import answer, to_text
-from acuity.mcp.wire.messages import Message
+from acuity.mcp.wire.messages import Message, PlainRequest
 from acuity.mcp.wire.serving import Handshake
 
 logger: Final = logging.getLogger(__name__)
@@ -52,13 +52,20 @@ class QuickAnswers:
         self._empty: dict[str, dict[str, Any]] = {}  # results by protocol version
 
     def answer(
-        self, message: Message, handshake: Handshake, in_flight: Container[RequestId] = frozenset()
+        self,
+        message: Message | PlainRequest,
+        handshake: Handshake,
+        in_flight: Container[RequestId] = frozenset(),
     ) -> bytes | None:
         """The whole reply to a message, or None if the SDK has to answer it.
 
         `in_flight` has the ids of the unanswered requests on the same connection.
         """
-        if not isinstance(message, JSONRPCRequest) or message.method != _CALL or handshake.pending:
+        if (
+            not isinstance(message, JSONRPCRequest | PlainRequest)
+            or message.method != _CALL
+            or handshake.pending
+        ):
             return None
         try:
             params = message.params or {}

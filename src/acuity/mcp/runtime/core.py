@@ -1,0 +1,54 @@
+"""What the handlers of both eras share: the server, its dispatcher, heartbeats and timers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.dispatcher import Dispatcher
+from acuity.mcp.runtime.exchange import Later
+from acuity.mcp.runtime.heartbeats import Heartbeats
+from acuity.mcp.wire.messages import PlainRequest
+from acuity.mcp.wire.serving import IGNORED, Handshake, Serving
+
+_CALL: Final = "tools/call"
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The shared parts of one server's runtime."""
+
+    serving: Serving
+    counters: RuntimeCounters
+    dispatcher: Dispatcher
+    heartbeats: Heartbeats
+    later: Later
+
+    @classmethod
+    def of(cls, serving: Serving, counters: RuntimeCounters, later: Later | None = None) -> Core:
+        """The parts for a server; `later` is how timers are set, if not by the event loop."""
+        return cls(
+            serving,
+            counters,
+            Dispatcher(serving),
+            Heartbeats(serving.limits.heartbeat),
+            later or _on_the_loop,
+        )
+
+    def quick(self, message: PlainRequest, client: str, version: str) -> bytes | None:
+        """The reply to a request that needs nothing of the SDK; None: the dispatcher has to run it."""
+        if message.method != _CALL or self.serving.quick is IGNORED:
+            return None
+        return self.serving.quick.answer(message, Handshake(client, version))
+
+    async def close(self) -> None:
+        """Cancel what runs."""
+        self.heartbeats.close()
+        await self.dispatcher.close()
+
+
+def _on_the_loop(seconds: float, call: Callable[[], None]) -> asyncio.TimerHandle:
+    return asyncio.get_running_loop().call_later(seconds, call)

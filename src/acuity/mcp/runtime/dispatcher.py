@@ -1,0 +1,171 @@
+"""Runs requests: in place where they end at once, in one task each where they wait for something."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Generator
+from contextvars import Context as Variables
+from contextvars import copy_context
+from inspect import iscoroutinefunction
+from typing import Any, Final, TypeAlias
+
+from mcp.server.connection import Connection
+from mcp.server.runner import ServerRunner, aclose_shielded
+from mcp.shared.dispatcher import DispatchContext
+from mcp.shared.transport_context import TransportContext
+
+from acuity.mcp.app import CatalogServer
+from acuity.mcp.catalog import Handler
+from acuity.mcp.runtime.connections import EnvelopeConnection
+from acuity.mcp.runtime.exchange import Exchange
+from acuity.mcp.wire.serving import Serving
+
+logger: Final = logging.getLogger(__name__)
+
+Work: TypeAlias = Coroutine[Any, Any, dict[str, Any]]
+
+_CALL: Final = "tools/call"
+# Methods whose handlers never wait for anything.
+_AT_ONCE: Final = frozenset(
+    {"initialize", "ping", "server/discover", "tools/list", "prompts/list", "resources/templates/list"}
+)
+
+
+class Dispatcher:
+    """Runs the requests and notifications of one server's clients, and knows those that still run."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._server = server = serving.server
+        self._state = serving.lifespan_state
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+        tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
+        self._plain = frozenset(tool.name for tool in tools if not _is_coroutine_function(tool.run))
+
+    def request(
+        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+    ) -> None:
+        """Run a request; its exchange is given the outcome, now or later."""
+        at_once = (params or {}).get("name") in self._plain if method == _CALL else method in _AT_ONCE
+        self.run(exchange, self._served(exchange, connection, method, params), at_once=at_once)
+
+    def run(self, exchange: Exchange, work: Work, *, at_once: bool) -> None:
+        """Do an exchange's work: in place if it ends at once, and in a task from where it has to wait."""
+        variables = copy_context()
+        if at_once:
+            try:
+                step = variables.run(work.send, None)
+            except StopIteration as done:
+                exchange.succeed(done.value)
+                return
+            except Exception as problem:
+                exchange.fail(problem)
+                return
+            work = _continued(work, step)
+        task = self._start(_finish(exchange, work), variables)
+        task.add_done_callback(lambda _: _settle(exchange, work))
+        exchange.wait(task)
+
+    def notification(
+        self,
+        context: DispatchContext[TransportContext],
+        connection: Connection,
+        method: str,
+        params: dict[str, Any] | None,
+    ) -> None:
+        """Run a client's notification, which nobody waits for."""
+        runner = ServerRunner(self._server, connection, self._state)
+        work: Coroutine[Any, Any, None] = _as_coroutine(runner.on_notify(context, method, params))
+        variables = copy_context()
+        if self._server.get_notification_handler(method) is None:
+            try:
+                step = variables.run(work.send, None)
+            except StopIteration:
+                return
+            work = _continued(work, step)
+        self._start(work, variables)
+
+    def clean_up(self, connection: Connection) -> None:
+        """Call what handlers have left for the end of a connection."""
+        task = asyncio.get_running_loop().create_task(aclose_shielded(connection))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Cancel what still runs."""
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
+        while self._closing:  # each takes a few seconds at most
+            await asyncio.wait(self._closing)
+
+    async def _served(
+        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """The SDK's own way."""
+        try:
+            runner = ServerRunner(self._server, connection, self._state)
+            return await runner.on_request(exchange, method, params)
+        finally:
+            if isinstance(connection, EnvelopeConnection) and connection.is_used:
+                self.clean_up(connection)
+
+    def _start(self, work: Coroutine[Any, Any, None], variables: Variables) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=variables)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+async def _finish(exchange: Exchange, work: Work) -> None:
+    try:
+        result = await work
+    except Exception as problem:
+        exchange.fail(problem)
+    else:
+        exchange.succeed(result)
+
+
+def _settle(exchange: Exchange, work: Work) -> None:
+    """Look after an exchange whose task has ended; a task may be cancelled before it has begun."""
+    work.close()
+    if not exchange.is_over:
+        exchange.cancelled()
+
+
+class _Begun:
+    """The rest of a coroutine whose first step was made outside of a task."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any], step: Any) -> None:
+        self._work = work
+        self._step = step
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        step = self._step
+        try:
+            while True:
+                try:
+                    sent = yield step
+                except GeneratorExit:
+                    self._work.close()
+                    raise
+                except BaseException as problem:
+                    step = self._work.throw(problem)
+                else:
+                    step = self._work.send(sent)
+        except StopIteration as done:
+            return done.value
+
+
+async def _continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
+    return await _Begun(work, step)
+
+
+async def _as_coroutine(work: Any) -> None:
+    await work
+
+
+def _is_coroutine_function(run: Handler) -> bool:
+    return iscoroutinefunction(run) or iscoroutinefunction(getattr(run, "__call__", None))  # noqa: B004

@@ -1,0 +1,92 @@
+"""The handshake: a request that begins a session if it succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.connection import Connection
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp_types import ErrorData
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+
+from acuity.mcp.runtime.exchange import Exchange, session_headers
+from acuity.mcp.runtime.headers import Accepted, can_resume
+from acuity.mcp.runtime.replies import JSON, result_payload, status_of
+from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.wire.http.request import HeaderList, Request, Responder
+from acuity.mcp.wire.messages import PlainRequest, Refused
+
+
+class HandshakeExchange(Exchange):
+    """An `initialize` request. Nothing can be sent to the client before it is answered."""
+
+    __slots__ = ("_accepted", "_sessions", "connection")
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        message: PlainRequest,
+        request: Request,
+        responder: Responder,
+        takes: Accepted,
+    ) -> None:
+        super().__init__(message, request, responder)
+        self._sessions = sessions
+        self._accepted = takes
+        self.connection = Connection(_NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        pass
+
+    def succeed(self, result: Mapping[str, Any]) -> None:
+        if self.is_over:
+            return
+        try:
+            session = self._sessions.begin(
+                self.request.principal.key, self.connection.protocol_version, self._params or {}
+            )
+        except Refused as refused:  # while the handshake took its time
+            self.refuse(ErrorData(code=refused.code, message=refused.reason))
+            return
+        self.end()
+        payload = result_payload(self.request_id, result)
+        responder, headers = self._responder, session_headers(session)
+        if not self._accepted.events_first:
+            responder.answer(200, payload, JSON, headers)
+            return
+        stream = session.log.open_request_stream(self.request_id)
+        if can_resume(session.version):
+            stream.prime()
+        responder.begin_events(headers)
+        stream.attach(responder)
+        stream.add(payload, "reply")
+
+    def cancelled(self) -> None:
+        self.end()
+
+    def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
+        self._responder.answer(status, payload, JSON, headers)
+
+    def _status(self, error: ErrorData) -> int:
+        return status_of(error, stateless=False)
+
+
+class _Nobody:
+    """The way to a client that has not begun a session yet."""
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        pass
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+
+_NOBODY = _Nobody()

@@ -1,0 +1,172 @@
+"""Requests that belong to no session: those with an envelope of their own, and those with nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp.server.lowlevel import Server
+from mcp.shared.inbound import (
+    InboundLadderRejection,
+    classify_inbound_request,
+    unsupported_protocol_version_rejection,
+    validate_mcp_param_headers,
+    x_mcp_header_map,
+)
+from mcp_types import (
+    INVALID_REQUEST,
+    JSONRPCNotification,
+)
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from acuity.mcp.app import CatalogServer
+from acuity.mcp.runtime.connections import EnvelopeConnection
+from acuity.mcp.runtime.core import Core
+from acuity.mcp.runtime.exchange import SingleExchange
+from acuity.mcp.runtime.headers import accepted, is_json
+from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
+from acuity.mcp.wire.http.request import Request, Responder
+from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
+from acuity.mcp.wire.serving import has_envelope
+
+_CALL: Final = "tools/call"
+_LISTEN: Final = "subscriptions/listen"  # is answered by events alone
+_PARAMETER: Final = "mcp-param-"
+_TEXT: Final = b"text/plain; charset=utf-8"
+_NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
+_MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
+
+
+class Stateless:
+    """Answers requests whose protocol version has no handshake, each by itself."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._server = core.serving.server
+        self._annotated = _annotated(self._server)
+
+    def serve(
+        self, request: Request, responder: Responder, message: PlainRequest | Message, version: str
+    ) -> None:
+        """Answer a POST that names such a version; the body was read already."""
+        headers = request.headers
+        if not is_json(headers.get("content-type", "")):
+            responder.answer(400, b"Invalid Content-Type header", _TEXT)
+            return
+        takes = accepted(headers.get("accept", ""))
+        if not (takes.json and takes.events):
+            responder.answer(406)
+            return
+        given = message if isinstance(message, PlainRequest) else None
+        if version not in _MODERN:
+            self._core.counters.refused["version"] += 1
+            self._reject(responder, given, unsupported_protocol_version_rejection(version))
+        elif given is not None:
+            self._request(request, responder, given)
+        elif isinstance(message, JSONRPCNotification):
+            responder.answer(202)  # there is nothing that it could be about
+        else:
+            refuse(responder, 400, INVALID_REQUEST, _NO_REQUEST)
+
+    def _request(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        headers = request.headers
+        method, params = message.method, message.params
+        route = classify_inbound_request({"method": method, "params": params}, headers=headers)
+        if isinstance(route, InboundLadderRejection):
+            self._reject(responder, message, route)
+            return
+        if method == _CALL and (problem := self._parameters_differ(params or {}, headers)) is not None:
+            self._reject(responder, message, problem)
+            return
+        request.client = request.principal.key
+        core = self._core
+        if (quick := core.quick(message, request.client, route.protocol_version)) is not None:
+            responder.answer(200, quick, JSON)
+            return
+        exchange = SingleExchange(
+            message,
+            request,
+            responder,
+            core.heartbeats,
+            later=core.later,
+            silence=core.serving.limits.heartbeat,
+        )
+        connection = EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
+        core.dispatcher.request(exchange, connection, method, params)
+
+    def _reject(
+        self, responder: Responder, message: PlainRequest | None, rejection: InboundLadderRejection | None
+    ) -> None:
+        assert rejection is not None
+        request_id = message.id if message is not None else None
+        status = status_of_code(rejection.code)
+        refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
+
+    def _parameters_differ(
+        self, params: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> InboundLadderRejection | None:
+        """What is wrong with headers that repeat a tool's arguments, as the SDK says it."""
+        name, arguments = params.get("name"), params.get("arguments")
+        if not isinstance(name, str) or (self._annotated is not None and name not in self._annotated):
+            return None
+        if arguments is not None and not isinstance(arguments, Mapping):
+            return None
+        if not arguments and not any(header.startswith(_PARAMETER) for header in headers):
+            return None
+        find = self._server.get_tool_input_schema
+        schema = find(name) if find is not None else None
+        return None if schema is None else validate_mcp_param_headers(schema, arguments or {}, headers)
+
+
+class Bare:
+    """Answers POSTs that need neither a session nor an envelope. Errors have the status 200 too."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Answer a POST whose body was not read yet."""
+        try:
+            message = parse_request(request.body)
+        except Refused as refused:
+            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        if isinstance(message, PlainRequest):
+            self.serve(request, responder, message)
+        else:
+            responder.answer(202)  # there is nothing that it could be about
+
+    def serve(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        """Answer a request."""
+        core = self._core
+        if (quick := core.quick(message, request.client, LATEST_HANDSHAKE_VERSION)) is not None:
+            responder.answer(200, quick, JSON)
+            return
+        takes_events = "text/event-stream" in request.headers.get("accept", "")
+        exchange = SingleExchange(
+            message,
+            request,
+            responder,
+            core.heartbeats,
+            later=core.later,
+            silence=core.serving.limits.heartbeat,
+            takes_events=takes_events or message.method == _LISTEN,
+            statuses=False,
+        )
+        connection = EnvelopeConnection(LATEST_HANDSHAKE_VERSION)
+        if has_envelope(message.params):
+            route = classify_inbound_request({"method": message.method, "params": message.params})
+            if isinstance(route, InboundLadderRejection):
+                refuse(responder, 200, route.code, route.message, message.id, data=route.data)
+                return
+            connection = EnvelopeConnection(
+                route.protocol_version, route.client_info, route.client_capabilities
+            )
+        core.dispatcher.request(exchange, connection, message.method, message.params)
+
+
+def _annotated(server: Server[Any]) -> frozenset[str] | None:
+    """The tools that have headers for some of their arguments; None: not known."""
+    if not isinstance(server, CatalogServer):
+        return None
+    return frozenset(tool.name for tool in server.catalog.tools if x_mcp_header_map(tool.input_schema))

@@ -1,0 +1,335 @@
+"""Streamable HTTP at /mcp without I/O: sessions for clients with a handshake, single exchanges for others.
+
+    request ─► headers, body ─┬─ no version, or one with a handshake ─► session ─► SessionExchange
+                              ├─ another version: headers and envelope agree ─► SingleExchange
+                              └─ neither session nor version, where served ─► SingleExchange
+
+Dispatcher runs all of them. Refusals have the status and the words of the SDK's own server, unless a comment
+says otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from mcp.server.connection import Connection
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
+
+from acuity.mcp.runtime.connections import session_connection
+from acuity.mcp.runtime.core import Core
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.exchange import Later, Notice, SessionExchange, session_headers
+from acuity.mcp.runtime.handshakes import HandshakeExchange
+from acuity.mcp.runtime.headers import (
+    HANDSHAKE,
+    LAST_EVENT_ID,
+    ROUTING,
+    SESSION_ID,
+    VERSION,
+    Accepted,
+    accepted,
+    doubled,
+    is_json,
+    is_plain_json,
+)
+from acuity.mcp.runtime.replies import JSON, refuse, retry_after
+from acuity.mcp.runtime.session import Session
+from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.stateless import Bare, Stateless
+from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
+from acuity.mcp.wire.serving import Serving
+
+PATH: Final = "/mcp"
+MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
+
+_TEXT: Final = b"text/plain; charset=utf-8"
+_INITIALIZE: Final = "initialize"
+_INITIALIZED: Final = "notifications/initialized"
+_CANCELLED: Final = "notifications/cancelled"
+_PROGRESS: Final = "notifications/progress"
+_BOTH: Final = "Not Acceptable: Client must accept both application/json and text/event-stream"
+_EVENTS: Final = "Not Acceptable: Client must accept text/event-stream"
+_BODY: Final = "Unsupported Media Type: Content-Type must be application/json"
+_FULL_SECONDS: Final = 5.0  # until a client should try again to begin a session
+
+
+class Streamable:
+    """The handler of all requests at that path."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        sessions: Sessions,
+        counters: RuntimeCounters,
+        *,
+        moment: float = MOMENT,
+        later: Later | None = None,
+    ) -> None:
+        """`moment`: see MOMENT; `later` is how timers are set, if not by the event loop."""
+        self._core = core = Core.of(serving, counters, later)
+        self._serving = serving
+        self._sessions = sessions
+        self._counters = counters
+        self._moment = moment
+        self._stateless = Stateless(core)
+        self._bare = Bare(core)
+        sessions.on_end = self._ended
+
+    @property
+    def bare(self) -> Handler:
+        """Answers POSTs that need neither a session nor an envelope."""
+        return self._bare.handle
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Look after the sessions while the block lasts; then end them and what they run."""
+        sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        try:
+            yield
+        finally:
+            sweeper.cancel()
+            self._sessions.close()
+            await self._core.close()
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Answer a request, now or later."""
+        version = request.headers.get(VERSION)
+        stateless = version is not None and version not in HANDSHAKE
+        if request.repeated and (name := doubled(request.repeated)) is not None:
+            self._refuse_doubled(request, responder, name, stateless)
+            return
+        if request.method == "POST":
+            self._post(request, responder, version if stateless else None)
+        elif stateless:
+            responder.answer(405, headers=((b"allow", b"POST"),))
+        else:
+            self._other(request, responder)
+
+    def _post(self, request: Request, responder: Responder, version: str | None) -> None:
+        """`version` is that of a stateless request."""
+        try:
+            message = parse_request(request.body)
+        except Refused as refused:
+            self._counters.refused["body"] += 1
+            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        if version is not None:
+            self._stateless.serve(request, responder, message, version)
+        elif (session_id := request.headers.get(SESSION_ID)) is not None:
+            self._in_session(request, responder, message, session_id)
+        else:
+            self._without_session(request, responder, message)
+
+    # ---- sessions ---------------------------------------------------------------------------
+
+    def _without_session(
+        self, request: Request, responder: Responder, message: PlainRequest | Message
+    ) -> None:
+        if isinstance(message, PlainRequest):
+            if message.method == _INITIALIZE:
+                self._begin(request, responder, message)
+                return
+            if self._serving.bare and VERSION not in request.headers:
+                self._bare.serve(request, responder, message)
+                return
+        self._no_session(responder)
+
+    def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        """Begin a session, if the handshake succeeds."""
+        takes = self._negotiated(request, responder)
+        if takes is None:
+            return
+        key = request.principal.key
+        if (refused := self._sessions.admit(key)) is not None:
+            self._refuse_full(responder, refused, message)
+            return
+        request.client = key
+        handshake = HandshakeExchange(self._sessions, message, request, responder, takes)
+        self._core.dispatcher.request(handshake, handshake.connection, message.method, message.params)
+
+    def _refuse_full(self, responder: Responder, refused: Refused, message: PlainRequest) -> None:
+        headers = (retry_after(_FULL_SECONDS),)
+        refuse(responder, 503, refused.code, refused.reason, message.id, headers=headers)
+
+    def _in_session(
+        self, request: Request, responder: Responder, message: PlainRequest | Message, session_id: str
+    ) -> None:
+        session = self._found(request, responder, session_id)
+        if session is None:
+            return
+        takes = self._negotiated(request, responder)
+        if takes is None:
+            return
+        if isinstance(message, PlainRequest):
+            self._call(session, request, responder, message, takes)
+            return
+        responder.answer(202, b"", JSON, session_headers(session))
+        if isinstance(message, JSONRPCNotification):
+            self._notified(session, request, message)
+        elif not isinstance(message, JSONRPCRequest):
+            session.client_requests.resolve(message)
+
+    def _call(
+        self,
+        session: Session,
+        request: Request,
+        responder: Responder,
+        message: PlainRequest,
+        takes: Accepted,
+    ) -> None:
+        if message.method == _INITIALIZE:
+            reason = f"this session has begun already: send '{_INITIALIZE}' without {SESSION_ID} for another"
+            refuse(responder, 400, INVALID_REQUEST, reason, message.id)
+            return
+        core = self._core
+        exchange = SessionExchange(
+            session,
+            message,
+            request,
+            responder,
+            core.heartbeats,
+            accepted=takes,
+            later=core.later,
+            moment=self._moment,
+        )
+        if not session.begin_call(message.id, exchange):
+            self._counters.refused["id"] += 1
+            reason = f"a request with the id {message.id!r} is still in flight"
+            # Without the id: under this one the first request's own answer is still due.
+            refuse(responder, 400, INVALID_REQUEST, reason)
+            return
+        if (quick := core.quick(message, request.client, session.version)) is not None:
+            exchange.reply(quick)
+            return
+        core.dispatcher.request(exchange, session_connection(session), message.method, message.params)
+
+    def _notified(self, session: Session, request: Request, message: JSONRPCNotification) -> None:
+        method, params = message.method, message.params
+        if method == _CANCELLED:
+            cancelled = cancelled_request_id_from_params(params)
+            call = session.find_call(cancelled) if cancelled is not None else None
+            if isinstance(call, SessionExchange):
+                call.cancel()
+        elif method == _PROGRESS:
+            session.client_requests.progress(params)
+        elif method == _INITIALIZED:
+            session.mark_initialized()
+        connection = session_connection(session)
+        self._core.dispatcher.notification(Notice(request, connection.outbound), connection, method, params)
+
+    def _found(self, request: Request, responder: Responder, session_id: str) -> Session | None:
+        """The session that a request belongs to; None: it was refused."""
+        session = self._sessions.find(session_id, request.principal.key)
+        if session is None:
+            self._counters.refused["session"] += 1
+            refuse(responder, 404, INVALID_REQUEST, "Session not found")
+            return None
+        version = request.headers.get(VERSION)
+        if version is not None and version != session.version:
+            self._counters.refused["version"] += 1
+            reason = f"the {VERSION} header says {version}, but this session agreed on {session.version}"
+            refuse(responder, 400, INVALID_REQUEST, f"Bad Request: {reason}")
+            return None
+        request.session_id = session.id
+        principal = request.principal
+        request.client = principal.key if principal.has_token else f"session:{session.id}"
+        return session
+
+    def _negotiated(self, request: Request, responder: Responder) -> Accepted | None:
+        """What the client takes; None: its headers were refused."""
+        kind = request.headers.get("content-type", "")
+        if not is_json(kind):
+            self._counters.refused["type"] += 1
+            responder.answer(400, b"Invalid Content-Type header", _TEXT)
+            return None
+        takes = accepted(request.headers.get("accept", ""))
+        if not (takes.json and takes.events):
+            self._counters.refused["accept"] += 1
+            refuse(responder, 406, INVALID_REQUEST, _BOTH)
+            return None
+        if not is_plain_json(kind):
+            self._counters.refused["type"] += 1
+            refuse(responder, 415, INVALID_REQUEST, _BODY)
+            return None
+        return takes
+
+    # ---- GET and DELETE ---------------------------------------------------------------------
+
+    def _other(self, request: Request, responder: Responder) -> None:
+        serve = _METHODS.get(request.method)
+        if serve is None:
+            refuse(responder, 405, INVALID_REQUEST, "Method Not Allowed", headers=((b"allow", _ALLOWED),))
+            return
+        session_id = request.headers.get(SESSION_ID)
+        if session_id is None:
+            self._no_session(responder)
+            return
+        session = self._found(request, responder, session_id)
+        if session is not None:
+            serve(self, session, request, responder)
+
+    def _stream(self, session: Session, request: Request, responder: Responder) -> None:
+        if not accepted(request.headers.get("accept", "")).events:
+            self._counters.refused["accept"] += 1
+            refuse(responder, 406, INVALID_REQUEST, _EVENTS)
+            return
+        last = request.headers.get(LAST_EVENT_ID)
+        stream = session.log.resume(last) if last else session.log.open_get_stream()
+        if stream is None:
+            self._counters.refused["event"] += 1
+            reason = f"Bad Request: '{last[:64] if last else ''}' is no event of this session"
+            refuse(responder, 400, INVALID_REQUEST, reason)
+            return
+        responder.begin_events(session_headers(session))
+        stream.attach(responder)
+        self._core.heartbeats.add(responder)
+
+    def _delete(self, session: Session, request: Request, responder: Responder) -> None:
+        self._sessions.delete(session.id, session.principal)
+        responder.answer(200, b"", JSON, session_headers(session))
+
+    # ---- refusals and the end ---------------------------------------------------------------
+
+    def _no_session(self, responder: Responder) -> None:
+        self._counters.refused["session"] += 1
+        refuse(responder, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
+
+    def _refuse_doubled(self, request: Request, responder: Responder, name: str, stateless: bool) -> None:
+        self._counters.refused["doubled"] += 1
+        reason = f"{name} header appears more than once"
+        if not stateless or name not in ROUTING or request.method != "POST":
+            refuse(responder, 400, INVALID_REQUEST, reason)
+            return
+        try:
+            message = parse_request(request.body)
+        except Refused as refused:
+            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        request_id = message.id if isinstance(message, PlainRequest) else None
+        refuse(responder, 400, HEADER_MISMATCH, reason, request_id)
+
+    def _ended(self, session: Session) -> None:
+        """Have the handlers of a session that ended clean up."""
+        connection: Connection | None = session.connection
+        if connection is not None:
+            session.connection = None
+            self._core.dispatcher.clean_up(connection)
+
+    async def _sweep(self) -> None:
+        """End sessions when their time has come."""
+        while True:
+            until = self._sessions.sweep()
+            await asyncio.sleep(max(_LEAST_REST, until - self._sessions.clock()))
+
+
+_LEAST_REST: Final = 0.02  # seconds between two sweeps, for everything else
+_METHODS: Final[Mapping[str, Callable[[Streamable, Session, Request, Responder], None]]] = {
+    "GET": Streamable._stream,
+    "DELETE": Streamable._delete,
+}
+_ALLOWED: Final = b"GET, POST, DELETE"
