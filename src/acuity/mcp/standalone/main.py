@@ -20,13 +20,14 @@ from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Services
 from acuity.mcp.endpoints import Endpoint, Open, Page
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.operations.logs import configure_logging
+from acuity.mcp.operations.logs import Redactor, configure_logging
 from acuity.mcp.operations.metrics import Metrics, metrics_app
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.product import product_catalog
+from acuity.mcp.standalone.reload import reloading
 from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
@@ -51,10 +52,10 @@ class Product:
 
 def run(options: ServeOptions) -> int:
     """Serve until a signal or the end of stdin; raises AcuityError if an endpoint can't be started."""
-    configure_logging(options.log_level, options.log_format, secrets=list(options.access.tokens))
+    redactor = configure_logging(options.log_level, options.log_format, secrets=options.access.tokens)
     end_tracing = configure_tracing()
     try:
-        asyncio.run(_serve(options))
+        asyncio.run(_run(options, redactor))
     finally:
         end_tracing()
     return 0
@@ -99,6 +100,11 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
 def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
     """Register the listeners to job changes; returns the functions that remove them."""
     return [publish_changes(jobs, bus), metrics.watch(jobs), JobTracer().watch(jobs)]
+
+
+async def _run(options: ServeOptions, redactor: Redactor) -> None:
+    with reloading(options.access.tokens, redactor):
+        await _serve(options)
 
 
 async def _serve(options: ServeOptions) -> None:

@@ -1,0 +1,42 @@
+"""SIGHUP: the token file is read again while the server runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from acuity.errors import SettingsError
+from acuity.mcp.operations.logs import Redactor
+from acuity.mcp.wire.tokens import TokenFile, TokenStore
+
+logger: Final = logging.getLogger(__name__)
+
+
+@contextmanager
+def reloading(tokens: TokenStore, redactor: Redactor) -> Iterator[None]:
+    """Let SIGHUP read the token file again, if there is one. In the main thread only."""
+    if not isinstance(tokens, TokenFile):
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, reload, tokens, redactor)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
+
+
+def reload(tokens: TokenFile, redactor: Redactor) -> None:
+    """Read the file again; if it can't be used, the tokens stay as they are."""
+    try:
+        gone = tokens.reload()
+    except SettingsError as error:
+        logger.error("the tokens stay as they were: %s", error, extra={"event": "token_file"})
+        return
+    redactor.hide(tokens)
+    fields = {"event": "token_file", "principals": len(tokens.principals), "gone": ", ".join(sorted(gone))}
+    logger.info("read the token file again", extra=fields)

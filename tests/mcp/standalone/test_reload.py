@@ -1,0 +1,76 @@
+"""SIGHUP reads the token file again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acuity.mcp.operations.logs import Redactor
+from acuity.mcp.standalone.reload import reload, reloading
+from acuity.mcp.wire.tokens import TokenFile, Tokens
+from transport_bench import Signal, run
+
+ALICE = "alice-correct-horse"
+BOB = "bob-battery-staple!"
+
+
+def token_file(folder: Path) -> tuple[Path, TokenFile]:
+    path = folder / "tokens"
+    path.write_text(f"alice {ALICE}\n")
+    return path, TokenFile(str(path))
+
+
+def test_new_tokens_are_hidden_and_old_ones_stay_hidden(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, tokens = token_file(tmp_path)
+    redactor = Redactor(tokens)
+    path.write_text(f"bob {BOB}\n")
+    with caplog.at_level(logging.INFO):
+        reload(tokens, redactor)
+    assert tokens.find(BOB) is not None
+    assert redactor.text(f"{ALICE} {BOB}") == "[hidden] [hidden]"
+    assert redactor.suspects(BOB)
+    assert caplog.messages == ["read the token file again"]
+    assert caplog.records[0].gone == "alice"
+
+
+def test_a_bad_file_is_one_sentence_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, tokens = token_file(tmp_path)
+    path.write_text("alice short")
+    reload(tokens, Redactor())
+    assert tokens.find(ALICE) is not None
+    assert caplog.messages == [
+        f"the tokens stay as they were: the token in '{path}' is shorter than 16 characters: use a longer one"
+    ]
+
+
+def test_the_signal(tmp_path: Path) -> None:
+    async def main() -> None:
+        path, tokens = token_file(tmp_path)
+        changed = Signal()
+        tokens.on_gone(lambda _: changed.add())
+        with reloading(tokens, Redactor()):
+            path.write_text(f"bob {BOB}\n")
+            os.kill(os.getpid(), signal.SIGHUP)
+            await changed.reaches()
+        assert tokens.find(BOB) is not None
+
+    before = signal.getsignal(signal.SIGHUP)
+    run(main)
+    assert signal.getsignal(signal.SIGHUP) == before
+
+
+def test_without_a_file_the_signal_keeps_its_meaning() -> None:
+    async def main() -> None:
+        before = signal.getsignal(signal.SIGHUP)
+        with reloading(Tokens({ALICE: "alice"}), Redactor()):
+            assert signal.getsignal(signal.SIGHUP) == before
+            await anyio.lowlevel.checkpoint()
+
+    run(main)
