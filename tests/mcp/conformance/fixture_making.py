@@ -43,12 +43,9 @@ def form_schema(required: tuple[str, ...] = (), **properties: dict[str, Any]) ->
     return schema
 
 
-def sample(words: str, most: int = 100) -> types.CreateMessageRequest:
-    """A request for a model's words."""
-    message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=words))
-    return types.CreateMessageRequest(
-        params=types.CreateMessageRequestParams(messages=[message], max_tokens=most)
-    )
+def needed(**requests: types.InputRequest) -> types.InputRequiredResult:
+    """The result of a call that needs input first."""
+    return types.InputRequiredResult(input_requests=requests)
 
 
 def filled(response: types.InputResponse | None, name: str) -> Any:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import mcp_types as types
 
 from acuity.mcp.catalog import Answer, Call, Context, Prompt, Tool
-from fixture_making import filled, form, require, responses, said, sample, text, tool
+from fixture_making import filled, form, form_schema, needed, responses, said, text, tool
 
 _WORDS: Final = {"type": "string"}
-_NAME: Final = form("What is your name?", ("name",), name=_WORDS)
-_OK: Final = form("Is this all right?", ("ok",), ok={"type": "boolean"})
-_ROOTS: Final = types.ListRootsRequest()
+_NAME: Final = form_schema(("name",), name=_WORDS)
 
 
 def round_tools() -> list[Tool]:
@@ -22,8 +21,8 @@ def round_tools() -> list[Tool]:
         tool(f"{prefix}_elicitation", _elicitation),
         tool(f"{prefix}_sampling", _sampling),
         tool(f"{prefix}_list_roots", _list_roots),
-        tool(f"{prefix}_request_state", _with_state("state-ok")),
-        tool(f"{prefix}_tampered_state", _with_state("the state is what it was")),
+        tool(f"{prefix}_request_state", _confirmed("state-ok")),
+        tool(f"{prefix}_tampered_state", _confirmed("the state is what it was")),
         tool(f"{prefix}_multiple_inputs", _several),
         tool(f"{prefix}_multi_round", _rounds),
         tool(f"{prefix}_capabilities", _what_the_client_can),
@@ -41,64 +40,57 @@ def round_prompt() -> Prompt:
 
 
 async def _elicitation(call: Call) -> Answer:
+    """Makes the rounds itself, because the suite expects this key and sends no state back."""
     name = filled(responses(call).get("user_name"), "name")
-    return text(f"Hello, {name}!") if name is not None else needed(user_name=_NAME)
+    if name is None:
+        return needed(user_name=form("What is your name?", ("name",), name=_WORDS))
+    return text(f"Hello, {name}!")
+
+
+async def _streaming(call: Call) -> Answer:
+    return text(f"Hello, {filled(await call.elicit('What is your name?', _NAME), 'name')}!")
 
 
 async def _sampling(call: Call) -> Answer:
-    words = said(responses(call).get("capital_question"))
-    return text(words) if words else needed(capital_question=sample("What is the capital of France?"))
+    return text(said(await call.sample("What is the capital of France?", max_tokens=100)) or "")
 
 
 async def _list_roots(call: Call) -> Answer:
-    found = responses(call).get("client_roots")
-    if not isinstance(found, types.ListRootsResult):
-        return needed(client_roots=_ROOTS)
-    return text(", ".join(str(root.uri) for root in found.roots))
+    return text(", ".join(str(root.uri) for root in await call.roots()))
 
 
-def _with_state(words: str) -> Callable[[Call], Awaitable[Answer]]:
+def _confirmed(words: str) -> Callable[[Call], Awaitable[Answer]]:
     async def run(call: Call) -> Answer:
-        answered = filled(responses(call).get("confirm"), "ok") is not None
-        if answered and call.input.request_state == "asked":
-            return text(words)
-        return needed("asked", confirm=_OK)
+        await call.elicit("Is this all right?", form_schema(("ok",), ok={"type": "boolean"}))
+        return text(words)
 
     return run
 
 
 async def _several(call: Call) -> Answer:
-    requests = {"user_name": _NAME, "greeting": sample("Generate a greeting", 50), "client_roots": _ROOTS}
-    if requests.keys() <= responses(call).keys():
-        return text("everything is known")
-    return needed("asked", **requests)
+    await asyncio.gather(
+        call.elicit("What is your name?", _NAME),
+        call.sample("Generate a greeting", max_tokens=50),
+        call.roots(),
+    )
+    return text("everything is known")
 
 
 async def _rounds(call: Call) -> Answer:
-    given = responses(call)
-    if call.input.request_state == "second" and (color := filled(given.get("step2"), "color")):
-        return text(f"done: {color}")
-    if call.input.request_state == "first" and filled(given.get("step1"), "name"):
-        return needed("second", step2=form("Step 2: What is your favorite color?", ("color",), color=_WORDS))
-    return needed("first", step1=form("Step 1: What is your name?", ("name",), name=_WORDS))
+    await call.elicit("Step 1: What is your name?", _NAME)
+    color = await call.elicit("Step 2: What is your favorite color?", form_schema(("color",), color=_WORDS))
+    return text(f"done: {filled(color, 'color')}")
 
 
 async def _what_the_client_can(call: Call) -> Answer:
     capabilities = call.context.session.client_capabilities or types.ClientCapabilities()
-    wanted: dict[str, types.InputRequest] = {}
+    questions: list[Awaitable[object]] = []
     if capabilities.elicitation is not None:
-        wanted["user_name"] = _NAME
+        questions.append(call.elicit("What is your name?", _NAME))
     if capabilities.sampling is not None:
-        wanted["greeting"] = sample("Generate a greeting")
-    if not wanted or wanted.keys() <= responses(call).keys():
-        return text("nothing more to ask")
-    return needed(**wanted)
-
-
-async def _streaming(call: Call) -> Answer:
-    require(call, "elicitation")
-    name = filled(responses(call).get("user_name"), "name")
-    return text(f"Hello, {name}!") if name is not None else needed(user_name=_NAME)
+        questions.append(call.sample("Generate a greeting", max_tokens=100))
+    await asyncio.gather(*questions)
+    return text("nothing more to ask")
 
 
 async def _prompt(
@@ -110,7 +102,3 @@ async def _prompt(
         return needed(user_context=form(question, ("context",), context=_WORDS))
     words = types.TextContent(type="text", text=f"Use this context: {context}")
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=words)])
-
-
-def needed(state: str | None = None, **requests: types.InputRequest) -> types.InputRequiredResult:
-    return types.InputRequiredResult(input_requests=requests, request_state=state)

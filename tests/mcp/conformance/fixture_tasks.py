@@ -10,8 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import AcuityError
 from acuity.mcp.catalog import Answer, Call, Handler, Tool
-from fixture_making import arguments, filled, form, responses, text, tool
-from fixture_rounds import needed
+from fixture_making import arguments, filled, form, needed, responses, text, tool
 from local_tasks import Ask, LocalTasks, LocalWork, Work
 
 _WORDS: Final[dict[str, Any]] = {"type": "string"}
