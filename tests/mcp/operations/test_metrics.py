@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from acuity.jobs.job import Job, JobsStats
-from acuity.mcp.operations.metrics import OUTCOMES, UNKNOWN, Metrics, metrics_app
+from acuity.mcp.operations.latencies import Latencies
+from acuity.mcp.operations.metrics import METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_app
 from pretend_jobs import PretendJobs
 
 JOB = Job("1", "vmaf_score", "a against b", "local", "queued", created=100.0)
@@ -144,3 +148,34 @@ def test_only_reading_is_possible(metrics: Metrics, path: str) -> None:
             assert "GET" in answer.headers["allow"]
         assert client.get("/").status_code == 404
         assert client.get(f"{path}/../etc").status_code == 404
+
+
+def test_requests_are_timed_by_method(metrics: Metrics) -> None:
+    metrics.answered("tools/list", 0.002)
+    metrics.answered("tools/list", 0.3)
+    for method in ("tools/delist", "", "notifications/cancelled"):
+        metrics.answered(method, 1.0)
+    assert series(metrics, "acuity_mcp_request_seconds_count", method="tools/list") == 2
+    assert series(metrics, "acuity_mcp_request_seconds_sum", method="tools/list") == 0.302
+    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="0.0025") == 1
+    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="0.5") == 2
+    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="+Inf") == 2
+    assert series(metrics, "acuity_mcp_request_seconds_count", method=UNKNOWN) == 3
+    assert series(metrics, "acuity_mcp_request_seconds_count", method="tools/delist") is None
+    for method in METHODS:
+        assert series(metrics, "acuity_mcp_request_seconds_count", method=method) is not None
+
+
+@given(st.lists(st.floats(0, 2000), max_size=30))
+def test_latencies_are_counted_as_the_library_does(seconds: list[float]) -> None:
+    bounds = (0.001, 0.5, 1.0, 60.0)
+    own, theirs = CollectorRegistry(), CollectorRegistry()
+    ours = Latencies("a", "b", "c", ["x", "y"], bounds)
+    own.register(ours)
+    reference = Histogram("a", "b", ["c"], buckets=bounds, registry=theirs)
+    for value in ("x", "y"):
+        reference.labels(value)
+    for number in seconds:
+        ours.observe("x", number)
+        reference.labels("x").observe(number)
+    assert generate_latest(own) == generate_latest(theirs)

@@ -102,6 +102,34 @@ def test_each_call_is_a_line_and_a_count(era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_every_request_is_timed_by_its_method(era: str) -> None:
+    def timed(server: Server) -> dict[str, float]:
+        return {
+            sample.labels["method"]: sample.value
+            for family in server.metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == "acuity_mcp_request_seconds_count" and sample.value
+        }
+
+    async def main() -> None:
+        server = Server()
+        async with Client(server.sdk, mode=era) as client:
+            await client.list_tools()
+            await client.call_tool("good", {})
+            with pytest.raises(MCPError):
+                await client.call_tool("protocol", {})
+        counted = timed(server)
+        assert {name: counted[name] for name in ("tools/list", "tools/call")} == {
+            "tools/list": 1,
+            "tools/call": 2,
+        }
+        # A handshake is a request, too; notifications are none.
+        assert set(counted) <= {"initialize", "server/discover", "tools/list", "tools/call"}
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_bugs_and_protocol_errors(era: str) -> None:
     async def main() -> None:
         server = Server()

@@ -1,4 +1,4 @@
-"""Prometheus metrics of calls, jobs and workers, in a registry of their own."""
+"""Prometheus metrics of requests, calls, jobs and workers, in a registry of their own."""
 
 from __future__ import annotations
 
@@ -25,11 +25,35 @@ from starlette.routing import Route
 
 from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
+from acuity.mcp.operations.latencies import Latencies
+from acuity.mcp.operations.runtime_figures import CountedSession, RuntimeFigures
+from acuity.mcp.runtime.counters import RuntimeCounters
 
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
 # thousand unknown tools must not create a thousand series.
 OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
 UNKNOWN: Final = "unknown"
+METHODS: Final = (
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+)
+_KNOWN: Final = frozenset(METHODS)
 
 # Seconds. Calls are a millisecond or minutes; waits are nothing or minutes.
 _CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
@@ -60,20 +84,28 @@ class Metrics:
         calls = Counter(
             "acuity_mcp_calls", "Tool calls that are over", ("tool", "outcome"), registry=self.registry
         )
-        seconds = Histogram(
-            "acuity_mcp_call_seconds",
-            "Seconds that tool calls took, waiting included",
-            ("tool",),
-            buckets=_CALL_BUCKETS,
-            registry=self.registry,
-        )
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
         # Looked up once, because .labels() costs more than counting.
         names = (*self._tools, UNKNOWN)
         self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}
-        self._seconds = {tool: seconds.labels(tool) for tool in names}
+        self._seconds = Latencies(
+            "acuity_mcp_call_seconds",
+            "Seconds that tool calls took, waiting included",
+            "tool",
+            names,
+            _CALL_BUCKETS,
+        )
+        self._requests = Latencies(
+            "acuity_mcp_request_seconds",
+            "Seconds that requests took, by method",
+            "method",
+            (*METHODS, UNKNOWN),
+            _CALL_BUCKETS,
+        )
+        for latencies in (self._seconds, self._requests):
+            self.registry.register(latencies)
 
     def tool(self, name: object) -> str:
         """The name as a label."""
@@ -82,7 +114,19 @@ class Metrics:
     def called(self, tool: str, outcome: str, seconds: float) -> None:
         """Count a finished call; `tool` is a label."""
         self._calls[tool, outcome].inc()
-        self._seconds[tool].observe(seconds)
+        self._seconds.observe(tool, seconds)
+
+    def answered(self, method: str, seconds: float) -> None:
+        """Count a request that is over; `method` is as the client wrote it."""
+        self._requests.observe(method if method in _KNOWN else UNKNOWN, seconds)
+
+    def watch_runtime(
+        self, counters: RuntimeCounters, sessions: Callable[[], Iterable[CountedSession]] = tuple
+    ) -> Callable[[], None]:
+        """Add metrics of the HTTP runtime; returns a function that removes them."""
+        figures = RuntimeFigures(counters, sessions)
+        self.registry.register(figures)
+        return lambda: self.registry.unregister(figures)
 
     def watch(self, jobs: CountedJobs) -> Callable[[], None]:
         """Add metrics of these jobs; returns a function that removes them."""

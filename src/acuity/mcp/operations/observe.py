@@ -1,4 +1,4 @@
-"""Middleware that records tool calls: a log line, metrics and span attributes for each."""
+"""Middleware that records requests: how long each took, and of tool calls a log line and the outcome."""
 
 from __future__ import annotations
 
@@ -40,7 +40,13 @@ class Observer(ServerMiddleware[Any]):
             if _requests.isEnabledFor(logging.DEBUG):
                 fields = {"method": ctx.method, "client": shown(client_of(ctx))}
                 _requests.debug("%s", ctx.method, extra=fields)
-            return await call_next(ctx)
+            if ctx.request_id is None:  # a notification
+                return await call_next(ctx)
+            begin = time.perf_counter()
+            try:
+                return await call_next(ctx)
+            finally:
+                self._metrics.answered(ctx.method, time.perf_counter() - begin)
         self._metrics.in_flight += 1
         begin = time.perf_counter()
         outcome, error = "crashed", None
@@ -67,6 +73,7 @@ class Observer(ServerMiddleware[Any]):
         asked = ctx.params.get("name") if ctx.params else None
         tool = self._metrics.tool(asked)
         self._metrics.called(tool, outcome, seconds)
+        self._metrics.answered(ctx.method, seconds)
         if self._traced:
             span = get_current_span()
             span.set_attributes({"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome})

@@ -1,0 +1,87 @@
+"""Prometheus metrics of the Streamable HTTP runtime: its counters, and its sessions at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from acuity.mcp.runtime.counters import RuntimeCounters
+
+
+class CountedSession(Protocol):
+    """The part of a session that metrics use."""
+
+    @property
+    def pending(self) -> int: ...
+
+    @property
+    def pending_bytes(self) -> int: ...
+
+    @property
+    def open_gets(self) -> int: ...
+
+
+# Field of RuntimeCounters, name of the metric without `_total`, meaning.
+_COUNTERS: Final = (
+    ("sessions_created", "acuity_mcp_sessions_created", "Sessions that began"),
+    ("sessions_deleted", "acuity_mcp_sessions_deleted", "Sessions that their client ended"),
+    ("sessions_expired", "acuity_mcp_sessions_expired", "Sessions that ended because nobody used them"),
+    ("sessions_evicted", "acuity_mcp_sessions_evicted", "Sessions that made room for others"),
+    (
+        "sessions_resumed",
+        "acuity_mcp_sessions_resumed",
+        "Sessions of an earlier process that were used again",
+    ),
+    ("messages_delivered", "acuity_mcp_messages_delivered", "Messages written to event streams"),
+    ("messages_resumed", "acuity_mcp_messages_resumed", "Messages written again to clients that came back"),
+    ("messages_dropped", "acuity_mcp_pending_dropped", "Waiting notifications that made room for others"),
+    ("streams_opened", "acuity_mcp_get_streams_opened", "Event streams opened with GET"),
+    ("calls_lost", "acuity_mcp_calls_lost", "Calls that an earlier process left unanswered"),
+    ("journal_failures", "acuity_mcp_store_failures", "Failures of the store of sessions"),
+)
+
+
+class RuntimeFigures(Collector):
+    """Reads the counters and the sessions at each scrape."""
+
+    def __init__(
+        self, counters: RuntimeCounters, sessions: Callable[[], Iterable[CountedSession]] = tuple
+    ) -> None:
+        self._counters = counters
+        self._sessions = sessions
+
+    def collect(self) -> Iterable[Metric]:
+        counters = self._counters
+        for field, name, text in _COUNTERS:
+            yield CounterMetricFamily(name, text, getattr(counters, field))
+        refused = CounterMetricFamily(
+            "acuity_mcp_requests_refused", "Requests refused before a method ran", labels=["reason"]
+        )
+        for reason, count in sorted(counters.refused.items()):
+            refused.add_metric([reason], count)
+        yield refused
+        asked = CounterMetricFamily(
+            "acuity_mcp_client_requests", "Requests to clients", labels=["kind", "outcome"]
+        )
+        for (kind, outcome), count in sorted(counters.client_requests.items()):
+            asked.add_metric([kind, outcome], count)
+        yield asked
+        yield from self._gauges()
+
+    def _gauges(self) -> Iterable[Metric]:
+        sessions = gets = messages = size = 0
+        for session in self._sessions():
+            sessions += 1
+            gets += session.open_gets
+            messages += session.pending
+            size += session.pending_bytes
+        for name, text, value in (
+            ("acuity_mcp_sessions", "Open sessions", sessions),
+            ("acuity_mcp_get_streams", "Open event streams of sessions", gets),
+            ("acuity_mcp_pending_messages", "Messages that wait for clients of sessions", messages),
+            ("acuity_mcp_pending_bytes", "Bytes of these messages", size),
+        ):
+            yield GaugeMetricFamily(name, text, value)
