@@ -174,12 +174,14 @@ def options(found: Effective) -> ServeOptions:
 
 
 def _tokens(found: Effective) -> Tokens:
+    from acuity.mcp.wire.grants import Scopes
     from acuity.mcp.wire.tokens import Tokens, parse_tokens, read_tokens
 
+    scopes = Scopes.parse(found["auth.scopes"])
     if (path := found["auth.token_file"]) is not None:
-        return read_tokens(str(path))
+        return read_tokens(str(path), scopes=scopes)
     if (token := found["auth.token"]) is not None:
-        return parse_tokens(token, found.source("auth.token").name)
+        return parse_tokens(token, found.source("auth.token").name, scopes)
     return Tokens()
 
 

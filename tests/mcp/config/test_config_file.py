@@ -86,6 +86,8 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
         ("[mcp]\nsession_ttl_seconds = 0", "mcp.session_ttl_seconds: 0 should be more than 0 seconds"),
         ("[mcp]\nallowed_origins = 'x'", "mcp.allowed_origins: 'x' should be a list of texts"),
         ("[mcp]\nallowed_origins = [5]", "mcp.allowed_origins: 5 should be a text"),
+        ("[mcp]\nallowed_origins = ['a.example']", "mcp.allowed_origins: 'a.example' is no origin"),
+        ("[auth.scopes]\na = ['b c']", "auth.scopes: "),
         ("[mcp]\ncapability_policy = 'no'", "capability_policy: 'no' should be one of warn, drop, error"),
         ("[mcp]\ncapability_policy = []", "capability_policy: [] should be one of warn, drop, error"),
         (

@@ -17,6 +17,8 @@ from acuity.mcp.config import kinds
 from acuity.mcp.config.kinds import Kind
 from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE, Settings, data_folder
+from acuity.mcp.wire.grants import Scopes
+from acuity.mcp.wire.origins import Origins
 from acuity.mcp.wire.tokens import TOKEN_VARIABLE
 
 # The groups of options in --help, in order.
@@ -132,7 +134,7 @@ KEYS: Final[tuple[Key, ...]] = (
     ),
     _mcp(
         "allowed_origins",
-        kinds.texts("URL"),
+        kinds.texts("URL", lambda origin: Origins.parse([origin])),
         "pages that may use the server, as https://HOST[:PORT]; without any: pages of this machine",
         setting="allowed_origins",
         group=ACCESS,
@@ -166,7 +168,7 @@ KEYS: Final[tuple[Key, ...]] = (
     ),
     _auth(
         "scopes",
-        kinds.named_lists("SCOPE=TOOL[,TOOL]"),
+        kinds.named_lists("SCOPE=TOOL[,TOOL]", Scopes.parse),
         "the tools that a scope opens; patterns such as list_* are fine",
         setting="scopes",
         flag="--scope",

@@ -154,13 +154,15 @@ def named_rates(metavar: str) -> Kind:
     return Kind(read, parse, metavar, plain=plain, many=True)
 
 
-def named_lists(metavar: str) -> Kind:
+def named_lists(metavar: str, check: Callable[[dict[str, tuple[str, ...]]], object]) -> Kind:
     """A table of names and lists of texts; in variables and options as NAME=A,B, joined with semicolons."""
 
     def read(value: Any, _: Path | None = None) -> dict[str, tuple[str, ...]]:
         if not isinstance(value, Mapping):
             raise SettingsError(f"{said(value)} should be a table of names and lists of texts")
-        return {checked_text(name): _texts(entry) for name, entry in value.items()}
+        found = {checked_text(name): _texts(entry) for name, entry in value.items()}
+        check(found)
+        return found
 
     def parse(joined: str) -> dict[str, tuple[str, ...]]:
         pairs = (_pair(part) for part in _split(joined, ";"))
