@@ -181,7 +181,9 @@ def _tokens(found: Effective) -> Tokens:
     if (path := found["auth.token_file"]) is not None:
         return read_tokens(str(path), scopes=scopes)
     if (token := found["auth.token"]) is not None:
-        return parse_tokens(token, found.source("auth.token").name, scopes)
+        source = found.source("auth.token")
+        where = f"{source.name}, auth.token" if source.kind == "file" else source.name
+        return parse_tokens(token, where, scopes)
     return Tokens()
 
 
