@@ -12,7 +12,7 @@ from typing import Final
 _TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _REQUEST_LINE: Final = re.compile(rf"({_TOKEN}) ([\x21-\x7e]+) HTTP/([0-9]\.[0-9])".encode())
 _NAME: Final = re.compile(_TOKEN)
-_ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([^?]*)(?:\?(.*))?", re.IGNORECASE)
+_ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)(/[^?]*)?(?:\?(.*))?", re.IGNORECASE)
 _LENGTH: Final = re.compile(r"[0-9]{1,18}")  # longer ones are too large for any limit
 # Bytes that may stand in a line: a tab, printable ASCII, and those above it.
 _TEXT: Final = bytes(code for code in range(256) if code == 9 or 32 <= code != 127)

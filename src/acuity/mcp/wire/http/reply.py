@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, Protocol
 
 from acuity.mcp.wire.http import answers
 from acuity.mcp.wire.http.head import Head
 from acuity.mcp.wire.http.request import HeaderList, Request
 
+_LOG: Final = logging.getLogger(__name__)
 TEXT: Final = b"text/plain; charset=utf-8"
 
 
@@ -97,15 +99,13 @@ class Reply:
 
     def tell_room(self) -> None:
         """Call the functions that wait for room."""
-        for callback in self._on_room:
-            callback()
+        _call(self._on_room)
 
     def lose(self) -> None:
         """Take note that nobody waits for the answer."""
         self._state = "ended"
         callbacks, self._on_gone, self._on_room = self._on_gone, (), ()
-        for callback in callbacks:
-            callback()
+        _call(callbacks)
 
     def cut_short(self) -> None:
         """End the answer because the server stops, and tell those who make it."""
@@ -114,8 +114,7 @@ class Reply:
             self.answer(503, b"the server stops: try again later\n", TEXT, ((b"retry-after", b"5"),))
         else:
             self.end()
-        for callback in callbacks:
-            callback()
+        _call(callbacks)
 
     def fail(self) -> None:
         """End the answer because its maker failed; where it has begun, in the way of an interrupted one."""
@@ -134,3 +133,12 @@ class Reply:
         self._state = "ended"
         self._on_gone = self._on_room = ()  # these may hold whole sessions
         self._channel.answered(keep, self._unread)
+
+
+def _call(callbacks: Iterable[Callable[[], None]]) -> None:
+    """Call functions, all of them even where one fails."""
+    for callback in callbacks:
+        try:
+            callback()
+        except Exception:
+            _LOG.exception("a function that waits for a client failed")
