@@ -1,0 +1,45 @@
+"""The examples of docs/runtime.md are files that the server takes, and its tables name what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from acuity.mcp.config.toml_file import parse_config
+from acuity.mcp.operations.runtime_figures import RuntimeFigures
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.wire.tokens import parse_tokens
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGE = (DOCS / "runtime.md").read_text()
+EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", [text for text in EXAMPLES if "[tokens." not in text])
+def test_configurations_are_accepted(tmp_path: Path, text: str) -> None:
+    (tmp_path / "videos").mkdir()
+    found = parse_config(text.replace("/srv/videos", str(tmp_path / "videos")), tmp_path / "acuity.toml")
+    assert len(found) > 5
+
+
+@pytest.mark.parametrize("text", [text for text in EXAMPLES if "[tokens." in text])
+def test_token_files_are_accepted(text: str) -> None:
+    assert parse_tokens(text, "tokens.toml").principals == {"alice", "robots"}
+
+
+def test_every_metric_is_there() -> None:
+    section = PAGE.split("## Counters\n", 1)[1].split("\n## ", 1)[0]
+    told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    families = RuntimeFigures(RuntimeCounters()).collect()
+    assert told == [family.name + ("_total" if family.type == "counter" else "") for family in families]
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
+        file, _, heading = target.partition("#")
+        page = (DOCS / file).read_text() if file else PAGE
+        titles = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+        names = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+        assert not heading or heading in names, target
