@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from acuity.mcp.config.toml_file import parse_config
 from acuity.mcp.operations.runtime_figures import RuntimeFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.wire.grants import Scopes
 from acuity.mcp.wire.tokens import parse_tokens
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -26,7 +28,9 @@ def test_configurations_are_accepted(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", [text for text in EXAMPLES if "[tokens." in text])
 def test_token_files_are_accepted(text: str) -> None:
-    assert parse_tokens(text, "tokens.toml").principals == {"alice", "robots"}
+    (configuration,) = (tomllib.loads(example) for example in EXAMPLES if "[auth.scopes]" in example)
+    scopes = Scopes.parse(configuration["auth"]["scopes"])
+    assert parse_tokens(text, "tokens.toml", scopes).principals == {"alice", "robots"}
 
 
 def test_every_metric_is_there() -> None:
