@@ -250,3 +250,25 @@ def test_more_stored_sessions_than_there_may_be_make_room(process: Process, cloc
     fewer.begin("token:b")
     assert len(fewer.sessions) == 2
     assert fewer.sessions.find(ids[-1], "token:a") is not None
+
+
+def test_a_session_whose_events_can_t_be_read_ends(process: Process) -> None:
+    """Its numbers would begin anew, and a client would take new events for old ones."""
+    session = process.begin()
+    after = process.killed()
+    after.journal.disk.clear()
+    assert after.sessions.find(session.id, "token:a") is None
+    assert len(after.sessions) == 0
+    assert after.counters.sessions_resumed == 0
+
+
+def test_what_depends_on_the_session_waits_until_it_is_saved(process: Process) -> None:
+    told: list[str] = []
+    session = process.sessions.begin("token:a", "2025-11-25", CLIENT)
+    session.when_saved(lambda: told.append("begun"))
+    session.set_state("level", "debug")
+    session.when_saved(lambda: told.append("set"))
+    assert told == []
+    process.journal.store()
+    session.when_saved(lambda: told.append("later"))
+    assert told == ["begun", "set", "later"]

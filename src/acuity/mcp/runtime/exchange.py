@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
@@ -387,7 +388,8 @@ class SessionExchange(Exchange):
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
         if self.stream is None and not self._accepted.events_first:
-            self._responder.answer(status, payload, JSON, (*session_headers(self.session), *headers))
+            both = (*session_headers(self.session), *headers)
+            self.session.when_saved(partial(self._responder.answer, status, payload, JSON, both))
             return
         stream = self.opened()
         stream.add(payload, "reply")

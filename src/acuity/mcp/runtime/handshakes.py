@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mcp.server.connection import Connection
@@ -56,7 +57,8 @@ class HandshakeExchange(Exchange):
         payload = result_payload(self.request_id, result)
         responder, headers = self._responder, session_headers(session)
         if not self._accepted.events_first:
-            responder.answer(200, payload, JSON, headers)
+            # So that no client has a session that a restarted server doesn't know.
+            session.when_saved(partial(responder.answer, 200, payload, JSON, headers))
             return
         stream = session.log.open_request_stream(self.request_id)
         if can_resume(session.version):

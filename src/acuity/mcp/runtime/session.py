@@ -59,6 +59,7 @@ class Session:
         "_home",
         "_log",
         "_saved_use",
+        "_saves",
         "_state",
         "connection",
         "created",
@@ -84,6 +85,7 @@ class Session:
         self._log: EventLog | None = None
         self._calls: dict[str | int, RunningCall] | None = None
         self._state: dict[str, Any] | None = None
+        self._saves = 0  # writes to the journal that are not done yet
         self.connection: Any = None  # the SDK's, made when it is first needed
         self._client_requests: ClientRequests | None = None
 
@@ -201,8 +203,21 @@ class Session:
 
     def save(self) -> None:
         """Write what is known of the session to the journal."""
-        if self._home.journal.durable and self.ended is None:
-            self._home.journal.save(self.record())
+        journal = self._home.journal
+        if journal.durable and self.ended is None:
+            self._saves += 1
+            journal.save(self.record())
+            journal.when_stored(self._saved)
+
+    def when_saved(self, callback: Callable[[], None]) -> None:
+        """Call back when the journal has what is known of the session; at once if it has."""
+        if self._saves:
+            self._home.journal.when_stored(callback)
+        else:
+            callback()
+
+    def _saved(self) -> None:
+        self._saves -= 1
 
     def record(self) -> SessionRecord:
         """The session as the journal keeps it."""
@@ -229,16 +244,20 @@ class Session:
         session.stored = True
         return session
 
-    def load_events(self) -> None:
-        """Continue the streams of an earlier process; calls that died with it are answered with an error."""
+    def load_events(self) -> bool:
+        """Continue the streams of an earlier process; calls that died with it are answered with an error.
+
+        False: they can't be read, and without them the session can't go on.
+        """
         self.stored = False
         found = self._home.journal.load(self.id)
         if found is None:
-            return
+            return False
         self._home.counters.sessions_resumed += 1
         for stream in self.log.revive(found):
             self._home.counters.calls_lost += 1
             stream.add(_lost(stream.request_id), "reply")
+        return True
 
     # The end.
 

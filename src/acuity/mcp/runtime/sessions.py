@@ -84,8 +84,9 @@ class Sessions:
         if self._is_expired(session):
             session.end("expired")
             return None
-        if session.stored:
-            session.load_events()
+        if session.stored and not session.load_events():
+            session.end("evicted")
+            return None
         session.touch()
         return session
 

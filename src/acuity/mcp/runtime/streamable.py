@@ -235,7 +235,7 @@ class Streamable:
             reason = f"the {VERSION} header says {version}, but this session agreed on {session.version}"
             refuse(responder, 400, INVALID_REQUEST, f"Bad Request: {reason}")
             return None
-        request.session_id = session.id
+        request.session_id, request.session = session.id, session
         principal = request.principal
         request.client = principal.key if principal.has_token else f"session:{session.id}"
         return session

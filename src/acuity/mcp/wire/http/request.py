@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from acuity.mcp.principal import Principal
 
 HeaderList: TypeAlias = Collection[tuple[bytes, bytes]]
+
+
+class SessionState(Protocol):
+    """What a session remembers, for handlers: it outlives a restart if the server's store does."""
+
+    @property
+    def state(self) -> Mapping[str, Any]: ...
+
+    def set_state(self, name: str, value: Any) -> None:
+        """Set a value of JSON; None removes it."""
+        ...
 
 
 class Request:
@@ -24,6 +35,7 @@ class Request:
         "principal",
         "query",
         "repeated",
+        "session",
         "session_id",
     )
 
@@ -50,6 +62,7 @@ class Request:
         self.peer = peer  # with the port: one connection
         self.principal = principal or Principal.of_address(address)  # replaced where a token proves another
         self.session_id: str | None = None  # of an existing session of this principal; set by the runtime
+        self.session: SessionState | None = None  # of the same; for handlers
         self.client = f"post:{peer}"  # for limits, logs and the fair queue; set by the runtime
 
 
