@@ -159,6 +159,9 @@ def test_a_check_as_json(varied: Path) -> None:
     assert (document["schema"], document["config"]) == ("acuity.serve.check/1", str(varied))
     rows = {row.pop("key"): row for row in document["keys"]}
     assert list(rows) == [key.path for key in KEYS]
+    page = (Path(__file__).resolve().parents[3] / "docs" / "output.md").read_text()
+    names = {"key", *document, *rows["mcp.max_sessions"]}
+    assert all(f"`{name}`" in page or f'"{name}"' in page for name in names)
     assert rows["mcp.max_sessions"] == {"value": 7, "source": "flag", "from": ["--max-sessions"]}
     assert rows["limits.rate"] == {"value": "60/min", "source": "file", "from": [str(varied)]}
     assert rows["server.http"]["value"] == "127.0.0.1:80"

@@ -201,7 +201,7 @@ def test_limits_are_true() -> None:
         f"at most {settings.body >> 20} MiB",
         f"requests in flight | {settings.calls_each} | {settings.calls * 3 // 4} | {settings.calls} |",
         f"from requests | | {settings.streams_each} | {settings.streams} |",
-        f"Streamable HTTP | | {settings.connections_each} | {settings.connections} |",
+        f"Streamable HTTP | | {settings.max_sessions_each} | {settings.max_sessions} |",
         f"at `/sse` | | {settings.connections_each} | {settings.connections} |",
         f"HTTP connections | | {2 * settings.connections} | {4 * settings.connections} |",
         f"newest {settings.kept} are remembered",
