@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -149,6 +151,24 @@ def test_responses_that_nobody_waits_for_are_ignored_and_counted() -> None:
             ("other", "late"): 1,
             ("elicitation", "answered"): 1,
         }
+
+    run(story)
+
+
+@given(
+    st.one_of(st.text(max_size=40), st.integers(), st.from_regex(r"s-[0-9a-f]{0,8}-\d{0,30}")), st.booleans()
+)
+def test_no_other_id_answers_a_request(stranger: Any, with_prefix: bool) -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = ground.ask()
+        sent = await ground.heard(1)
+        wrong = f"{sent['id'].rpartition('-')[0]}-{stranger}" if with_prefix else stranger
+        assume(wrong != sent["id"])
+        assert not ground.answer(wrong, {"action": "accept"})
+        assert len(ground.requests) == 1
+        ground.requests.end()
+        await failed(asked)
 
     run(story)
 

@@ -95,7 +95,9 @@ class ClientRequests:
         cancellation or with its call) is cancelled at the client too.
         """
         options: CallOptions = opts or {}
-        admit(method, params, self._capabilities, self._limits.capability_policy, self._count)
+        admit(
+            method, params, self._capabilities, self._limits.capability_policy, self._counters.count_request
+        )
         self._check_room()
         request_id, waiting = self._enter(send, method, call, options.get("on_progress"))
         timeout = options.get("timeout", self._limits.client_timeout)
@@ -105,13 +107,13 @@ class ClientRequests:
             async with asyncio.timeout(timeout):
                 return await waiting.outcome
         except TimeoutError:
-            self._count(waiting.kind, "timeout")
+            self._counters.count_request(waiting.kind, "timeout")
             sentence = f"the client did not answer '{method}' within {timeout:g} s"
             if courtesy:
                 send(_cancelled(request_id, sentence), "notification")
             raise MCPError(REQUEST_TIMEOUT, sentence) from None
         except asyncio.CancelledError:
-            self._count(waiting.kind, "cancelled")
+            self._counters.count_request(waiting.kind, "cancelled")
             if courtesy and not self._ended:
                 send(_cancelled(request_id, "the call that asked was cancelled"), "notification")
             raise
@@ -122,13 +124,13 @@ class ClientRequests:
         """Give a response to the handler that waits for it. False: none waits; it is counted and ignored."""
         waiting = self._waiting.pop(message.id, None) if isinstance(message.id, str) else None
         if waiting is None or waiting.outcome.done():
-            self._count("other", "late" if self._was_asked(message.id) else "unknown")
+            self._counters.count_request("other", "late" if self._was_asked(message.id) else "unknown")
             return False
         if isinstance(message, JSONRPCResponse):
-            self._count(waiting.kind, "answered")
+            self._counters.count_request(waiting.kind, "answered")
             waiting.outcome.set_result(message.result)
         else:
-            self._count(waiting.kind, "failed")
+            self._counters.count_request(waiting.kind, "failed")
             waiting.outcome.set_exception(MCPError.from_jsonrpc_error(message))
         return True
 
@@ -169,14 +171,14 @@ class ClientRequests:
 
     def _fail(self, waiting: _Waiting, sentence: str) -> None:
         if not waiting.outcome.done():
-            self._count(waiting.kind, "ended")
+            self._counters.count_request(waiting.kind, "ended")
             waiting.outcome.set_exception(MCPError(CONNECTION_CLOSED, sentence))
 
     def _check_room(self) -> None:
         if self._ended:
             raise MCPError(CONNECTION_CLOSED, "the session has ended: nothing can be asked of its client")
         if len(self._waiting) >= MOST:
-            self._count("other", "full")
+            self._counters.count_request("other", "full")
             raise MCPError(
                 BUSY, f"{MOST} requests to this client are unanswered, which is the most: wait for one"
             )
@@ -196,9 +198,6 @@ class ClientRequests:
         if before or not prefix or not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
             return False
         return 0 < int(number) <= self._last
-
-    def _count(self, kind: str, outcome: str) -> None:
-        self._counters.client_requests[kind, outcome] += 1
 
 
 def _request(request_id: str, method: str, params: Mapping[str, Any] | None, progress: bool) -> bytes:

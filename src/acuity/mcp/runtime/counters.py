@@ -26,3 +26,7 @@ class RuntimeCounters:
     client_requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     calls_lost: int = 0  # in flight when an earlier process ended; their clients are told
     journal_failures: int = 0
+
+    def count_request(self, kind: str, outcome: str) -> None:
+        """Count a request to a client."""
+        self.client_requests[kind, outcome] += 1
