@@ -1,0 +1,316 @@
+"""The core answers as the SDK's own server does: the same corpus to both, of the same server object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from core_bench import CoreClient, call, modern, run, running, until
+from raw_http import ACCEPT, HELLO
+from sdk_oracle import Oracle, Told, oracle
+
+_TOKEN = {"_meta": {"progressToken": "t"}}
+
+
+def ask(method: str, params: Any = ..., number: Any = 1) -> dict[str, Any]:
+    given = {} if params is ... else {"params": params}
+    return {"jsonrpc": "2.0", "id": number, "method": method, **given}
+
+
+def named(tool: Any, arguments: Any = ..., **more: Any) -> dict[str, Any]:
+    given = {} if arguments is ... else {"arguments": arguments}
+    return ask("tools/call", {"name": tool, **given, **more})
+
+
+# Requests that mean the same in a session and without one.
+REQUESTS: dict[str, dict[str, Any]] = {
+    "plain": named("plain", {"text": "ü"}),
+    "plain without arguments": named("plain"),
+    "plain with null arguments": named("plain", None),
+    "text id": ask("tools/call", {"name": "plain"}, "a"),
+    "large id": ask("tools/call", {"name": "plain"}, 2**60),
+    "coroutine": named("echo", {"text": "a"}),
+    "waiting": named("waiting", {}),
+    "number": named("number", {"n": 3}),
+    "number of a wrong type": named("number", {"n": "3"}),
+    "number too small": named("number", {"n": 0}),
+    "number and more": named("number", {"n": 3, "m": 4}),
+    "number missing": named("number", {}),
+    "odd values": named("odd"),
+    "failing": named("failing"),
+    "broken": named("broken"),
+    "refusing": named("refusing"),
+    "contents": named("contents"),
+    "annotated": named("annotated"),
+    "unknown tool": named("nothing"),
+    "steps without a token": named("steps"),
+    "steps": named("steps", {}, **_TOKEN),
+    "steps with a bad token": named("steps", {}, _meta={"progressToken": True}),
+    "steps with a token of another type": named("steps", {}, _meta={"progressToken": 1.5}),
+    "meta that is none": named("plain", {}, _meta=7),
+    "meta that is null": named("plain", {}, _meta=None),
+    "foreign meta": named("plain", {}, _meta={"com.example/a": [1]}),
+    "bad log level": named("plain", {}, _meta={"io.modelcontextprotocol/logLevel": "loud"}),
+    "bad arguments": named("plain", 7),
+    "list of arguments": named("plain", [1]),
+    "bad name": named(7, {}),
+    "null name": named(None, {}),
+    "no name": ask("tools/call", {"arguments": {}}),
+    "more parameters": named("plain", {}, more=1),
+    "input responses": named("plain", {}, inputResponses={}),
+    "bad input responses": named("plain", {}, inputResponses=7),
+    "request state": named("plain", {}, requestState="x"),
+    "task": named("plain", {}, task={"ttl": 5}),
+    "bad task": named("plain", {}, task=5),
+    "no params": ask("tools/call"),
+    "null params": ask("tools/call", None),
+    "unknown method": ask("no/such", {}),
+    "ping": ask("ping"),
+    "ping with params": ask("ping", {"a": 1}),
+    "tools": ask("tools/list"),
+    "tools with a cursor": ask("tools/list", {"cursor": "x"}),
+    "tools with a bad cursor": ask("tools/list", {"cursor": 5}),
+    "prompts": ask("prompts/list", {}),
+    "prompt": ask("prompts/get", {"name": "greet", "arguments": {"who": "you"}}),
+    "unknown prompt": ask("prompts/get", {"name": "nothing"}),
+    "prompt without arguments": ask("prompts/get", {"name": "greet"}),
+    "resources": ask("resources/list", {}),
+    "templates": ask("resources/templates/list", {}),
+    "resource": ask("resources/read", {"uri": "test://a"}),
+    "unknown resource": ask("resources/read", {"uri": "test://nothing"}),
+    "bad uri": ask("resources/read", {"uri": 7}),
+    "completion": ask(
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": "o"}},
+    ),
+    "level": ask("logging/setLevel", {"level": "info"}),
+    "subscribe": ask("resources/subscribe", {"uri": "test://a"}),
+    "discover": ask("server/discover", {}),
+}
+
+# Where the SDK says the text of an exception to the client, the core doesn't.
+INTENDED = {"broken resource"}
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_in_a_session(version: str) -> None:
+    async def main() -> None:
+        async with running() as served, oracle(served.server) as sdk:
+            client = served.client.begin(version)
+            theirs = await _session(sdk, version)
+            for name, message in REQUESTS.items():
+                ours, other = await _both(client, sdk, message, theirs)
+                assert (ours.status, ours.messages) == (other.status, other.messages), name
+                assert "mcp-session-id" in ours.headers, name
+
+    run(main)
+
+
+def _stateless(message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A request with its envelope; one whose params can't have any is sent as it is."""
+    params = message.get("params", {})
+    if not isinstance(params, dict):
+        return message, modern({**message, "params": {}})[1]
+    body, headers = modern({**message, "params": params})
+    own = params.get("_meta")
+    if isinstance(own, dict):
+        body["params"]["_meta"] = {**body["params"]["_meta"], **own}
+    elif "_meta" in params:
+        body["params"]["_meta"] = own
+    value = params.get("name", params.get("uri")) if message["method"] != "tools/list" else None
+    named = {"Mcp-Name": value} if isinstance(value, str) else {}
+    return body, {**{k: v for k, v in headers.items() if k != "Mcp-Name"}, **named}
+
+
+def test_without_a_session() -> None:
+    async def main() -> None:
+        async with running() as served, oracle(served.server) as sdk:
+            for name, message in REQUESTS.items():
+                body, headers = _stateless(message)
+                ours, other = await _both(served.client, sdk, body, headers)
+                assert (ours.status, ours.kind, ours.messages) == (other.status, other.kind, other.messages), name
+
+    run(main)
+
+
+def _changed(**changes: str | None) -> dict[str, str]:
+    body = {**modern(call(1))[1], **{name.replace("_", "-"): value for name, value in changes.items()}}
+    return {name: value for name, value in body.items() if value is not None}
+
+
+_GOOD = modern(call(1, text="a"))[0]
+_PARAMS = _GOOD["params"]
+_META = _PARAMS["_meta"]
+_VERSION, _CAPABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
+
+# Headers and envelopes of the stateless era.
+ENVELOPES: dict[str, tuple[Any, dict[str, str]]] = {
+    "no envelope": (call(1), _changed()),
+    "half an envelope": ({**_GOOD, "params": {"name": "echo", "_meta": {_VERSION: "2026-07-28"}}}, _changed()),
+    "bad capabilities": ({**_GOOD, "params": {**_PARAMS, "_meta": {**_META, _CAPABILITIES: 7}}}, _changed()),
+    "capabilities": (
+        {**_GOOD, "params": {**_PARAMS, "_meta": {**_META, _CAPABILITIES: {"sampling": {}}}}},
+        _changed(),
+    ),
+    "bad client": (
+        {**_GOOD, "params": {**_PARAMS, "_meta": {**_META, "io.modelcontextprotocol/clientInfo": 5}}},
+        _changed(),
+    ),
+    "another version in the body": (
+        {**_GOOD, "params": {**_PARAMS, "_meta": {**_META, _VERSION: "2025-11-25"}}},
+        _changed(),
+    ),
+    "a version in both that is none": (
+        {**_GOOD, "params": {**_PARAMS, "_meta": {**_META, _VERSION: "2027-01-01"}}},
+        _changed(MCP_Protocol_Version="2027-01-01"),
+    ),
+    "other method": (_GOOD, _changed(Mcp_Method="tools/list")),
+    "no method": (_GOOD, _changed(Mcp_Method=None)),
+    "other name": (_GOOD, _changed(Mcp_Name="steps")),
+    "no name": (_GOOD, _changed(Mcp_Name=None)),
+    "encoded name": (_GOOD, _changed(Mcp_Name="=?base64?ZWNobw==?=")),
+    "region": (modern(call(1, "region", region="n"))[0], _changed(Mcp_Name="region", Mcp_Param_Region="n")),
+    "other region": (
+        modern(call(1, "region", region="n"))[0],
+        _changed(Mcp_Name="region", Mcp_Param_Region="s"),
+    ),
+    "region without header": (modern(call(1, "region", region="n"))[0], _changed(Mcp_Name="region")),
+    "region without argument": (
+        modern(call(1, "region"))[0],
+        _changed(Mcp_Name="region", Mcp_Param_Region="n"),
+    ),
+    "no json": (_GOOD, _changed(Accept="text/event-stream")),
+    "no events": (_GOOD, _changed(Accept="application/json")),
+    "anything": (_GOOD, _changed(Accept="*/*")),
+    "wildcards": (_GOOD, _changed(Accept="application/*;q=0.5, TEXT/*")),
+    "no accept": (_GOOD, _changed(Accept=None)),
+    "bad type": (_GOOD, _changed(Content_Type="text/plain")),
+    "no type": (_GOOD, _changed(Content_Type=None)),
+    "type with charset": (_GOOD, _changed(Content_Type="Application/JSON; charset=utf-8")),
+    "notification": ({"jsonrpc": "2.0", "method": "notifications/cancelled"}, _changed()),
+    "answer": ({"jsonrpc": "2.0", "id": 1, "result": {}}, _changed()),
+    "initialize": (
+        {**modern({**HELLO, "method": "initialize"})[0]},
+        {**_changed(Mcp_Name=None), "Mcp-Method": "initialize"},
+    ),
+}
+
+
+def test_headers_and_envelopes_of_the_stateless_era() -> None:
+    async def main() -> None:
+        async with running() as served, oracle(served.server) as sdk:
+            for name, (body, headers) in ENVELOPES.items():
+                ours, other = await _both(served.client, sdk, body, headers, own=False)
+                assert (ours.status, ours.kind, ours.messages) == (other.status, other.kind, other.messages), name
+            for method in ("GET", "DELETE", "PUT", "OPTIONS"):
+                ours = Told.of_ours(served.client.send(method, headers=_changed()))
+                other = await sdk.ask(method, _changed())
+                assert (ours.status, ours.messages) == (other.status, other.messages) == (405, [])
+                assert ours.headers["allow"] == other.headers["allow"]
+
+    run(main)
+
+
+# Headers of the sessions era: what is changed about a good request, None where a header is missing.
+HEADERS: dict[str, dict[str, str | None]] = {
+    "good": {},
+    "no json": {"Accept": "text/event-stream"},
+    "no events": {"Accept": "application/json"},
+    "no accept": {"Accept": None},
+    "anything": {"Accept": "*/*"},
+    "bad type": {"Content-Type": "text/plain"},
+    "no type": {"Content-Type": None},
+    "a type that begins so": {"Content-Type": "application/jsonx"},
+    "type with charset": {"Content-Type": "application/json; charset=utf-8"},
+    "unknown session": {"Mcp-Session-Id": "0" * 32},
+    "no version": {"MCP-Protocol-Version": None},
+}
+
+
+def test_headers_of_a_session() -> None:
+    async def main() -> None:
+        async with running() as served, oracle(served.server) as sdk:
+            client = served.client.begin()
+            theirs = await _session(sdk, "2025-11-25")
+            for name, changes in HEADERS.items():
+                for message in (call(1), {"jsonrpc": "2.0", "method": "notifications/x"}):
+                    ours, other = await _both(client, sdk, message, {**theirs, **changes}, changes=changes)
+                    assert (ours.status, ours.messages) == (other.status, other.messages), name
+            for method in ("PUT", "PATCH", "OPTIONS"):
+                ours = Told.of_ours(client.send(method))
+                other = await sdk.ask(method, theirs)
+                assert (ours.status, ours.messages) == (other.status, other.messages), method
+                assert ours.headers["allow"] == other.headers["allow"]
+            missing = Told.of_ours(client.post(call(1), {"Mcp-Session-Id": None}))
+            other = await sdk.ask("POST", ACCEPT, json.dumps(call(1)).encode())
+            assert (missing.status, missing.messages) == (other.status, other.messages)
+            for status in (200, 404):
+                ours = Told.of_ours(client.send("DELETE"))
+                other = await sdk.ask("DELETE", theirs)
+                assert ours.status == other.status == status
+            assert Told.of_ours(client.post(call(1))).messages == [_not_found()]
+
+    run(main)
+
+
+def _not_found() -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Session not found"}}
+
+
+HELLOS: dict[str, Any] = {
+    "good": HELLO["params"],
+    "unknown version": {**HELLO["params"], "protocolVersion": "1999-01-01"},
+    "version of the other era": {**HELLO["params"], "protocolVersion": "2026-07-28"},
+    "no client": {"protocolVersion": "2025-11-25", "capabilities": {}},
+    "no version": {"capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    "bad capabilities": {**HELLO["params"], "capabilities": 7},
+    "nothing": None,
+}
+
+
+def test_handshakes() -> None:
+    async def main() -> None:
+        async with running() as served, oracle(served.server) as sdk:
+            for name, params in HELLOS.items():
+                message = ask("initialize", params, 0)
+                ours, other = await _both(served.client, sdk, message, dict(ACCEPT))
+                assert (ours.status, ours.messages) == (other.status, other.messages), name
+                # The SDK makes a session even of a handshake that failed.
+                assert ("mcp-session-id" in ours.headers) == ("result" in ours.messages[0]), name
+            assert len(served.sessions) == 3
+
+    run(main)
+
+
+async def _session(sdk: Oracle, version: str) -> dict[str, str]:
+    """The headers of a session with the SDK's server."""
+    hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
+    answer = await sdk.ask("POST", ACCEPT, json.dumps(hello).encode())
+    headers = {**ACCEPT, "Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": version}
+    done = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
+    assert (await sdk.ask("POST", headers, done)).status == 202
+    return headers
+
+
+async def _both(
+    client: CoreClient,
+    sdk: Oracle,
+    message: Any,
+    theirs: dict[str, Any],
+    *,
+    changes: dict[str, str | None] | None = None,
+    own: bool = True,
+) -> tuple[Told, Told]:
+    """The answers of both to one message."""
+    body = json.dumps(message).encode()
+    if own and "mcp-session-id" in client.headers:
+        answer = client.post(body, changes)
+    else:
+        missing = dict.fromkeys(client.headers) if not own else {}
+        answer = client.post(body, {**missing, **{name.lower(): value for name, value in theirs.items()}})
+    await until(lambda: answer.gone)
+    given = {name: value for name, value in theirs.items() if value is not None}
+    return Told.of_ours(answer), await sdk.ask("POST", given, body)
