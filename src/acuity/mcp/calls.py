@@ -9,12 +9,9 @@ import json
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from copy import deepcopy
-from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import mcp_types as types
-from jsonschema import Draft202012Validator
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
@@ -24,6 +21,7 @@ from acuity.mcp.asking import AskingRules, InputNeeded, Questions
 from acuity.mcp.catalog import Arguments, Call, Context, Tool
 from acuity.mcp.limits import client_of
 from acuity.mcp.results import answer, failure
+from acuity.mcp.schema_checks import schema_check
 from acuity.scoring.fronts import sentence
 
 # Sentences for pydantic's commonest error types; for all others "is invalid".
@@ -71,15 +69,14 @@ class ArgumentError(ValueError):
 
 def check(tool: Tool, given: Mapping[str, Any] | None) -> Arguments:
     """The arguments with defaults filled in; raises ArgumentError."""
-    arguments = Arguments(given)
-    if deeper_than(arguments, MAX_DEPTH):
-        raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
-    error = next(iter(_validator(tool).iter_errors(arguments)), None)
-    if error is not None:
-        raise ArgumentError(_sentence(tool, error))
-    for name, schema in tool.input_schema.get("properties", {}).items():
-        if name not in arguments and isinstance(schema, dict) and "default" in schema:
-            arguments[name] = deepcopy(schema["default"])
+    arguments, schema = Arguments(given), schema_check(tool.input_schema)
+    if not schema.is_surely_right(arguments):
+        if deeper_than(arguments, MAX_DEPTH):
+            raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
+        error = next(schema.errors(arguments), None)
+        if error is not None:
+            raise ArgumentError(_sentence(tool, error))
+    schema.fill_in(arguments)
     return arguments
 
 
@@ -90,29 +87,6 @@ def deeper_than(value: Any, limit: int) -> bool:
     if isinstance(value, list):
         return limit == 0 or any(deeper_than(item, limit - 1) for item in value)
     return False
-
-
-def _validator(tool: Tool) -> Draft202012Validator:
-    """The tool's validator, cached because creating one takes longer than most calls."""
-    return _cached_validator(_Identity(tool.input_schema))
-
-
-class _Identity:
-    """A schema as a cache key, by identity, because a dict has no hash."""
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self.schema = schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.schema is self.schema
-
-
-@lru_cache(maxsize=1024)  # allowlists change the schemas of some tools
-def _cached_validator(identity: _Identity) -> Draft202012Validator:
-    return Draft202012Validator(identity.schema)
 
 
 def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError, whose stubs are incomplete

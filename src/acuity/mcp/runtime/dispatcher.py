@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Generator
+from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
 from inspect import iscoroutinefunction
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeVar
 
 from mcp.server.connection import Connection
 from mcp.server.runner import ServerRunner, aclose_shielded
@@ -19,13 +19,13 @@ from acuity.mcp.app import CatalogServer
 from acuity.mcp.catalog import Handler
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.exchange import Exchange
+from acuity.mcp.runtime.fast_calls import CALL, FastCalls, Work
 from acuity.mcp.wire.serving import Serving
 
 logger: Final = logging.getLogger(__name__)
 
-Work: TypeAlias = Coroutine[Any, Any, dict[str, Any]]
+_Result = TypeVar("_Result")
 
-_CALL: Final = "tools/call"
 # Methods whose handlers never wait for anything.
 _AT_ONCE: Final = frozenset(
     {"initialize", "ping", "server/discover", "tools/list", "prompts/list", "resources/templates/list"}
@@ -40,31 +40,41 @@ class Dispatcher:
         self._state = serving.lifespan_state
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
+        self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
         self._plain = frozenset(tool.name for tool in tools if not _is_coroutine_function(tool.run))
 
     def request(
         self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
     ) -> None:
-        """Run a request; its exchange is given the outcome, now or later."""
-        at_once = (params or {}).get("name") in self._plain if method == _CALL else method in _AT_ONCE
-        self.run(exchange, self._served(exchange, connection, method, params), at_once=at_once)
+        """Run a request: in place if it ends at once, and in a task from where it has to wait.
 
-    def run(self, exchange: Exchange, work: Work, *, at_once: bool) -> None:
-        """Do an exchange's work: in place if it ends at once, and in a task from where it has to wait."""
+        Its exchange is given the outcome, now or later.
+        """
+        work: Work | None = None
+        if method == CALL:
+            at_once = params is not None and params.get("name") in self._plain
+            work = self._calls.begin(exchange, connection, params)
+        else:
+            at_once = method in _AT_ONCE
+        if work is None:
+            runner = ServerRunner(self._server, connection, self._state)
+            work = _as_coroutine(runner.on_request(exchange, method, params))
         variables = copy_context()
         if at_once:
             try:
                 step = variables.run(work.send, None)
             except StopIteration as done:
                 exchange.succeed(done.value)
+                self._let_go(connection)
                 return
             except Exception as problem:
                 exchange.fail(problem)
+                self._let_go(connection)
                 return
             work = _continued(work, step)
         task = self._start(_finish(exchange, work), variables)
-        task.add_done_callback(lambda _: _settle(exchange, work))
+        task.add_done_callback(lambda _: self._settle(exchange, work, connection))
         exchange.wait(task)
 
     def notification(
@@ -76,7 +86,7 @@ class Dispatcher:
     ) -> None:
         """Run a client's notification, which nobody waits for."""
         runner = ServerRunner(self._server, connection, self._state)
-        work: Coroutine[Any, Any, None] = _as_coroutine(runner.on_notify(context, method, params))
+        work = _as_coroutine(runner.on_notify(context, method, params))
         variables = copy_context()
         if self._server.get_notification_handler(method) is None:
             try:
@@ -101,16 +111,17 @@ class Dispatcher:
         while self._closing:  # each takes a few seconds at most
             await asyncio.wait(self._closing)
 
-    async def _served(
-        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
-    ) -> dict[str, Any]:
-        """The SDK's own way."""
-        try:
-            runner = ServerRunner(self._server, connection, self._state)
-            return await runner.on_request(exchange, method, params)
-        finally:
-            if isinstance(connection, EnvelopeConnection) and connection.is_used:
-                self.clean_up(connection)
+    def _settle(self, exchange: Exchange, work: Work, connection: Connection) -> None:
+        """Look after an exchange whose task has ended; a task may be cancelled before it has begun."""
+        work.close()
+        if not exchange.is_over:
+            exchange.cancelled()
+        self._let_go(connection)
+
+    def _let_go(self, connection: Connection) -> None:
+        """End the connection of one request, if a handler has left something to be cleaned up."""
+        if isinstance(connection, EnvelopeConnection) and connection.is_used:
+            self.clean_up(connection)
 
     def _start(self, work: Coroutine[Any, Any, None], variables: Variables) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, context=variables)
@@ -126,13 +137,6 @@ async def _finish(exchange: Exchange, work: Work) -> None:
         exchange.fail(problem)
     else:
         exchange.succeed(result)
-
-
-def _settle(exchange: Exchange, work: Work) -> None:
-    """Look after an exchange whose task has ended; a task may be cancelled before it has begun."""
-    work.close()
-    if not exchange.is_over:
-        exchange.cancelled()
 
 
 class _Begun:
@@ -163,8 +167,8 @@ async def _continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
     return await _Begun(work, step)
 
 
-async def _as_coroutine(work: Any) -> None:
-    await work
+async def _as_coroutine(work: Awaitable[_Result]) -> _Result:
+    return await work
 
 
 def _is_coroutine_function(run: Handler) -> bool:

@@ -17,7 +17,7 @@ from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.dispatcher import CallOptions, Outbound
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
-from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.message import CloseSSEStreamCallback, ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp_types import INTERNAL_ERROR, ErrorData, RequestId
 
@@ -85,7 +85,22 @@ class Exchange:
 
     @property
     def message_metadata(self) -> ServerMessageMetadata:
-        return ServerMessageMetadata(request_context=self.request, can_send_request=self.can_send_request)
+        return ServerMessageMetadata(
+            request_context=self.request,
+            close_sse_stream=self.close_sse_stream,
+            close_standalone_sse_stream=self.close_standalone_sse_stream,
+            can_send_request=self.can_send_request,
+        )
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        """Ends the connection while the call goes on, where the client can come back; None elsewhere."""
+        return None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        """The same for the GETs of a session."""
+        return None
 
     @property
     def cancel_requested(self) -> anyio.Event:
@@ -284,14 +299,12 @@ class SessionExchange(Exchange):
     # ---- for the SDK ------------------------------------------------------------------------
 
     @property
-    def message_metadata(self) -> ServerMessageMetadata:
-        if not can_resume(self.session.version):
-            return ServerMessageMetadata(request_context=self.request)
-        return ServerMessageMetadata(
-            request_context=self.request,
-            close_sse_stream=self._close_connection,
-            close_standalone_sse_stream=self._close_gets,
-        )
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._close_connection if can_resume(self.session.version) else None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._close_gets if can_resume(self.session.version) else None
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
