@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 # Says whether a value is surely right.
 _Check: TypeAlias = Callable[[Any], bool]
 
-# Python's types of the values that are looked at. To jsonschema a float may be an integer; a bool never is one.
+# Python's types of the values that are looked at. A bool is no integer, and a float may be one to jsonschema.
 _TYPES: Final[Mapping[str, frozenset[type]]] = {
     "string": frozenset({str}),
     "integer": frozenset({int}),

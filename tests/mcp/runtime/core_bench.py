@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.errors import AcuityError
 from acuity.mcp.app import CatalogServer, build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Context, Prompt, Tool
-from acuity.mcp.limits import CallLimits
+from acuity.mcp.limits import CONNECTION, CallLimits
 from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.exchange import Later
@@ -72,7 +72,9 @@ class CoreBench(Bench):
         ]
         return Catalog(
             tools=[*super().catalog().tools, *own],
-            prompts=[Prompt("greet", "G", "Greets.", _greet, [types.PromptArgument(name="who", required=True)])],
+            prompts=[
+                Prompt("greet", "G", "Greets.", _greet, [types.PromptArgument(name="who", required=True)])
+            ],
             resources=[_Documents()],
             complete=_complete,
             instructions="A bench.",
@@ -192,8 +194,8 @@ class Timers:
     def fire(self) -> list[float]:
         """Have all timers go off that were not cancelled; returns their seconds."""
         due, self._set = [timer for timer in self._set if not timer[2].cancelled()], []
-        for _, call, _ in due:
-            call()
+        for _, go_off, _ in due:
+            go_off()
         return [seconds for seconds, _, _ in due]
 
 
@@ -214,14 +216,17 @@ class CoreClient:
         request = Request(method, "/mcp", headers=given, body=body, **more)
         request.principal = self.principal
         responder = FakeResponder()
-        token = PRINCIPAL.set(self.principal)
+        token, connection = PRINCIPAL.set(self.principal), CONNECTION.set(self.principal.key)
         try:
             self.core.handle(request, responder)
         finally:
             PRINCIPAL.reset(token)
+            CONNECTION.reset(connection)
         return responder
 
-    def post(self, message: Any, headers: Mapping[str, str | None] | None = None, **more: Any) -> FakeResponder:
+    def post(
+        self, message: Any, headers: Mapping[str, str | None] | None = None, **more: Any
+    ) -> FakeResponder:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         return self.send("POST", body, headers, **more)
 

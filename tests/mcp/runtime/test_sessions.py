@@ -22,6 +22,8 @@ TTL = 100.0
 
 
 class FakeCall:
+    is_attended = True
+
     def __init__(self) -> None:
         self.reason = ""
 
@@ -132,6 +134,18 @@ def test_a_call_in_flight_does(make: Make, clock: FakeClock) -> None:
     clock.advance(TTL)
     sessions.sweep()
     assert session.ended == "expired"
+
+
+def test_a_call_that_its_client_left_does_not(make: Make, clock: FakeClock) -> None:
+    """Its client may come back for it within the idle time, and no longer."""
+    sessions = make()
+    call = FakeCall()
+    call.is_attended = False
+    assert _begin(sessions).begin_call(7, call)
+    clock.advance(TTL)
+    sessions.sweep()
+    assert len(sessions) == 0
+    assert call.reason == "the session was expired"
 
 
 def test_a_busy_session_does_not_keep_others_from_expiring(make: Make, clock: FakeClock) -> None:

@@ -131,7 +131,11 @@ def test_without_a_session() -> None:
             for name, message in REQUESTS.items():
                 body, headers = _stateless(message)
                 ours, other = await _both(served.client, sdk, body, headers)
-                assert (ours.status, ours.kind, ours.messages) == (other.status, other.kind, other.messages), name
+                assert (ours.status, ours.kind, ours.messages) == (
+                    other.status,
+                    other.kind,
+                    other.messages,
+                ), name
 
     run(main)
 
@@ -144,12 +148,18 @@ def _changed(**changes: str | None) -> dict[str, str]:
 _GOOD = modern(call(1, text="a"))[0]
 _PARAMS = _GOOD["params"]
 _META = _PARAMS["_meta"]
-_VERSION, _CAPABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
+_VERSION, _CAPABILITIES = (
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+)
 
 # Headers and envelopes of the stateless era.
 ENVELOPES: dict[str, tuple[Any, dict[str, str]]] = {
     "no envelope": (call(1), _changed()),
-    "half an envelope": ({**_GOOD, "params": {"name": "echo", "_meta": {_VERSION: "2026-07-28"}}}, _changed()),
+    "half an envelope": (
+        {**_GOOD, "params": {"name": "echo", "_meta": {_VERSION: "2026-07-28"}}},
+        _changed(),
+    ),
     "bad capabilities": ({**_GOOD, "params": {**_PARAMS, "_meta": {**_META, _CAPABILITIES: 7}}}, _changed()),
     "capabilities": (
         {**_GOOD, "params": {**_PARAMS, "_meta": {**_META, _CAPABILITIES: {"sampling": {}}}}},
@@ -204,7 +214,11 @@ def test_headers_and_envelopes_of_the_stateless_era() -> None:
         async with running() as served, oracle(served.server) as sdk:
             for name, (body, headers) in ENVELOPES.items():
                 ours, other = await _both(served.client, sdk, body, headers, own=False)
-                assert (ours.status, ours.kind, ours.messages) == (other.status, other.kind, other.messages), name
+                assert (ours.status, ours.kind, ours.messages) == (
+                    other.status,
+                    other.kind,
+                    other.messages,
+                ), name
             for method in ("GET", "DELETE", "PUT", "OPTIONS"):
                 ours = Told.of_ours(served.client.send(method, headers=_changed()))
                 other = await sdk.ask(method, _changed())

@@ -337,6 +337,7 @@ class SessionExchange(Exchange):
 
     def wait(self, task: asyncio.Task[None]) -> None:
         super().wait(task)
+        self._responder.on_gone(self._left)
         if self.stream is not None:
             return
         if self._accepted.events_first:
@@ -363,6 +364,10 @@ class SessionExchange(Exchange):
     def _open(self) -> None:
         self._timer = None
         self.opened()
+
+    def _left(self) -> None:
+        if self.session.ended is None:
+            self.session.touch()  # its client may come back within the idle time
 
     def cancel(self, reason: str = _CANCELLED) -> None:
         """Cancel the call, because its client or the end of its session asks for that."""
