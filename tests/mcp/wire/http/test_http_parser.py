@@ -223,6 +223,8 @@ REFUSED = {
     "a long extension": (CHUNKS + b"1;" + b"x" * 1024, 400),
     "long extensions": (CHUNKS + (b"1;" + b"x" * 999 + b"\r\ny\r\n") * 20, 400),
     "a trailer without a colon": (CHUNKS + b"0\r\nx\r\n\r\n", 400),
+    "a length in a trailer": (CHUNKS + b"0\r\nx: y\r\nContent-Length: 3\r\n\r\n", 400),
+    "an encoding in a trailer": (CHUNKS + b"0\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
     "a long trailer": (CHUNKS + b"0\r\nx:" + b"y" * 60, 431),
     "many trailers": (CHUNKS + b"0\r\n" + b"x: y\r\n" * 9 + b"\r\n", 431),
 }

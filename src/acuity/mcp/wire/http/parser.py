@@ -17,6 +17,7 @@ from acuity.mcp.wire.http.head import Head, Refused, parse_fields, parse_head, p
 from acuity.mcp.wire.http.request import Request
 
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+_BLANK: Final = 0x20
 _SIZE_LINE: Final = 17  # bytes of the longest line before a chunk that has no extension
 _MAX_CHUNK_LINE: Final = 1024  # bytes
 _MAX_EXTENSIONS: Final = 16 << 10  # bytes of all lines before the chunks of one body that have extensions
@@ -133,6 +134,8 @@ class RequestParser:
             self._blank = True
         if self._head is not None and self._remembered and buffer.startswith(self._remembered):
             return self._begin_body(self._head, len(self._remembered))
+        if buffer and buffer[0] <= _BLANK and (self._blank or buffer != b"\r"):
+            raise Refused(400, "a request begins with its method: send HTTP/1.1")  # TLS, for instance
         longest = self._limits.max_header_line
         end = buffer.find(b"\n", 0, longest + 2)
         if end < 0:
@@ -253,7 +256,9 @@ class RequestParser:
             self._searched = max(len(buffer) - 3, 0)
             return None
         self._check_sizes(end + 4)
-        parse_fields(buffer[: max(end, 0)], self._limits.max_headers)
+        trailers, _ = parse_fields(buffer[: max(end, 0)], self._limits.max_headers)
+        if "content-length" in trailers or "transfer-encoding" in trailers:
+            raise Refused(400, "the headers behind the chunks tell a length: leave that out")
         del buffer[: end + 4]
         body, self._body = bytes(self._body), bytearray()
         self._extensions = 0
