@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.wire.tokens import Tokens
 
+USAGE: Final = "[options]"  # there are dozens
+
 _Offer: TypeAlias = Literal["http", "sse"]
 
 _CONFIGURATION: Final[dict[str, dict[str, Any]]] = {
@@ -132,6 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     parser = Parser(
         prog="vmaf-mcp",
+        usage=f"vmaf-mcp {USAGE}",
         description=(__doc__ or "").replace("acuity serve", "vmaf-mcp").replace(_ALIAS, _ALIAS_OF),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import secrets
 import subprocess
 import sys
 import threading
+import uuid
 import warnings
 from datetime import datetime
 
@@ -100,6 +102,28 @@ def test_credentials_are_hidden(text: str, format: str) -> None:
         written = lines.text()
     assert "s3cret-value" not in written
     assert written.count("[hidden]") >= 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "session:{}",
+        "client sse:{} left",
+        "Mcp-Session-Id: {}",
+        "{{'mcp-session-id': '{}'}}",
+        '{{"session_id": "{}"}}',
+        "/messages?session_id={}&x=1",
+        "session = {}",
+    ],
+)
+def test_of_a_session_id_only_the_beginning_is_shown(text: str) -> None:
+    for session_id in (secrets.token_hex(16), str(uuid.uuid4())):
+        with logging_to_lines() as lines:
+            log.info(text.format(session_id), extra={"client": f"session:{session_id}"})
+            line = lines.text()
+        assert session_id[:8] in line
+        assert session_id[:10] not in line
+        assert session_id[9:] not in line
 
 
 @pytest.mark.parametrize("secret", ['we"ird\\päss', "plain-word", "ime"])

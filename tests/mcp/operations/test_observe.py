@@ -237,7 +237,7 @@ def test_malformed_calls_are_counted_too(params: Any) -> None:
         ("local", "local"),
         ("address:127.0.0.1", "address:127.0.0.1"),
         ("session:0123456789abcdef0123456789abcdef", "session:01234567…"),
-        ("sse:0123456789abcdef0123456789abcdef", "sse:0123456789ab…"),
+        ("sse:0123456789abcdef0123456789abcdef", "sse:01234567…"),
         ("token:the-name-of-a-principal", "token:the-name-of-a-principal"),
     ],
 )

@@ -23,8 +23,8 @@ _requests: Final = logging.getLogger("acuity.mcp.requests")
 
 # Clients poll these while a job runs, so they are logged at DEBUG unless they fail.
 _POLLED: Final = frozenset({"get_job", "list_jobs"})
-_SHOWN: Final = 16  # characters of a client's name: enough to tell clients apart, too few to impersonate one
-_PROOFS: Final = ("session:", "sse:")  # names that contain a session id
+_SHOWN: Final = 8  # characters of a session id: enough to tell clients apart, too few to impersonate one
+_PROOFS: Final = ("session", "sse")  # kinds of clients whose name is a session id
 
 
 class Observer(ServerMiddleware[Any]):
@@ -91,9 +91,8 @@ class Observer(ServerMiddleware[Any]):
 
 def shown(client: str) -> str:
     """A client's name for logs. Session ids are credentials, so only their beginning is shown."""
-    if client.startswith(_PROOFS) and len(client) > _SHOWN:
-        return f"{client[:_SHOWN]}…"
-    return client
+    kind, _, session_id = client.partition(":")
+    return f"{kind}:{session_id[:_SHOWN]}…" if kind in _PROOFS and len(session_id) > _SHOWN else client
 
 
 def _of_result(result: HandlerResult) -> tuple[str, str | None]:
