@@ -17,7 +17,7 @@ demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
 test: $(INSTALLED) asan tsan  ## the native code under sanitizers, then every test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
