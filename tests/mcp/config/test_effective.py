@@ -169,6 +169,27 @@ def test_a_check_as_json(varied: Path) -> None:
     assert rows["limits.max_calls"] == {"value": 256, "source": "default", "from": []}
 
 
+def test_variables_that_are_mistyped_are_named() -> None:
+    services = {
+        "ACUITY_MCP_SERVICE_HOST": "10.0.0.1",
+        "ACUITY_MCP_PORT": "tcp://10.0.0.1:80",
+        "ACUITY_CPU": "plain",
+    }
+    found = effective(environ={"ACUITY_MCP_MAX_SESSION": "5", "VMAF_MCP_MAX_CONCURENT": "1", **services})
+    assert found.mistyped == (
+        ("ACUITY_MCP_MAX_SESSION", "ACUITY_MCP_MAX_SESSIONS"),
+        ("VMAF_MCP_MAX_CONCURENT", "VMAF_MCP_MAX_CONCURRENT"),
+    )
+    text = check_report.as_toml(found)
+    assert (
+        "# the variable ACUITY_MCP_MAX_SESSION means nothing: did you mean ACUITY_MCP_MAX_SESSIONS?" in text
+    )
+    assert json.loads(check_report.as_json(found))["mistyped"][0] == {
+        "variable": "ACUITY_MCP_MAX_SESSION",
+        "near": "ACUITY_MCP_MAX_SESSIONS",
+    }
+
+
 def test_tokens_are_never_shown(varied: Path) -> None:
     for found in (effective(environ={}, config=varied), effective(environ={"VMAF_MCP_TOKEN": TOKEN})):
         for text in (check_report.as_toml(found), check_report.as_json(found)):

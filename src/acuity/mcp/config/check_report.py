@@ -23,6 +23,8 @@ def as_toml(values: Effective) -> str:
             if key.section == section:
                 found = values.values[key.path]
                 lines.append(f"{_assigned(key, found.value):{_WIDEST}}  # {_sources(found)}".rstrip())
+    for name, near in values.mistyped:
+        lines += ["", f"# the variable {one_line(name)} means nothing: did you mean {near}?"]
     return "\n".join(lines)
 
 
@@ -38,7 +40,8 @@ def as_json(values: Effective) -> str:
         for key in KEYS
     ]
     config = None if values.config is None else str(values.config)
-    return json.dumps({"schema": SCHEMA, "config": config, "keys": rows}, indent=2)
+    mistyped = [{"variable": name, "near": near} for name, near in values.mistyped]
+    return json.dumps({"schema": SCHEMA, "config": config, "keys": rows, "mistyped": mistyped}, indent=2)
 
 
 def _plain(key: Key, value: Any) -> Any:

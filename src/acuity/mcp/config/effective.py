@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -14,6 +15,8 @@ from acuity.mcp.config.toml_file import read_config
 from acuity.mcp.settings import Settings
 
 CONFIG_VARIABLE: Final = "ACUITY_CONFIG"
+_PREFIXES: Final = ("ACUITY_", "VMAF_")
+_NEAR: Final = 0.88  # of difflib: a letter or two in a name of this length
 
 SourceKind: TypeAlias = Literal["flag", "variable", "file", "default"]
 
@@ -41,6 +44,9 @@ class Effective:
 
     values: Mapping[str, Value]
     config: Path | None = None  # the file that was read
+    mistyped: tuple[
+        tuple[str, str], ...
+    ] = ()  # variables that nothing reads, each with the name that is near
 
     def __getitem__(self, path: str) -> Any:
         return self.values[path].value
@@ -81,7 +87,16 @@ def effective(
         if not found:
             found.append(Value(key.default_for(environ), (Source("default"),)))
         values[key.path] = _together(found) if key.adds else found[-1]
-    return Effective(values, config)
+    return Effective(values, config, tuple(_mistyped(environ)))
+
+
+def _mistyped(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Variables whose names are almost those of keys. Others of that form may be somebody else's."""
+    known = [CONFIG_VARIABLE, *(key.environment for key in KEYS)]
+    for name in sorted(environ):
+        if name.startswith(_PREFIXES) and name not in known:
+            for near in difflib.get_close_matches(name, known, n=1, cutoff=_NEAR):
+                yield name, near
 
 
 def _of_variable(key: Key, text: str) -> Any:
