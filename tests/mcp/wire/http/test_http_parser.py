@@ -120,7 +120,7 @@ def test_upgrades_are_ignored() -> None:
 def test_chunks() -> None:
     request = request_of(
         b"POST / HTTP/1.1\r\nhost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"
-        b'3\r\nabc\r\n00A;x="y z"\r\n0123456789\r\n1 ; q\r\n!\r\n0\r\nHost: evil\r\nX: y\r\n\r\n'
+        b'3\r\nabc\r\n00A;x="y z"\r\n0123456789\r\n1; q \r\n!\r\n0\r\nHost: evil\r\nX: y\r\n\r\n'
     )
     assert request.body == b"abc0123456789!"
     assert request.headers == {"host": "a", "transfer-encoding": "Chunked"}
@@ -212,6 +212,7 @@ REFUSED = {
     "a size below zero": (CHUNKS + b"-3\r\nabc\r\n", 400),
     "a size with an underscore": (CHUNKS + b"1_0\r\n", 400),
     "a size before a blank": (CHUNKS + b"3 \r\nabc\r\n", 400),
+    "a size before a blank and an extension": (CHUNKS + b"3 ;x\r\nabc\r\n", 400),
     "a size behind a blank": (CHUNKS + b" 3\r\nabc\r\n", 400),
     "a size that ends in LF": (CHUNKS + b"3\nabc\r\n", 400),
     "a chunk that is longer": (CHUNKS + b"3\r\nabcd\r\n", 400),

@@ -16,7 +16,7 @@ from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.head import Head, Refused, parse_fields, parse_head, parse_request_line, too_long
 from acuity.mcp.wire.http.request import Request
 
-_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 _BLANK: Final = 0x20
 _SIZE_LINE: Final = 17  # bytes of the longest line before a chunk that has no extension
 _MAX_CHUNK_LINE: Final = 1024  # bytes
