@@ -44,10 +44,10 @@ def modern(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 class RawSession:
     """A session of Streamable HTTP."""
 
-    def __init__(self, url: str, http: httpx2.AsyncClient, session_id: str) -> None:
+    def __init__(self, url: str, http: httpx2.AsyncClient, session_id: str, version: str) -> None:
         self.url = url
         self.http = http
-        self.headers = {**ACCEPT, "Mcp-Session-Id": session_id, "MCP-Protocol-Version": "2025-11-25"}
+        self.headers = {**ACCEPT, "Mcp-Session-Id": session_id, "MCP-Protocol-Version": version}
 
     async def post(self, message: Any) -> httpx2.Response:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -99,15 +99,16 @@ async def http_client(address: str | None = None, **headers: str) -> AsyncIterat
 
 
 @asynccontextmanager
-async def raw_session(url: str) -> AsyncIterator[RawSession]:
+async def raw_session(url: str, version: str = "2025-11-25") -> AsyncIterator[RawSession]:
     async with http_client() as http:
-        yield await open_session(url, http)
+        yield await open_session(url, http, version)
 
 
-async def open_session(url: str, http: httpx2.AsyncClient) -> RawSession:
-    answer = await http.post(url, json=HELLO, headers=ACCEPT)
+async def open_session(url: str, http: httpx2.AsyncClient, version: str = "2025-11-25") -> RawSession:
+    hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
+    answer = await http.post(url, json=hello, headers=ACCEPT)
     assert answer.status_code == 200, answer.text
-    return RawSession(url, http, answer.headers["mcp-session-id"])
+    return RawSession(url, http, answer.headers["mcp-session-id"], version)
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,17 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from starlette.types import ASGIApp
 
 from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
-from acuity.mcp.endpoints import Endpoint, Http, Open, Uds
+from acuity.mcp.endpoints import Endpoint, Http, Open, Uds, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.http_app import HttpApp
-from acuity.mcp.wire.http_server import HttpEndpoint, serve_http
 from acuity.mcp.wire.listeners import Address
-from acuity.mcp.wire.security import Access, Guarded, HttpSecurity
+from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import Serving
-from acuity.mcp.wire.streamable import PATH, StreamableApp
 
 ERAS = ["legacy", "2026-07-28"]
 LOCAL = Address("127.0.0.1", 0)
@@ -104,15 +101,25 @@ class Bench:
         return {"shouted": True}
 
 
-def streamable_app(server: Server[Any], limits: WireLimits | None = None) -> ASGIApp:
+def streamable_app(server: Server[Any], limits: WireLimits | None = None) -> Serving:
     """Streamable HTTP with nothing around it but the checks for an address of this machine."""
-    app = StreamableApp(Serving(server, limits or Settings().wire_limits(), {}))
-    return Guarded(HttpApp({PATH: app}, app.run), HttpSecurity(names=frozenset({"a"})))
+    return Serving(server, limits or Settings().wire_limits(), {}, Access(names=frozenset({"a"})))
 
 
-def served(app: ASGIApp, limits: WireLimits | None = None) -> AbstractAsyncContextManager[HttpEndpoint]:
-    """The application on a port of this machine."""
-    return serve_http(app, LOCAL, limits or Settings().wire_limits())
+@asynccontextmanager
+async def served(app: Serving, limits: WireLimits | None = None) -> AsyncIterator[Served]:
+    """The server on a port of this machine."""
+    if limits is not None:
+        app = replace(app, limits=limits)
+    async with open_endpoint(Http(LOCAL), app) as opened:
+        yield Served(opened[0].where.removeprefix("http://").removesuffix("/mcp"))
+
+
+@dataclass(frozen=True)
+class Served:
+    """Where a server is."""
+
+    address: str
 
 
 class Signal:

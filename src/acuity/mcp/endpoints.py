@@ -8,28 +8,30 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 from mcp_types import INVALID_REQUEST
-from starlette.types import ASGIApp
 
 from acuity.mcp.limits import BUSY
+from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
-from acuity.mcp.wire.http_app import HttpApp, Lifespan
-from acuity.mcp.wire.http_server import serve_http
+from acuity.mcp.wire.http.request import Handler
+from acuity.mcp.wire.http.routes import Routes
+from acuity.mcp.wire.http.server import serve_http
 from acuity.mcp.wire.lines import LINGER, LineConnection
 from acuity.mcp.wire.listeners import Address, listening, peer_may_connect
 from acuity.mcp.wire.messages import encode, error_message
 from acuity.mcp.wire.serving import Serving
-from acuity.mcp.wire.sse import SseApp
-from acuity.mcp.wire.streamable import PATH, StreamableApp
+from acuity.mcp.wire.sse import SseStreams
 
+PATH: Final = "/mcp"  # of Streamable HTTP
 _FLUSH: Final = 2 * LINGER  # seconds for the last answers to be written when the server ends
 _FULL: Final = "too many clients are connected already: try again later"
 _FOREIGN: Final = "this socket is for the user who runs the measurement: connect as that user"
@@ -85,8 +87,9 @@ class Http:
     address: Address
     offers: frozenset[Literal["http", "sse"]] = frozenset({"http"})
     sse: SsePaths = field(default_factory=SsePaths)
-    pages: Mapping[str, ASGIApp] = field(default_factory=dict)  # other applications, by path
+    pages: Mapping[str, Handler] = field(default_factory=dict)  # other handlers, by path
     listener: socket.socket | None = None  # where it listens already
+    tls: ssl.SSLContext | None = None  # None: without TLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ class Page:
 
     name: str
     address: Address
-    app: ASGIApp
+    handler: Handler
     path: str = "/"
 
 
@@ -111,23 +114,28 @@ class Open:
     close: Callable[[], None] = _nothing  # take no more
 
 
-def open_endpoint(endpoint: Endpoint, serving: Serving) -> AbstractAsyncContextManager[list[Open]]:
-    """Serve there until the block ends; raises SettingsError where that can't be."""
-    return _OPENERS[type(endpoint)](endpoint, serving)
+def open_endpoint(
+    endpoint: Endpoint, serving: Serving, runtime: HttpRuntime | None = None
+) -> AbstractAsyncContextManager[list[Open]]:
+    """Serve there until the block ends; raises SettingsError where that can't be.
+
+    `runtime` is what the server's HTTP endpoints share; without one, each has its own.
+    """
+    return _OPENERS[type(endpoint)](endpoint, serving, runtime)
 
 
 # ---- byte streams -------------------------------------------------------------------------------
 
 
 @asynccontextmanager
-async def _stdio(endpoint: Stdio, serving: Serving) -> AsyncIterator[list[Open]]:
+async def _stdio(endpoint: Stdio, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
     with claimed_stdio() as (read, write):
         async with _pair(Pair(read, write, endpoint.framing, endpoint.on_end), serving):
             yield [Open("stdio", "stdin and stdout")]
 
 
 @asynccontextmanager
-async def _pair(endpoint: Pair, serving: Serving) -> AsyncIterator[list[Open]]:
+async def _pair(endpoint: Pair, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
     over = asyncio.Event()
 
     def ended(_: LineConnection) -> None:
@@ -148,7 +156,7 @@ async def _pair(endpoint: Pair, serving: Serving) -> AsyncIterator[list[Open]]:
 
 
 @asynccontextmanager
-async def _uds(endpoint: Uds, serving: Serving) -> AsyncIterator[list[Open]]:
+async def _uds(endpoint: Uds, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
     with nullcontext(endpoint.listener) if endpoint.listener else listening(endpoint.path) as listener:
         clients = _UdsClients(serving, endpoint.same_user)
         server = await asyncio.get_running_loop().create_unix_server(
@@ -229,43 +237,52 @@ class _TurnedAway(asyncio.Protocol):
 
 
 @asynccontextmanager
-async def _http(endpoint: Http, serving: Serving) -> AsyncIterator[list[Open]]:
-    apps: dict[str, ASGIApp] = dict(endpoint.pages)
+async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -> AsyncIterator[list[Open]]:
+    handlers: dict[str, Handler] = dict(endpoint.pages)
     found: dict[str, str] = {}
-    lifespan: Lifespan = nullcontext
-    if "http" in endpoint.offers:
-        streamable = StreamableApp(serving)
-        apps[PATH], lifespan, found["http"] = streamable, streamable.run, PATH
-    if "sse" in endpoint.offers:
-        apps |= SseApp(serving, endpoint.sse.stream, endpoint.sse.messages).paths()
-        found["sse"] = endpoint.sse.stream
-    app = HttpApp(apps, lifespan)
-    async with _port(app, endpoint.address, serving, found, endpoint.listener) as opened:
-        yield opened
+    async with AsyncExitStack() as stack:
+        if runtime is None:
+            runtime = await stack.enter_async_context(http_runtime(serving))
+        if "http" in endpoint.offers:
+            handlers[PATH], found["http"] = runtime.handle, PATH
+        if "sse" in endpoint.offers:
+            bare = runtime.bare if serving.bare else None
+            streams = SseStreams(serving, endpoint.sse.stream, endpoint.sse.messages, bare)
+            stack.push_async_callback(streams.close)
+            handlers |= streams.paths()
+            found["sse"] = endpoint.sse.stream
+        routes = Routes(handlers)
+        yield await stack.enter_async_context(
+            _port(routes, endpoint.address, serving, found, endpoint.listener, endpoint.tls)
+        )
 
 
 @asynccontextmanager
-async def _page(endpoint: Page, serving: Serving) -> AsyncIterator[list[Open]]:
-    async with _port(endpoint.app, endpoint.address, serving, {endpoint.name: endpoint.path}) as opened:
+async def _page(endpoint: Page, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
+    paths = {endpoint.name: endpoint.path}
+    async with _port(endpoint.handler, endpoint.address, serving, paths) as opened:
         yield opened
 
 
 @asynccontextmanager
 async def _port(
-    app: ASGIApp,
+    handler: Handler,
     address: Address,
     serving: Serving,
     paths: Mapping[str, str],
     listener: socket.socket | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[list[Open]]:
-    guarded = serving.access.guard(app, address)
+    guarded = serving.access.guard(handler, address)
+    scheme = "http" if tls is None else "https"
     async with serve_http(
-        guarded, address, serving.limits, presence=serving.presence, listener=listener
+        guarded, address, serving.limits, presence=serving.presence, listener=listener, tls=tls
     ) as port:
-        yield [Open(name, f"http://{port.address}{path}", port.close) for name, path in paths.items()]
+        yield [Open(name, f"{scheme}://{port.address}{path}", port.close) for name, path in paths.items()]
 
 
-_OPENERS: Final[dict[type[Any], Callable[[Any, Serving], AbstractAsyncContextManager[list[Open]]]]] = {
+_Opener: TypeAlias = Callable[[Any, Serving, HttpRuntime | None], AbstractAsyncContextManager[list[Open]]]
+_OPENERS: Final[dict[type[Any], _Opener]] = {
     Stdio: _stdio,
     Pair: _pair,
     Uds: _uds,

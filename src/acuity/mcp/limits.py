@@ -11,18 +11,27 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from starlette.types import Scope
 
-from acuity.mcp.principal import PRINCIPAL
+from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.rates import RateLimits, whole_seconds
 from acuity.mcp.settings import Settings
 
 Full: TypeAlias = Literal["each", "all"]
+
+
+class HttpRequest(Protocol):
+    """The part of an HTTP request that says who sent it."""
+
+    @property
+    def client(self) -> str: ...
+
+    @property
+    def principal(self) -> Principal: ...
 
 
 class Quota:
@@ -57,31 +66,12 @@ class Quota:
 
 # Set by transports with one connection per client before they serve it.
 CONNECTION: Final[ContextVar[str | None]] = ContextVar("acuity_connection", default=None)
-# Set for each accepted HTTP request: the principal of its token, or else its address.
-ORIGIN: Final[ContextVar[str | None]] = ContextVar("acuity_origin", default=None)
-
-_TOKEN: Final = "token:"
-_SESSION: Final = "acuity.session"  # in an ASGI scope
-
-
-def token_origin(principal: str) -> str:
-    return f"{_TOKEN}{principal}"
-
-
-def address_origin(scope: Scope) -> str:
-    peer = scope.get("client")
-    return f"address:{peer[0] if peer else 'unknown'}"
-
-
-def note_session(scope: Scope, session_id: str) -> None:
-    """Note that a request belongs to an existing session."""
-    scope[_SESSION] = session_id
 
 
 def owner() -> str | None:
     """The token whose jobs the present request may see, or None for all jobs."""
-    origin = ORIGIN.get()
-    return origin if origin is not None and origin.startswith(_TOKEN) else None
+    principal = PRINCIPAL.get()
+    return principal.key if principal is not None and principal.has_token else None
 
 
 def may_see(client: str) -> bool:
@@ -95,20 +85,24 @@ def client_of(context: ServerRequestContext[Any, Any]) -> str:
         return token
     if (connection := CONNECTION.get()) is not None:
         return connection
-    request = context.request
-    if request is None:
-        return "local"
-    session: str | None = request.scope.get(_SESSION)
-    return f"session:{session}" if session is not None else origin_of(context)
+    request = http_request(context)
+    return "local" if request is None else request.client
 
 
 def origin_of(context: ServerRequestContext[Any, Any]) -> str:
     """The token, connection or address of a request, without its session: a client may have many sessions."""
-    if (origin := ORIGIN.get()) is not None:
-        return origin
+    if (principal := PRINCIPAL.get()) is not None:
+        return principal.key
     if (connection := CONNECTION.get()) is not None:
         return connection
-    return "local" if context.request is None else address_origin(context.request.scope)
+    request = http_request(context)
+    return "local" if request is None else request.principal.key
+
+
+def http_request(context: ServerRequestContext[Any, Any]) -> HttpRequest | None:
+    """The HTTP request that a call came by; None on other transports."""
+    request: HttpRequest | None = context.request
+    return request
 
 
 # Error codes in the range that servers may define.

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.testclient import TestClient
 
 from acuity.jobs.job import Job, JobsStats
 from acuity.mcp.operations.latencies import Latencies
-from acuity.mcp.operations.metrics import METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_app
+from acuity.mcp.operations.metrics import METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_pages
+from acuity.mcp.wire.http.request import Handler, Request
+from fake_responder import FakeResponder
 from pretend_jobs import PretendJobs
 
 JOB = Job("1", "vmaf_score", "a against b", "local", "queued", created=100.0)
@@ -102,14 +103,21 @@ def test_watching_ends(metrics: Metrics) -> None:
     metrics.watch(jobs)  # a second service in the same process
 
 
+def ask(pages: Handler, path: str, method: str = "GET", **headers: str) -> FakeResponder:
+    responder = FakeResponder()
+    pages(Request(method, path, headers=headers), responder)
+    return responder
+
+
 def test_the_page_is_what_prometheus_reads(metrics: Metrics) -> None:
     metrics.watch(PretendJobs())
-    with TestClient(metrics_app(metrics.registry)) as client:
-        answer = client.get("/metrics")
-        modern = client.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("text/plain")
-    names = {family.name for family in text_string_to_metric_families(answer.text)}
+    pages = metrics_pages(metrics.registry)
+    answer = ask(pages, "/metrics")
+    modern = ask(pages, "/metrics", accept="application/openmetrics-text; version=1.0.0")
+    assert answer.status == 200
+    assert answer.kind.startswith(b"text/plain")
+    assert answer.headers[b"cache-control"] == b"no-store"
+    names = {family.name for family in text_string_to_metric_families(answer.body.decode())}
     assert {
         "acuity_build_info",
         "acuity_mcp_calls",
@@ -124,30 +132,29 @@ def test_the_page_is_what_prometheus_reads(metrics: Metrics) -> None:
         "process_cpu_seconds",
     } <= names
     assert not any(name.endswith("_created") for name in names)
-    assert modern.headers["content-type"].startswith("application/openmetrics-text")
-    assert modern.text.endswith("# EOF\n")
+    assert modern.kind.startswith(b"application/openmetrics-text")
+    assert modern.body.endswith(b"# EOF\n")
 
 
 def test_health_and_readiness(metrics: Metrics) -> None:
     ready = [False]
-    with TestClient(metrics_app(metrics.registry, lambda: ready[0])) as client:
-        assert client.get("/healthz").status_code == 200
-        assert client.get("/readyz").status_code == 503
-        ready[0] = True
-        assert client.get("/readyz").text == "ready\n"
+    pages = metrics_pages(metrics.registry, lambda: ready[0])
+    assert ask(pages, "/healthz").status == 200
+    assert ask(pages, "/readyz").status == 503
+    ready[0] = True
+    assert ask(pages, "/readyz").body == b"ready\n"
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz"])
 def test_only_reading_is_possible(metrics: Metrics, path: str) -> None:
-    with TestClient(metrics_app(metrics.registry)) as client:
-        assert client.head(path).status_code == 200
-        assert client.head(path).content == b""
-        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
-            answer = client.request(method, path)
-            assert answer.status_code == 405
-            assert "GET" in answer.headers["allow"]
-        assert client.get("/").status_code == 404
-        assert client.get(f"{path}/../etc").status_code == 404
+    pages = metrics_pages(metrics.registry)
+    assert ask(pages, path, "HEAD").status == 200
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        answer = ask(pages, path, method)
+        assert answer.status == 405
+        assert answer.headers[b"allow"] == b"GET, HEAD"
+    assert ask(pages, "/").status == 404
+    assert ask(pages, f"{path}/../etc").status == 404
 
 
 def test_requests_are_timed_by_method(metrics: Metrics) -> None:

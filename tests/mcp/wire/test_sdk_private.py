@@ -19,10 +19,7 @@ TABLE = SOURCE / "mcp" / "wire" / "sdk_private.py"
 NAMES = {member.name for member in MEMBERS}
 # Classes of other packages that classes of ours are derived from, by the name they are imported as.
 BASES = {
-    "StreamableHTTPServerTransport": "mcp.server.streamable_http",
-    "StreamableHTTPSessionManager": "mcp.server.streamable_http_manager",
-    "H11Protocol": "uvicorn.protocols.http.h11_impl",
-    "Server": "uvicorn.server",
+    "Server": "mcp.server.lowlevel",
 }
 PRIVATE = re.compile(r"_[a-z]\w*")
 DOCUMENTED = {"_asdict", "_replace", "_exit", "_native"}  # Python's own, and the package's kernels

@@ -8,16 +8,15 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+import pydantic_core
 
-from acuity.mcp.endpoints import Http, Open, Pair, SsePaths, Uds, open_endpoint
+from acuity.mcp.endpoints import PATH, Http, Open, Pair, SsePaths, Uds, open_endpoint
 from acuity.mcp.wire.framing import FramingName
-from acuity.mcp.wire.http_app import Methods
+from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.routes import JSON, for_methods
 from acuity.mcp.wire.listeners import LOOPBACK, Address
 from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import Serving
-from acuity.mcp.wire.streamable import PATH
 from acuity.mcp.wire.tokens import Tokens
 
 Opening = AbstractAsyncContextManager[list[Open]]
@@ -56,12 +55,12 @@ class Endpoints:
         endpoint = Http(Address(LOOPBACK, port), pages=self._health(PATH), listener=listener)
         return open_endpoint(endpoint, self._serving)
 
-    def _health(self, path: str) -> dict[str, ASGIApp]:
+    def _health(self, path: str) -> dict[str, Handler]:
         """A page at `/` that says that the server is there, and where to speak to it."""
 
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        def answer(_: Request, responder: Responder) -> None:
             server = self._serving.server.server_info_stamp
             about = {"status": "ok", "server": server, "endpoint": path, "measurement": self._measurement()}
-            await JSONResponse(about)(scope, receive, send)
+            responder.answer(200, pydantic_core.to_json(about), JSON)
 
-        return {"/": Methods(answer, ("GET", "HEAD"))}
+        return {"/": for_methods(("GET", "HEAD"), answer)}

@@ -18,16 +18,14 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
 from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
 from acuity.mcp.operations.latencies import Latencies
 from acuity.mcp.operations.runtime_figures import CountedSession, RuntimeFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.routes import Routes, answer_text, for_methods
 
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
 # thousand unknown tools must not create a thousand series.
@@ -58,6 +56,8 @@ _KNOWN: Final = frozenset(METHODS)
 # Seconds. Calls are a millisecond or minutes; waits are nothing or minutes.
 _CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
 _JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
+
+_FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
 
 _FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
 
@@ -188,28 +188,22 @@ class _JobFigures(Collector):
         yield from self._run.collect()
 
 
-def metrics_app(registry: CollectorRegistry, ready: Callable[[], bool] = lambda: True) -> Starlette:
-    """The HTTP app for operators: metrics, health and readiness.
+def metrics_pages(registry: CollectorRegistry, ready: Callable[[], bool] = lambda: True) -> Handler:
+    """The handler of the pages for operators: metrics, health and readiness.
 
     It has no authentication, so it belongs on an address of its own.
     """
 
-    async def metrics(request: Request) -> Response:
+    def metrics(request: Request, responder: Responder) -> None:
         encode, kind = choose_encoder(request.headers.get("accept", ""))
-        return Response(encode(registry), headers={"content-type": kind, "cache-control": "no-store"})
+        responder.answer(200, encode(registry), kind.encode(), _FRESH)
 
-    async def alive(_: Request) -> Response:
-        return PlainTextResponse("ok\n", headers={"cache-control": "no-store"})
+    def alive(_: Request, responder: Responder) -> None:
+        answer_text(responder, 200, "ok", _FRESH)
 
-    async def takes_work(_: Request) -> Response:
-        status, text = (200, "ready\n") if ready() else (503, "not ready\n")
-        return PlainTextResponse(text, status, headers={"cache-control": "no-store"})
+    def takes_work(_: Request, responder: Responder) -> None:
+        status, text = (200, "ready") if ready() else (503, "not ready")
+        answer_text(responder, status, text, _FRESH)
 
-    # GET includes HEAD; other methods are answered with 405.
-    return Starlette(
-        routes=[
-            Route("/metrics", metrics, methods=["GET"]),
-            Route("/healthz", alive, methods=["GET"]),
-            Route("/readyz", takes_work, methods=["GET"]),
-        ]
-    )
+    pages: dict[str, Handler] = {"/metrics": metrics, "/healthz": alive, "/readyz": takes_work}
+    return Routes({path: for_methods(("GET", "HEAD"), page) for path, page in pages.items()})

@@ -21,7 +21,7 @@ from acuity.mcp.catalog import Services
 from acuity.mcp.endpoints import Endpoint, Open, Page
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import Redactor, configure_logging
-from acuity.mcp.operations.metrics import Metrics, metrics_app
+from acuity.mcp.operations.metrics import Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
@@ -113,8 +113,8 @@ async def _serve(options: ServeOptions) -> None:
         ready = _Ready()
         endpoints: list[Endpoint] = list(options.endpoints)
         if options.metrics is not None:
-            app = metrics_app(made.metrics.registry, ready)
-            endpoints.append(Page("metrics", options.metrics, app, "/metrics"))
+            pages = metrics_pages(made.metrics.registry, ready)
+            endpoints.append(Page("metrics", options.metrics, pages, "/metrics"))
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
         await serve(
@@ -125,6 +125,9 @@ async def _serve(options: ServeOptions) -> None:
             limits=made.limits,
             on_stop=ready.before(made.services.jobs.stop),
             on_ready=ready.opened,
+            on_runtime=lambda runtime: made.metrics.watch_runtime(
+                runtime.counters, runtime.sessions.__iter__
+            ),
         )
 
 

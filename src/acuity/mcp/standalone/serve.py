@@ -14,8 +14,9 @@ import anyio
 from mcp.server.lowlevel import Server
 
 from acuity.errors import AcuityError
-from acuity.mcp.endpoints import Endpoint, Open, Stdio, open_endpoint
+from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
+from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.security import Access
@@ -78,11 +79,13 @@ async def serve(
     limits: CallLimits | None = None,
     on_stop: OnStop | None = None,
     on_ready: Callable[[Sequence[Open]], None] | None = None,
+    on_runtime: Callable[[HttpRuntime], Callable[[], None]] | None = None,
     stop: Stop | None = None,
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
 
     `limits` is the server's middleware that counts its calls; one is added if there is none.
+    `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
     Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
     """
     if limits is None:
@@ -96,11 +99,16 @@ async def serve(
         state = await stack.enter_async_context(shared_lifespan(server))
         ended = _Once(stop)
         serving = Serving(server, settings.wire_limits(), state, access or Access())
+        runtime: HttpRuntime | None = None
+        if any(isinstance(endpoint, Http) for endpoint in endpoints):
+            runtime = await stack.enter_async_context(http_runtime(serving, settings.store))
+            if on_runtime is not None:
+                stack.callback(on_runtime(runtime))
         opened: list[Open] = []
         for endpoint in endpoints:
             if isinstance(endpoint, Stdio):  # its end is the server's
                 endpoint = replace(endpoint, on_end=ended)
-            opened += await stack.enter_async_context(open_endpoint(endpoint, serving))
+            opened += await stack.enter_async_context(open_endpoint(endpoint, serving, runtime))
         for found in opened:
             logger.info(
                 "listening on %s",

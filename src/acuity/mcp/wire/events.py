@@ -1,4 +1,4 @@
-"""Server-sent events: how one is written, and the queue of those that wait for one reader."""
+"""Server-sent events: how one is written, and a stream of them with a queue for a slow reader."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from collections import deque
 from typing import Final
 
 import anyio
-from starlette.types import Send
 
-HEADERS: Final = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"x-accel-buffering", b"no"),
-]
+from acuity.mcp.wire.http.request import Responder
+
 HEARTBEAT: Final = b": ping\n\n"
 
 
@@ -26,16 +22,30 @@ def event(data: bytes, kind: bytes = b"message", number: int | None = None) -> b
 
 
 class EventStream:
-    """The queue of one stream. When it is full, senders wait."""
+    """The events of one answer.
 
-    def __init__(self, room: int, *, numbered: bool = True) -> None:
+    What the client doesn't take yet waits in a queue; when that is full, senders wait.
+    """
+
+    def __init__(self, responder: Responder, room: int, heartbeat: float, *, numbered: bool = True) -> None:
+        """`room` is the length of the queue; after `heartbeat` seconds of silence a comment is sent."""
+        self._responder = responder
         self._room = room
+        self._heartbeat = heartbeat
         self._numbered = numbered
         self._waiting: deque[bytes] = deque()
-        self._filled = asyncio.Event()
         self._emptied = asyncio.Event()
         self._ended = False
         self._number = 0
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()  # when something was written
+        self._timer = self._loop.call_later(heartbeat, self._beat)
+        responder.on_room(self._flush)
+
+    def begin(self, greeting: bytes) -> None:
+        """Begin the answer with its first events."""
+        self._responder.begin_events()
+        self._responder.send(greeting)
 
     def offer(self, payload: bytes) -> bool:
         """Add a message if there is room for it."""
@@ -43,7 +53,8 @@ class EventStream:
             return False
         self._number += 1
         self._waiting.append(event(payload, number=self._number if self._numbered else None))
-        self._filled.set()
+        if not self._responder.unsent:
+            self._flush()
         return True
 
     async def add(self, payload: bytes) -> None:
@@ -56,21 +67,28 @@ class EventStream:
 
     def end(self) -> None:
         """Take no more events; those that wait are still written."""
+        if self._ended:
+            return
         self._ended = True
-        self._filled.set()
+        self._timer.cancel()
         self._emptied.set()
+        if not self._waiting:
+            self._responder.end()
 
-    async def write(self, send: Send, heartbeat: float) -> None:
-        """Write events until the end, and a heartbeat after so many silent seconds."""
-        while True:
-            chunk = HEARTBEAT
-            with anyio.move_on_after(heartbeat):
-                await self._filled.wait()
-                self._filled.clear()
-                chunk = b"".join(self._waiting)
-                self._waiting.clear()
-                self._emptied.set()
-            if chunk:
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            if self._ended and not self._waiting:
-                return
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        self._responder.send(b"".join(self._waiting))
+        self._waiting.clear()
+        self._last = self._loop.time()
+        self._emptied.set()
+        if self._ended:
+            self._responder.end()
+
+    def _beat(self) -> None:
+        now = self._loop.time()
+        if now - self._last >= self._heartbeat:
+            if not self._responder.unsent:  # a client that reads nothing needs no more
+                self._responder.send(HEARTBEAT)
+            self._last = now
+        self._timer = self._loop.call_at(self._last + self._heartbeat, self._beat)

@@ -13,36 +13,37 @@ import socket
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from mcp_types import INVALID_REQUEST
-from starlette.datastructures import Headers
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acuity.errors import SettingsError
-from acuity.mcp.limits import ORIGIN, address_origin, token_origin
+from acuity.mcp.principal import PRINCIPAL
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.routes import answer_text, refuse
 from acuity.mcp.wire.listeners import Address, is_loopback
-from acuity.mcp.wire.messages import encode, error_message
-from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens
+from acuity.mcp.wire.messages import Refused
+from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens, bearer
 
 logger: Final = logging.getLogger(__name__)
 
-_ASKED: Final = frozenset({b"host", b"origin", b"authorization"})
+_ASKED: Final = frozenset({"host", "origin", "authorization"})
 _ALLOW_HOST: Final = "start it with --allow-host, or use its address"
 # A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
 _HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
 
-_PREFLIGHT: Final = {
-    "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
-    "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Last-Event-ID, "
-    "MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, X-MCP-Session",
-    "Access-Control-Max-Age": "600",
-}
-_FOREIGN: Final = Response("foreign pages may not use this server\n", 403)
+_NO_TOKEN: Final = "this server takes a bearer token in the Authorization header"
+_CHALLENGE: Final[HeaderList] = [(b"www-authenticate", b'Bearer realm="acuity"')]
+_PREFLIGHT: Final[HeaderList] = [
+    (b"access-control-allow-methods", b"GET, POST, DELETE, OPTIONS"),
+    (
+        b"access-control-allow-headers",
+        b"Accept, Authorization, Content-Type, Last-Event-ID, "
+        b"MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, X-MCP-Session",
+    ),
+    (b"access-control-max-age", b"600"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,94 +102,114 @@ class Access:
         security = HttpSecurity.for_address(address, tokens=self.tokens, names=self.names)
         return replace(security, wrong_host=self.wrong_host)
 
-    def guard(self, app: ASGIApp, address: Address) -> ASGIApp:
-        """The application behind the checks for that address."""
-        return Guarded(LocalPages(app) if self.local_pages else app, self.at(address))
+    def guard(self, handler: Handler, address: Address) -> Handler:
+        """The handler behind the checks for that address."""
+        return Guarded(LocalPages(handler) if self.local_pages else handler, self.at(address))
 
 
 class Guarded:
-    """An application behind the checks. Sets ORIGIN for everything that an admitted request starts."""
+    """A handler behind the checks. Sets PRINCIPAL for everything that an admitted request starts."""
 
-    def __init__(self, app: ASGIApp, security: HttpSecurity) -> None:
-        self._app = app
+    def __init__(self, handler: Handler, security: HttpSecurity) -> None:
+        self._handler = handler
         self._security = security
-        # By this the SDK holds a session to the token that began it.
-        self._users = {name: _user(name) for name in security.tokens.principals}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
+    def __call__(self, request: Request, responder: Responder) -> None:
+        refusal = self._refusal(request)
+        if refusal is not None:
+            refusal.answer(responder)
             return
-        admitted = self._admit(scope)
-        if isinstance(admitted, Response):
-            await admitted(scope, receive, send)
-            return
-        before = ORIGIN.set(admitted)
+        before = PRINCIPAL.set(request.principal)
         try:
-            await self._app(scope, receive, send)
+            self._handler(request, responder)
         finally:
-            ORIGIN.reset(before)
+            PRINCIPAL.reset(before)
 
-    def _admit(self, scope: Scope) -> Response | str:
-        """Return the origin of a request, or the answer that refuses it."""
-        # In one pass: this is asked for every request.
-        headers: dict[bytes, str] = {}
-        for name, value in scope["headers"]:
+    def _refusal(self, request: Request) -> _Refusal | None:
+        """Note whose request it is, or return the answer that refuses it."""
+        for name in request.repeated:
             if name in _ASKED:
-                if name in headers:
-                    return _refuse(400, f"the request has two {name.decode().title()} headers: send one")
-                headers[name] = value.decode("latin-1")
-        host, origin = headers.get(b"host"), headers.get(b"origin")
+                return _Refusal(400, f"the request has two {name.title()} headers: send one")
+        headers = request.headers
+        host, origin = headers.get("host"), headers.get("origin")
         if not self._security.knows_host(host):
-            return _refuse(421, f"this server isn't called '{host}': {self._security.wrong_host}")
+            return _Refusal(421, f"this server isn't called '{host}': {self._security.wrong_host}")
         if not self._security.knows_origin(origin, host):
-            return _refuse(403, f"pages of '{origin}' may not use this server")
+            return _Refusal(403, f"pages of '{origin}' may not use this server")
         # Before it sends a token a browser asks whether the page may, without one.
-        preflight = scope["method"] == "OPTIONS" and origin is not None
-        if not self._users or preflight:
-            return address_origin(scope)
-        principal = self._security.tokens.principal(headers.get(b"authorization"))
-        if principal is None:
-            response = _refuse(401, "this server takes a bearer token in the Authorization header")
-            response.headers["WWW-Authenticate"] = 'Bearer realm="acuity"'
-            return response
-        scope["user"] = self._users[principal]
-        return token_origin(principal)
+        preflight = request.method == "OPTIONS" and origin is not None
+        tokens = self._security.tokens
+        if tokens and not preflight:
+            token = bearer(headers.get("authorization"))
+            principal = tokens.find(token) if token is not None else None
+            if principal is None:
+                return _Refusal(401, _NO_TOKEN, _CHALLENGE)
+            request.principal = principal
+        return None
+
+
+class _Refusal(NamedTuple):
+    """The answer to a request that isn't admitted."""
+
+    status: int
+    reason: str
+    headers: HeaderList = ()
+
+    def answer(self, responder: Responder) -> None:
+        logger.warning(
+            "refused a request: %s", self.reason, extra={"event": "http_refused", "status": self.status}
+        )
+        refuse(responder, Refused(INVALID_REQUEST, self.reason), self.status, self.headers)
 
 
 class LocalPages:
-    """An application whose answers pages may read (CORS), behind the check of their origin."""
+    """A handler whose answers pages may read (CORS), behind the check of their origin."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
-        origin = headers.get("origin")
+    def __call__(self, request: Request, responder: Responder) -> None:
+        origin = request.headers.get("origin")
         if origin is None:
             # An image or script of a foreign page: it could read nothing, but it would keep a place.
-            foreign = headers.get("sec-fetch-site") == "cross-site"
-            await (_FOREIGN if foreign else self._app)(scope, receive, send)
+            if request.headers.get("sec-fetch-site") == "cross-site":
+                answer_text(responder, 403, "foreign pages may not use this server")
+            else:
+                self._handler(request, responder)
             return
         added = [
             (b"access-control-allow-origin", origin.encode("latin-1")),
             (b"access-control-expose-headers", b"Mcp-Session-Id"),
             (b"vary", b"Origin"),
         ]
-
-        async def allow(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *added]}
-            await send(message)
-
-        if scope["method"] == "OPTIONS":
-            await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, allow)
+        if request.method == "OPTIONS":
+            responder.answer(204, headers=[*_PREFLIGHT, *added])
         else:
-            await self._app(scope, receive, allow)
+            self._handler(request, _WithHeaders(responder, added))
 
 
-def _user(principal: str) -> AuthenticatedUser:
-    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
+class _WithHeaders:
+    """A responder that adds headers to the answer."""
+
+    def __init__(self, inner: Responder, added: HeaderList) -> None:
+        self._inner = inner
+        self._added = added
+        self.send, self.end = inner.send, inner.end
+        self.on_gone, self.on_room = inner.on_gone, inner.on_room
+
+    @property
+    def gone(self) -> bool:
+        return self._inner.gone
+
+    @property
+    def unsent(self) -> int:
+        return self._inner.unsent
+
+    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
+        self._inner.answer(status, body, kind, [*headers, *self._added])
+
+    def begin_events(self, headers: HeaderList = ()) -> None:
+        self._inner.begin_events([*headers, *self._added])
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again
@@ -210,10 +231,3 @@ def _is_number(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _refuse(status: int, reason: str) -> Response:
-    logger.warning("refused a request: %s", reason, extra={"event": "http_refused", "status": status})
-    return Response(
-        encode(error_message(INVALID_REQUEST, reason)), status_code=status, media_type="application/json"
-    )

@@ -8,9 +8,11 @@ is answered in its reply.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
 from typing import Final
+from urllib.parse import parse_qs
 from uuid import UUID, uuid4
 
 import anyio
@@ -18,23 +20,23 @@ import pydantic_core
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from starlette.datastructures import Headers, QueryParams
-from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from acuity.mcp.limits import BUSY, ORIGIN, Full, Quota, address_origin, owner
-from acuity.mcp.wire.events import HEADERS, EventStream, event
-from acuity.mcp.wire.exchange import BareReplies
-from acuity.mcp.wire.http_app import CheckedBody, Methods, checked_message, refusal
-from acuity.mcp.wire.messages import Refused, encode
+from acuity.mcp.limits import BUSY, Full, Quota, owner
+from acuity.mcp.wire.events import EventStream, event
+from acuity.mcp.wire.http.reply import TEXT
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.routes import answer_text, for_methods, refuse
+from acuity.mcp.wire.messages import Message, Refused, encode, parse
 from acuity.mcp.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from acuity.mcp.wire.streams import Inbox, InFlight, Outbox
+from acuity.mcp.wire.tasks import Tasks
 
 logger: Final = logging.getLogger(__name__)
 
 RETRY: Final = 1000  # milliseconds that a browser waits before it connects again
 _SESSION: Final = "session_id"
 _SESSION_HEADERS: Final = ("x-mcp-session", "mcp-session-id")
+_LATER: Final[HeaderList] = [(b"retry-after", b"5")]
 _FULL: Final[dict[Full, str]] = {
     "each": "too many clients of this address or token are connected already: disconnect one",
     "all": "too many clients are connected already: try again later",
@@ -44,13 +46,15 @@ _FULL: Final[dict[Full, str]] = {
 class _Stream:
     """One client that has a stream open."""
 
-    def __init__(self, max_events: int, *, numbered: bool) -> None:
+    def __init__(self, origin: str, events: EventStream) -> None:
         self.id = uuid4().hex
+        self.origin = origin
         self.owner = owner()  # the token that its messages have to come with, if any
         self.handshake = Handshake(f"sse:{self.id}")
         self.in_flight = InFlight()
         self.inbox = Inbox()
-        self.events = EventStream(max_events, numbered=numbered)
+        self.events = events
+        self.tasks = Tasks()  # the one that serves it, and POSTs that wait for their turn
 
     async def send(self, item: SessionMessage) -> None:
         await self.events.add(encode(item.message))
@@ -59,71 +63,72 @@ class _Stream:
         self.events.end()
 
 
-class SseApp:
-    """The application for the streams and messages of all clients."""
+class SseStreams:
+    """The streams of all clients, and the messages that are posted to them."""
 
-    def __init__(self, serving: Serving, path: str, messages: str) -> None:
-        """`path` is where streams are opened, `messages` where POSTs go."""
+    def __init__(self, serving: Serving, path: str, messages: str, bare: Handler | None = None) -> None:
+        """`path` is where streams are opened, `messages` where POSTs go.
+
+        `bare` answers POSTs that name no stream.
+        """
         self._serving = serving
         self._limits = limits = serving.limits
         self._path = path
         self._messages = messages
+        self._bare = bare
         # The streams' own path takes POSTs too where bare requests are served.
-        self._target = path if serving.bare else messages
+        self._target = messages if bare is None else path
         self._open: dict[str, _Stream] = {}
         self._places = Quota(limits.max_connections, limits.max_connections_each or limits.max_connections)
-        self._bare = BareReplies(serving) if serving.bare else None
-        self._posts = CheckedBody(self._posted, limits.max_message)
+        self._ending = Tasks()
 
-    def paths(self) -> dict[str, ASGIApp]:
-        """The application by path."""
-        streams = Methods(self, ("GET", "POST")) if self._serving.bare else Methods(self, ("GET",))
-        return {self._path: streams, self._messages: Methods(self, ("POST",))}
+    def paths(self) -> dict[str, Handler]:
+        """The handlers by path."""
+        streams = ("GET",) if self._bare is None else ("GET", "POST")
+        return {
+            self._path: for_methods(streams, self.handle),
+            self._messages: for_methods(("POST",), self.handle),
+        }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._stream if scope["method"] == "GET" else self._posts)(scope, receive, send)
+    def handle(self, request: Request, responder: Responder) -> None:
+        (self._begin if request.method == "GET" else self._posted)(request, responder)
+
+    async def close(self) -> None:
+        """End all streams."""
+        for stream in list(self._open.values()):
+            self._forget(stream)
+        await self._ending.end()
 
     # ---- streams ----------------------------------------------------------------------------
 
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = ORIGIN.get() or address_origin(scope)
+    def _begin(self, request: Request, responder: Responder) -> None:
+        origin = request.principal.key
         full = self._places.full(origin)
         if full is not None:
-            await PlainTextResponse(f"{_FULL[full]}\n", 503, {"Retry-After": "5"})(scope, receive, send)
+            answer_text(responder, 503, _FULL[full], _LATER)
             return
-        stream = _Stream(self._limits.max_events, numbered=self._serving.bare)
+        limits, numbered = self._limits, self._bare is not None
+        events = EventStream(responder, limits.max_events, limits.heartbeat, numbered=numbered)
+        stream = _Stream(origin, events)
         self._places.take(origin)
         self._open[stream.id] = stream
         self._serving.accounts.enter(stream.handshake.client)
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await send({"type": "http.response.body", "body": self._greeting(stream), "more_body": True})
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._serve, stream)
-                tasks.start_soon(self._watch, stream, receive, tasks.cancel_scope)
-                await stream.events.write(send, self._limits.heartbeat)
-                tasks.cancel_scope.cancel()
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            self._forget(stream)
-            self._places.give_back(origin)
-
-    async def _watch(self, stream: _Stream, receive: Receive, scope: anyio.CancelScope) -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        self._forget(stream)
-        scope.cancel()
+        events.begin(self._greeting(stream))
+        stream.tasks.spawn(self._serve(stream))
+        responder.on_gone(lambda: self._forget(stream))
 
     def _forget(self, stream: _Stream) -> None:
         if self._open.pop(stream.id, None) is not None:
             self._serving.accounts.leave(stream.handshake.client)
-        stream.events.end()
+            self._places.give_back(stream.origin)
+            stream.events.end()
+            self._ending.spawn(stream.tasks.end())
 
     def _greeting(self, stream: _Stream) -> bytes:
         """The first events of a stream."""
         address = f"{self._target}?{_SESSION}={stream.id}"
         endpoint = event(address.encode(), b"endpoint")
-        if not self._serving.bare:
+        if self._bare is None:
             return endpoint
         ready = {
             "server": self._serving.server.server_info_stamp,
@@ -141,62 +146,89 @@ class SseApp:
         except Exception:  # other clients go on
             client = stream.handshake.client
             logger.exception("a connection failed", extra={"event": "connection_failed", "client": client})
-            stream.events.end()
+        finally:
+            self._forget(stream)
 
     # ---- messages ---------------------------------------------------------------------------
 
-    async def _posted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        named = self._session_of(scope)
-        stream = self._open.get(_canonical(named)) if named is not None else None
-        if stream is not None and stream.owner == owner():
-            reply = await self._to_stream(stream, scope)
-        elif named is None and self._bare is not None:
-            await self._bare(scope, receive, send)
+    def _posted(self, request: Request, responder: Responder) -> None:
+        named = self._session_of(request)
+        if named is None and self._bare is not None:
+            self._bare(request, responder)
             return
+        try:
+            message = parse(request.body)
+        except Refused as refused:
+            refuse(responder, refused)
+            return
+        stream = self._open.get(_canonical(named)) if named is not None else None
+        if stream is None or stream.owner != owner():
+            self._no_stream(named, responder)
+        elif self._bare is None and len(stream.in_flight) >= self._limits.max_in_flight:
+            # Clients of this transport look at the stream, not at the reply.
+            stream.tasks.spawn(self._when_fewer(stream, message, responder))
         else:
-            reply = self._no_stream(named)
-        await reply(scope, receive, send)
+            self._to_stream(stream, message, responder)
 
-    def _session_of(self, scope: Scope) -> str | None:
+    def _session_of(self, request: Request) -> str | None:
         """The id of the stream that a POST names."""
-        named = QueryParams(scope.get("query_string", b"")).get(_SESSION)
-        if named is not None or not self._serving.bare:
-            return named
-        headers = Headers(scope=scope)
-        return next((headers[name] for name in _SESSION_HEADERS if name in headers), None)
+        named = parse_qs(request.query, keep_blank_values=True).get(_SESSION)
+        if named is not None:
+            return named[-1]
+        if self._bare is None:
+            return None
+        return next((request.headers[name] for name in _SESSION_HEADERS if name in request.headers), None)
 
-    def _no_stream(self, named: str | None) -> Response:
+    def _no_stream(self, named: str | None, responder: Responder) -> None:
         if named is None:
-            return PlainTextResponse(f"{_SESSION} is required\n", 400)
-        if not self._serving.bare and not _canonical(named):
-            return PlainTextResponse("the session id is none\n", 400)
-        where = f"open one with GET {self._path}"
-        return PlainTextResponse(f"no stream is open for the session '{named[:64]}': {where}\n", 404)
+            answer_text(responder, 400, f"{_SESSION} is required")
+        elif self._bare is None and not _canonical(named):
+            answer_text(responder, 400, "the session id is none")
+        else:
+            where = f"open one with GET {self._path}"
+            answer_text(responder, 404, f"no stream is open for the session '{named[:64]}': {where}")
 
-    async def _to_stream(self, stream: _Stream, scope: Scope) -> Response:
+    async def _when_fewer(self, stream: _Stream, message: Message, responder: Responder) -> None:
+        """Hand a message to the server when it has fewer of this client's requests."""
+        try:
+            await stream.in_flight.fewer_than(self._limits.max_in_flight)
+        except asyncio.CancelledError:  # the stream has ended
+            self._no_stream(stream.id, responder)
+            raise
+        self._to_stream(stream, message, responder)
+
+    def _to_stream(self, stream: _Stream, message: Message, responder: Responder) -> None:
         """Hand a message to the server, whose answer goes to the stream."""
-        message = checked_message(scope)
         request = message if isinstance(message, JSONRPCRequest) else None
         quick = self._serving.quick.answer(message, stream.handshake, stream.in_flight)
         if quick is not None and stream.events.offer(quick):
-            return Response("Accepted", 202)
+            _accept(responder)
+            return
         most = self._limits.max_in_flight
-        if not self._serving.bare:  # clients of this transport look at the stream, not at the reply
-            await stream.in_flight.fewer_than(most)
-        elif max(len(stream.in_flight), len(stream.inbox)) >= most:
+        if self._bare is not None and max(len(stream.in_flight), len(stream.inbox)) >= most:
             reason = f"{most} requests of this client are in flight, which is the most: wait for one"
-            return refusal(Refused(BUSY, reason, request.id if request else None), 429)
+            refuse(responder, Refused(BUSY, reason, request.id if request else None), 429, _LATER)
+            return
         try:
             noted = stream.in_flight.noted(message)
         except Refused as refused:
-            if self._serving.bare:
-                return refusal(refused)
-            with suppress(anyio.BrokenResourceError):  # the client has just left
-                await stream.events.add(encode(refused.answer()))
+            if self._bare is not None:
+                refuse(responder, refused)
+                return
+            stream.tasks.spawn(_tell(stream, refused))
         else:
             stream.handshake.pending += request is not None and request.method == HANDSHAKE
             stream.inbox.put(noted)
-        return Response("Accepted", 202)
+        _accept(responder)
+
+
+def _accept(responder: Responder) -> None:
+    responder.answer(202, b"Accepted", TEXT)
+
+
+async def _tell(stream: _Stream, refused: Refused) -> None:
+    with suppress(anyio.BrokenResourceError):  # the client has just left
+        await stream.events.add(encode(refused.answer()))
 
 
 def _canonical(session_id: str) -> str:

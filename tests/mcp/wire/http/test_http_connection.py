@@ -357,7 +357,7 @@ def test_bad_bytes_are_refused_and_the_client_can_read_why() -> None:
     rig.sink.turn()
     answers = rig.sink.taken()
     assert answers.startswith(ok(b"") + b"HTTP/1.1 505 ")
-    assert answers.endswith(b"send HTTP/1.1\n")
+    assert answers.endswith(b'send HTTP/1.1"}}')
     assert rig.sink.calls == ["end"]
     assert rig.receive(GET % b"2") == b""
     assert len(rig.got) == 1

@@ -25,12 +25,16 @@ import time
 from collections.abc import Callable
 from typing import Final, Literal, Protocol, TypeAlias
 
+from mcp_types import INVALID_REQUEST
+
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http import answers
 from acuity.mcp.wire.http.head import Head
 from acuity.mcp.wire.http.parser import Bad, RequestParser
-from acuity.mcp.wire.http.reply import TEXT, Reply
+from acuity.mcp.wire.http.reply import Reply
 from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.routes import JSON
+from acuity.mcp.wire.messages import encode, error_message
 
 _LOG: Final = logging.getLogger(__name__)
 _AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
@@ -278,7 +282,8 @@ class HttpConnection:
 
     def _refuse(self, status: int, sentence: str) -> None:
         general = self._date() + answers.CLOSE
-        self._sink.write(answers.whole_answer(status, sentence.encode() + b"\n", TEXT, (), general))
+        body = encode(error_message(INVALID_REQUEST, sentence))
+        self._sink.write(answers.whole_answer(status, body, JSON, (), general))
 
     def _shut(self, *, linger: bool) -> None:
         """Take no more requests; close when all is written, or when a client that still sends has read it.

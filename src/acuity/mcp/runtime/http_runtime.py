@@ -1,0 +1,47 @@
+"""The Streamable HTTP runtime of one server put together: its sessions, their journal, and the handlers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journals import open_journal
+from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.streamable import Streamable
+from acuity.mcp.wire.http.request import Handler
+from acuity.mcp.wire.serving import Serving
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRuntime:
+    """What all HTTP endpoints of a server share."""
+
+    handle: Handler  # of requests at /mcp
+    bare: Handler  # of POSTs that belong to no session and have no envelope
+    sessions: Sessions
+    counters: RuntimeCounters
+
+
+@asynccontextmanager
+async def http_runtime(serving: Serving, store: str = "memory") -> AsyncIterator[HttpRuntime]:
+    """The runtime while the block lasts; raises SettingsError where the store can't be used."""
+    counters = RuntimeCounters()
+    journal = open_journal(store, ttl=serving.limits.idle_timeout, counters=counters)
+    try:
+        sessions = Sessions(serving.limits, journal, counters)
+        streamable = Streamable(serving, sessions, counters)
+
+        def end_sessions(principals: frozenset[str]) -> None:
+            for key in principals:
+                sessions.end_principal(key)
+
+        undo = serving.access.tokens.on_gone(end_sessions)
+        try:
+            async with streamable.run():
+                yield HttpRuntime(streamable.handle, streamable.bare, sessions, counters)
+        finally:
+            undo()
+    finally:
+        journal.close()

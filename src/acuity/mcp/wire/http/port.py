@@ -1,0 +1,157 @@
+"""The connections of one port: how many there may be, and which of them are half open."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from typing import Final
+
+from acuity.mcp.limits import BUSY, Quota
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.http.answers import whole_answer
+from acuity.mcp.wire.http.protocol import HttpProtocol
+from acuity.mcp.wire.http.request import Handler, HeaderList, Responder
+from acuity.mcp.wire.http.routes import JSON, refuse
+from acuity.mcp.wire.messages import Refused, encode
+from acuity.mcp.wire.serving import Presence
+from acuity.mcp.wire.tasks import Tasks
+
+LATER: Final[HeaderList] = [(b"retry-after", b"5")]
+_GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
+_GOODBYE: Final = 2.0  # seconds for the end of a TLS connection
+_FULL: Final = "too many clients are connected already: try again later"
+_TOO_MANY: Final = "too many connections of this address are open: close some"
+_TURNED_AWAY: Final = whole_answer(
+    503, encode(Refused(BUSY, _TOO_MANY).answer()), JSON, [*LATER, (b"connection", b"close")], b""
+)
+
+
+class Port:
+    """The connections of one port.
+
+    A connection takes its place before it has said anything, so a few clients that say nothing could take
+    every one. Those that have not sent a whole request head are therefore counted apart: their number is
+    bounded, the oldest make room for new ones, and clients with requests don't notice. Where the places for
+    those are taken, a connection that waits for its next request makes room.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        limits: WireLimits,
+        presence: Presence,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.handler = handler
+        self.limits = limits
+        self.presence = presence
+        self._tls = tls
+        self._handshakes = Tasks()
+        self._most = most = 4 * limits.max_connections  # a session may have a stream open beside its requests
+        # Where all clients are on this machine they have one address, and no limit of one address.
+        self._places = Quota(sys.maxsize, sys.maxsize if limits.max_connections_each is None else most // 2)
+        self._half_open: dict[HttpProtocol, None] = {}  # oldest first
+        self._with_requests: dict[HttpProtocol, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._changed = asyncio.Event()
+
+    @property
+    def connections(self) -> list[HttpProtocol]:
+        return [*self._half_open, *self._with_requests]
+
+    def came(self, connection: HttpProtocol, transport: asyncio.Transport) -> None:
+        """Take in a new connection, unless its address has too many."""
+        if self._places.full(connection.address) is not None:
+            if self._tls is None:
+                transport.write(_TURNED_AWAY)
+            transport.close()
+            return
+        self._places.take(connection.address)
+        self._half_open[connection] = None
+        self.presence.came(connection)
+        # Not at once: connections are accepted by the dozen, and the heads that came with them are read next.
+        if len(self._half_open) > self.limits.max_connections and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_GRACE, self._drop_oldest)
+        if self._tls is None:
+            connection.begin(transport)
+        else:
+            transport.pause_reading()  # or a client's first bytes would be taken for HTTP
+            self._handshakes.spawn(self._secure(self._tls, connection, transport))
+
+    def lets_in(self, connection: HttpProtocol) -> bool:
+        """Whether there is a place for a connection that has sent a request; it keeps the place."""
+        if connection in self._with_requests:
+            return True
+        if len(self._with_requests) >= self._most and not self._make_room():
+            return False
+        self._half_open.pop(connection, None)
+        self._with_requests[connection] = None
+        return True
+
+    def refuse(self, responder: Responder) -> None:
+        """Answer a request for which there is no place."""
+        refuse(responder, Refused(BUSY, _FULL), 503, LATER)
+
+    def left(self, connection: HttpProtocol) -> None:
+        """Take note that a connection has ended."""
+        held = (self._half_open, self._with_requests)
+        if not any(connection in places for places in held):
+            return
+        for places in held:
+            places.pop(connection, None)
+        self._places.give_back(connection.address)
+        self.presence.left(connection)
+        self._changed.set()
+
+    def drop_half_open(self) -> None:
+        """Drop all connections that have sent no request."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for connection in list(self._half_open):
+            connection.abort()
+
+    async def empty(self) -> None:
+        """Wait until every connection has ended."""
+        while self._half_open or self._with_requests:
+            self._changed.clear()
+            await self._changed.wait()
+        await self._handshakes.end()
+
+    def _make_room(self) -> bool:
+        """End the oldest connection that waits for its next request; whether there was one."""
+        idle = next((found for found in self._with_requests if found.idle), None)
+        if idle is None:
+            return False
+        self.left(idle)
+        idle.finish()
+        return True
+
+    def _drop_oldest(self) -> None:
+        self._timer = None
+        surplus = max(len(self._half_open) - self.limits.max_connections, 0)
+        for connection in list(self._half_open)[:surplus]:
+            connection.abort()
+
+    async def _secure(
+        self, tls: ssl.SSLContext, connection: HttpProtocol, transport: asyncio.Transport
+    ) -> None:
+        """Set up TLS on a connection; one that fails or takes too long is dropped."""
+        inner: asyncio.Transport | None = None
+        try:
+            inner = await asyncio.get_running_loop().start_tls(
+                transport,
+                connection,
+                tls,
+                server_side=True,
+                ssl_handshake_timeout=self.limits.head_timeout,
+                ssl_shutdown_timeout=_GOODBYE,
+            )
+        except OSError:  # also what TLS and timeouts raise
+            inner = None
+        finally:
+            if inner is None:
+                transport.abort()
+                self.left(connection)
+        if inner is not None:
+            connection.begin(inner)

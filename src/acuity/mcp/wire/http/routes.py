@@ -1,0 +1,51 @@
+"""Requests handed out by path and method, and the short answers that handlers share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from acuity.mcp.wire.http.reply import TEXT
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.messages import Refused, encode
+
+JSON: Final = b"application/json"
+
+
+class Routes:
+    """A handler that hands each request to the handler of its path."""
+
+    def __init__(self, paths: Mapping[str, Handler]) -> None:
+        self._paths = paths
+        self._elsewhere = f"there is nothing here: use {' or '.join(paths)}"
+
+    def __call__(self, request: Request, responder: Responder) -> None:
+        handler = self._paths.get(request.path)
+        if handler is None:
+            answer_text(responder, 404, self._elsewhere)
+        else:
+            handler(request, responder)
+
+
+def for_methods(methods: Collection[str], handler: Handler) -> Handler:
+    """The same handler, for these methods only."""
+    allowed = ", ".join(methods)
+    allow: HeaderList = [(b"allow", allowed.encode())]
+
+    def handle(request: Request, responder: Responder) -> None:
+        if request.method in methods:
+            handler(request, responder)
+        else:
+            answer_text(responder, 405, f"use {allowed}", allow)
+
+    return handle
+
+
+def answer_text(responder: Responder, status: int, text: str, headers: HeaderList = ()) -> None:
+    """Answer with a line of text."""
+    responder.answer(status, f"{text}\n".encode(), TEXT, headers)
+
+
+def refuse(responder: Responder, refused: Refused, status: int = 400, headers: HeaderList = ()) -> None:
+    """Answer with the JSON-RPC error of a message that is no good."""
+    responder.answer(status, encode(refused.answer()), JSON, headers)
