@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -392,6 +393,21 @@ def test_nobody_is_told_of_a_client_that_goes_after_the_answer() -> None:
     rig.got[0][1].answer(200)
     rig.connection.lost()
     assert told == []
+
+
+def test_an_answer_that_has_ended_holds_none_of_those_it_told() -> None:
+    class Holder:
+        def call(self) -> None: ...
+
+    rig = Rig()
+    rig.connection.receive(GET % b"1")
+    responder, holder = rig.got[0][1], Holder()
+    responder.on_gone(holder.call)
+    responder.on_room(holder.call)
+    left = weakref.ref(holder)
+    del holder
+    responder.answer(200)
+    assert left() is None
 
 
 def test_one_that_fails_doesn_t_keep_the_news_from_others() -> None:

@@ -103,8 +103,11 @@ def test_the_whole_server_as_a_target() -> None:
     assert request_of(b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").path == "*"
 
 
-def test_an_empty_line_before_a_request_is_ignored() -> None:
-    assert request_of(b"\r\nGET /a HTTP/1.0\r\n\r\n").path == "/a"
+def test_an_empty_line_before_each_request_is_ignored() -> None:
+    _, first, _, second = read(b"\r\nGET /a HTTP/1.0\r\n\r\n" * 2)
+    assert isinstance(first, Request)
+    assert isinstance(second, Request)
+    assert first.path == second.path == "/a"
 
 
 def test_upgrades_are_ignored() -> None:
@@ -125,6 +128,18 @@ def test_chunks() -> None:
     assert request.body == b"abc0123456789!"
     assert request.headers == {"host": "a", "transfer-encoding": "Chunked"}
     assert request.repeated == frozenset()
+
+
+def test_small_chunks_are_read_while_they_are_few_or_not_too_small() -> None:
+    limits = WireLimits(max_message=1 << 20)
+    for size, count in [(1, 2000), (16, 20_000)]:
+        chunk = b"%x;x\r\n%b\r\n" % (size, b"x" * size)
+        body = CHUNKS + chunk * count + b"0\r\n\r\n"
+        _, first, _, second = read(body * 2, limits)  # what one request may have the next one may have too
+        assert isinstance(first, Request)
+        assert isinstance(second, Request)
+        assert len(first.body) == len(second.body) == size * count
+    assert refusal_of(CHUNKS + b"1\r\nx\r\n" * 4000, limits).status == 400
 
 
 def test_pipelined_requests_come_in_order_and_those_behind_stay_bytes() -> None:

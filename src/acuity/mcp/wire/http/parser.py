@@ -18,9 +18,10 @@ from acuity.mcp.wire.http.request import Request
 
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 _BLANK: Final = 0x20
-_SIZE_LINE: Final = 17  # bytes of the longest line before a chunk that has no extension
 _MAX_CHUNK_LINE: Final = 1024  # bytes
-_MAX_EXTENSIONS: Final = 16 << 10  # bytes of all lines before the chunks of one body that have extensions
+_FREE_FRAMING: Final = (
+    16 << 10
+)  # bytes around the chunks of one body; more only with half as many of the body
 _MAX_REMEMBERED: Final = 1024  # bytes of a head that is compared with the next one
 
 
@@ -54,8 +55,8 @@ class RequestParser:
         "_body",
         "_buffer",
         "_chunk",
-        "_extensions",
         "_fields_start",
+        "_framing",
         "_head",
         "_limits",
         "_line",
@@ -83,7 +84,7 @@ class RequestParser:
         self._remembered = b""  # its bytes: most clients send the same head again and again
         self._body = bytearray()  # of a request in chunks
         self._chunk = 0  # bytes that the chunk still has, with the CR LF behind it
-        self._extensions = 0  # bytes
+        self._framing = 0  # bytes around the chunks that were read
 
     @property
     def buffered(self) -> int:
@@ -204,7 +205,7 @@ class RequestParser:
     def _read_chunks(self) -> Event | None:
         """Read the chunks of a body up to the last one, which is empty."""
         buffer, body, limit = self._buffer, self._body, self._limits.max_message
-        at, chunk, arrived = 0, self._chunk, len(buffer)
+        at, chunk, framing, arrived = 0, self._chunk, self._framing, len(buffer)
         while True:
             if chunk:
                 if chunk > 2:
@@ -212,7 +213,7 @@ class RequestParser:
                     body += part
                     at += len(part)
                     chunk -= len(part)
-                if chunk > 2 or arrived - at < 2:
+                if arrived - at < 2:
                     break
                 if not buffer.startswith(b"\r\n", at):
                     raise Refused(400, "a chunk is longer than its size says: correct the size")
@@ -223,21 +224,20 @@ class RequestParser:
                 self._check_chunk_line(at, arrived)
                 break
             size, end = int(line[1], 16), line.end()
-            if end - at > _SIZE_LINE:
-                self._extensions += end - at
-                if end - at > _MAX_CHUNK_LINE or self._extensions > _MAX_EXTENSIONS:
-                    raise _long_extensions()
+            framing += end - at + 2
+            if end - at > _MAX_CHUNK_LINE or framing > _FREE_FRAMING + len(body) // 2:
+                raise _much_framing()
             at = end
             if size == 0:
                 del buffer[:at]
-                self._chunk = self._searched = self._line_start = 0
+                self._chunk = self._framing = self._searched = self._line_start = 0
                 self._step = "trailers"
                 return self._read_trailers()
             if len(body) + size > limit:
                 raise too_long(limit)
             chunk = size + 2
         del buffer[:at]
-        self._chunk = chunk
+        self._chunk, self._framing = chunk, framing
         return None
 
     def _check_chunk_line(self, start: int, arrived: int) -> None:
@@ -245,7 +245,7 @@ class RequestParser:
         if self._buffer.find(b"\n", start, start + _MAX_CHUNK_LINE) >= 0:
             raise Refused(400, "a chunk has no size in hexadecimal digits before it: send one")
         if arrived - start >= _MAX_CHUNK_LINE:
-            raise _long_extensions()
+            raise _much_framing()
 
     def _read_trailers(self) -> Event | None:
         """Read the header lines behind the last chunk: checked like others, and ignored."""
@@ -261,7 +261,6 @@ class RequestParser:
             raise Refused(400, "the headers behind the chunks tell a length: leave that out")
         del buffer[: end + 4]
         body, self._body = bytes(self._body), bytearray()
-        self._extensions = 0
         return self._complete(body)
 
     def _complete(self, body: bytes) -> Request:
@@ -272,8 +271,8 @@ class RequestParser:
         return self.make_request(self._head, body)
 
 
-def _long_extensions() -> Refused:
-    return Refused(400, "the chunks have long extensions: leave them out")
+def _much_framing() -> Refused:
+    return Refused(400, "the body has many small chunks, or long lines before them: send larger chunks")
 
 
 # Functions, not methods that are bound to a parser: that would keep it alive until the garbage is collected.
