@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.errors import AcuityError
 from acuity.mcp.app import CatalogServer, build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Context, Prompt, Tool
-from acuity.mcp.limits import CONNECTION, CallLimits
+from acuity.mcp.limits import CallLimits
 from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.exchange import Later
@@ -208,20 +208,25 @@ class CoreClient:
         self.headers = {name.lower(): value for name, value in {**ACCEPT, "Host": "a"}.items()}
 
     def send(
-        self, method: str, body: bytes = b"", headers: Mapping[str, str | None] | None = None, **more: Any
+        self,
+        method: str,
+        body: bytes = b"",
+        headers: Mapping[str, str | None] | None = None,
+        *,
+        responder: FakeResponder | None = None,
+        **more: Any,
     ) -> FakeResponder:
         """One request. A header that is None is left out."""
         merged = {**self.headers, **{name.lower(): value for name, value in (headers or {}).items()}}
         given = {name: value for name, value in merged.items() if value is not None}
         request = Request(method, "/mcp", headers=given, body=body, **more)
         request.principal = self.principal
-        responder = FakeResponder()
-        token, connection = PRINCIPAL.set(self.principal), CONNECTION.set(self.principal.key)
+        responder = responder or FakeResponder()
+        token = PRINCIPAL.set(self.principal)
         try:
             self.core.handle(request, responder)
         finally:
             PRINCIPAL.reset(token)
-            CONNECTION.reset(connection)
         return responder
 
     def post(
@@ -276,12 +281,13 @@ class Running:
 async def running(
     limits: WireLimits | None = None,
     *,
+    bench: CoreBench | None = None,
     settings: Settings | None = None,
     later: Later | None = None,
     **options: Any,
 ) -> AsyncIterator[Running]:
     """A core until the block ends; timers go off by hand, and the clock stands still."""
-    served = Running(CoreBench(), limits or WireLimits(), settings or Settings(), later, **options)
+    served = Running(bench or CoreBench(), limits or WireLimits(), settings or Settings(), later, **options)
     async with served.core.run():
         yield served
 

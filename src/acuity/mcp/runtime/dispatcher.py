@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
 from inspect import iscoroutinefunction
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from mcp.server.connection import Connection
 from mcp.server.runner import ServerRunner, aclose_shielded
@@ -24,7 +24,6 @@ from acuity.mcp.wire.serving import Serving
 
 logger: Final = logging.getLogger(__name__)
 
-_Result = TypeVar("_Result")
 
 # Methods whose handlers never wait for anything.
 _AT_ONCE: Final = frozenset(
@@ -56,10 +55,9 @@ class Dispatcher:
             at_once = params is not None and params.get("name") in self._plain
             work = self._calls.begin(exchange, connection, params)
         else:
-            at_once = method in _AT_ONCE
+            at_once = method in _AT_ONCE or self._server.get_request_handler(method) is None
         if work is None:
-            runner = ServerRunner(self._server, connection, self._state)
-            work = _as_coroutine(runner.on_request(exchange, method, params))
+            work = self._served(exchange, connection, method, params)
         variables = copy_context()
         if at_once:
             try:
@@ -85,8 +83,7 @@ class Dispatcher:
         params: dict[str, Any] | None,
     ) -> None:
         """Run a client's notification, which nobody waits for."""
-        runner = ServerRunner(self._server, connection, self._state)
-        work = _as_coroutine(runner.on_notify(context, method, params))
+        work = self._noted(context, connection, method, params)
         variables = copy_context()
         if self._server.get_notification_handler(method) is None:
             try:
@@ -110,6 +107,22 @@ class Dispatcher:
             await asyncio.wait(self._tasks)
         while self._closing:  # each takes a few seconds at most
             await asyncio.wait(self._closing)
+
+    async def _served(
+        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        runner = ServerRunner(self._server, connection, self._state)
+        return await runner.on_request(exchange, method, params)
+
+    async def _noted(
+        self,
+        context: DispatchContext[TransportContext],
+        connection: Connection,
+        method: str,
+        params: dict[str, Any] | None,
+    ) -> None:
+        runner = ServerRunner(self._server, connection, self._state)
+        await runner.on_notify(context, method, params)
 
     def _settle(self, exchange: Exchange, work: Work, connection: Connection) -> None:
         """Look after an exchange whose task has ended; a task may be cancelled before it has begun."""
@@ -165,10 +178,6 @@ class _Begun:
 
 async def _continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
     return await _Begun(work, step)
-
-
-async def _as_coroutine(work: Awaitable[_Result]) -> _Result:
-    return await work
 
 
 def _is_coroutine_function(run: Handler) -> bool:
