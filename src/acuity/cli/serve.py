@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from acuity.cli.main import Parser
     from acuity.mcp.endpoints import Endpoint
     from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.tokens import Tokens
+    from acuity.mcp.wire.grants import Scopes
+    from acuity.mcp.wire.security import Access
+    from acuity.mcp.wire.tokens import TokenStore
 
 USAGE: Final = "[options]"  # there are dozens
 
@@ -160,9 +162,8 @@ def _run_script(parser: Parser, argv: Sequence[str] | None) -> int:
 def options(found: Effective) -> ServeOptions:
     """What to serve; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.security import Access
 
-    access = Access(_tokens(found), frozenset(found["auth.allow_host"]))
+    access = _access(found)
     for name in ("server.http", "server.sse", "server.metrics"):
         if found[name] is not None:
             access.at(found[name])
@@ -176,13 +177,30 @@ def options(found: Effective) -> ServeOptions:
     )
 
 
-def _tokens(found: Effective) -> Tokens:
+def _access(found: Effective) -> Access:
+    """Who may connect over HTTP."""
+    from acuity.mcp.wire.auth_hook import AuthHook, load_hook
     from acuity.mcp.wire.grants import Scopes
-    from acuity.mcp.wire.tokens import Tokens, parse_tokens, read_tokens
+    from acuity.mcp.wire.origins import Origins
+    from acuity.mcp.wire.security import Access
 
     scopes = Scopes.parse(found["auth.scopes"])
+    hook = None
+    if (name := found["auth.hook"]) is not None:
+        hook = AuthHook(load_hook(name), scopes=scopes, remembered=found["auth.hook_cache_seconds"])
+    return Access(
+        _tokens(found, scopes),
+        frozenset(found["auth.allow_host"]),
+        origins=Origins.parse(found["mcp.allowed_origins"]),
+        hook=hook,
+    )
+
+
+def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
+    from acuity.mcp.wire.tokens import TokenFile, Tokens, parse_tokens
+
     if (path := found["auth.token_file"]) is not None:
-        return read_tokens(str(path), scopes=scopes)
+        return TokenFile(str(path), scopes)
     if (token := found["auth.token"]) is not None:
         source = found.source("auth.token")
         where = f"{source.name}, auth.token" if source.kind == "file" else source.name

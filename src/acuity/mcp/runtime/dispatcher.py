@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Generator
+from collections.abc import Container, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
 from inspect import iscoroutinefunction
@@ -38,6 +38,7 @@ class Dispatcher:
         self._server = server = serving.server
         self._state = serving.lifespan_state
         self._tasks: set[asyncio.Task[None]] = set()
+        self._exchanges: dict[asyncio.Task[None], Exchange] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
@@ -72,7 +73,9 @@ class Dispatcher:
                 return
             work = _continued(work, step)
         task = self._start(_finish(exchange, work), variables)
+        self._exchanges[task] = exchange
         task.add_done_callback(lambda _: self._settle(exchange, work, connection))
+        task.add_done_callback(self._exchanges.pop)
         exchange.wait(task)
 
     def notification(
@@ -92,6 +95,12 @@ class Dispatcher:
                 return
             work = _continued(work, step)
         self._start(work, variables)
+
+    def end_principals(self, keys: Container[str]) -> None:
+        """Cancel the requests of principals that may no longer come."""
+        for task, exchange in list(self._exchanges.items()):
+            if exchange.request.principal.key in keys:
+                task.cancel()
 
     def clean_up(self, connection: Connection) -> None:
         """Call what handlers have left for the end of a connection."""

@@ -27,17 +27,12 @@ class HttpRuntime:
 @asynccontextmanager
 async def http_runtime(serving: Serving, store: str = "memory") -> AsyncIterator[HttpRuntime]:
     """The runtime while the block lasts; raises SettingsError where the store can't be used."""
-    counters = RuntimeCounters()
+    counters = RuntimeCounters(refused=serving.access.refused)
     journal = open_journal(store, ttl=serving.limits.idle_timeout, counters=counters)
     try:
         sessions = Sessions(serving.limits, journal, counters)
         streamable = Streamable(serving, sessions, counters)
-
-        def end_sessions(principals: frozenset[str]) -> None:
-            for key in principals:
-                sessions.end_principal(key)
-
-        undo = serving.access.tokens.on_gone(end_sessions)
+        undo = serving.access.tokens.on_gone(streamable.end_principals)
         try:
             async with streamable.run():
                 yield HttpRuntime(streamable.handle, streamable.bare, sessions, counters)

@@ -96,6 +96,12 @@ class Streamable:
             self._sessions.close()
             await self._core.close()
 
+    def end_principals(self, keys: frozenset[str]) -> None:
+        """End the sessions and calls of principals that may no longer come."""
+        for key in keys:
+            self._sessions.end_principal(key)
+        self._core.dispatcher.end_principals(keys)
+
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a request, now or later."""
         version = request.headers.get(VERSION)

@@ -7,62 +7,57 @@ were its own (DNS rebinding). The Host header gives such a page away, and Origin
 from __future__ import annotations
 
 import ipaddress
-import logging
 import re
 import socket
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Final, NamedTuple
+from functools import lru_cache, partial
+from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_types import INVALID_REQUEST
-
 from acuity.errors import SettingsError
-from acuity.mcp.principal import PRINCIPAL
-from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
-from acuity.mcp.wire.http.routes import answer_text, refuse
+from acuity.mcp.principal import PRINCIPAL, Principal
+from acuity.mcp.wire.auth_hook import AuthHook
+from acuity.mcp.wire.authentication import Authentication, Refusal
+from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
-from acuity.mcp.wire.messages import Refused
-from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens, bearer
-
-logger: Final = logging.getLogger(__name__)
+from acuity.mcp.wire.origins import Origins
+from acuity.mcp.wire.pages import for_page
+from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens, TokenStore
+from acuity.text import quoted
 
 _ASKED: Final = frozenset({"host", "origin", "authorization"})
 _ALLOW_HOST: Final = "start it with --allow-host, or use its address"
 # A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
 _HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
-
-_NO_TOKEN: Final = "this server takes a bearer token in the Authorization header"
-_CHALLENGE: Final[HeaderList] = [(b"www-authenticate", b'Bearer realm="acuity"')]
-_PREFLIGHT: Final[HeaderList] = [
-    (b"access-control-allow-methods", b"GET, POST, DELETE, OPTIONS"),
-    (
-        b"access-control-allow-headers",
-        b"Accept, Authorization, Content-Type, Last-Event-ID, "
-        b"MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, X-MCP-Session",
-    ),
-    (b"access-control-max-age", b"600"),
-]
+_NO_ORIGIN: Final = Refusal(403, "origin", "requests from other machines take an allowed Origin, or a token")
+_MOST_KNOWN: Final = 256  # pairs of Host and Origin that are remembered as admitted
 
 
 @dataclass(frozen=True, slots=True)
 class HttpSecurity:
     """The checks of one HTTP endpoint."""
 
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: TokenStore = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
     reachable: bool = False  # from other machines, by any of this one's addresses
     wrong_host: str = _ALLOW_HOST  # the remedy for clients that call it by another name
+    origins: Origins = field(default_factory=Origins)  # if there are any: the pages that may use it
 
     @classmethod
     def for_address(
-        cls, address: Address, *, tokens: Tokens | None = None, names: Collection[str] = ()
+        cls,
+        address: Address,
+        *,
+        tokens: TokenStore | None = None,
+        names: Collection[str] = (),
+        has_hook: bool = False,
     ) -> HttpSecurity:
         """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
         reachable = not is_loopback(address.host)
-        tokens = tokens or Tokens()
-        if reachable and not tokens:
+        tokens = Tokens() if tokens is None else tokens
+        if reachable and not tokens and not has_hook:
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes a token: "
                 f"pass --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1"
@@ -82,134 +77,127 @@ class HttpSecurity:
         """Whether a request comes from no page at all, or from one that may ask."""
         if origin is None:
             return True
+        if self.origins:
+            return origin in self.origins
         host = _host(origin) if origin.startswith(("http://", "https://")) else None
         if host is None:
             return False
         return is_loopback(host) or host in self.names or host == _host(f"//{host_header}")
+
+    def admits_pageless(self, principal: Principal, address: str) -> bool:
+        """Whether a request without an Origin may come from there: a list of origins asks for some proof."""
+        return not self.origins or principal.has_token or is_loopback(address)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """The checks that all HTTP endpoints of a server have in common."""
 
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: TokenStore = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # further host names this server is called by
     wrong_host: str = _ALLOW_HOST
     local_pages: bool = False  # whether pages of this machine's own servers may read answers
+    origins: Origins = field(default_factory=Origins)  # if there are any: those whose pages may use it
+    hook: AuthHook | None = None
+    refused: Counter[str] = field(default_factory=Counter, repr=False, compare=False)  # by reason
+    _authentication: Authentication = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # One for all endpoints: who guesses at one port is slowed down at all.
+        object.__setattr__(self, "_authentication", Authentication(self.tokens, self.hook))
 
     def at(self, address: Address) -> HttpSecurity:
         """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
-        security = HttpSecurity.for_address(address, tokens=self.tokens, names=self.names)
-        return replace(security, wrong_host=self.wrong_host)
+        security = HttpSecurity.for_address(
+            address, tokens=self.tokens, names=self.names, has_hook=self.hook is not None
+        )
+        return replace(security, wrong_host=self.wrong_host, origins=self.origins)
 
     def guard(self, handler: Handler, address: Address) -> Handler:
         """The handler behind the checks for that address."""
-        return Guarded(LocalPages(handler) if self.local_pages else handler, self.at(address))
+        return Guarded(
+            handler,
+            self.at(address),
+            self._authentication,
+            for_pages=self.local_pages or bool(self.origins),
+            refused=self.refused,
+        )
 
 
 class Guarded:
     """A handler behind the checks. Sets PRINCIPAL for everything that an admitted request starts."""
 
-    def __init__(self, handler: Handler, security: HttpSecurity) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        security: HttpSecurity,
+        authentication: Authentication | None = None,
+        *,
+        for_pages: bool = False,
+        refused: Counter[str] | None = None,
+    ) -> None:
         self._handler = handler
         self._security = security
+        self._authentication = authentication or Authentication(security.tokens)
+        self._for_pages = for_pages
+        self._refused = Counter() if refused is None else refused
+        self._known: dict[tuple[str | None, str | None], None] = {}
 
     def __call__(self, request: Request, responder: Responder) -> None:
         refusal = self._refusal(request)
         if refusal is not None:
-            refusal.answer(responder)
+            self._refuse(refusal, responder)
             return
-        before = PRINCIPAL.set(request.principal)
+        if self._for_pages:
+            prepared = for_page(request, responder)
+            if prepared is None:
+                return
+            responder = prepared
+        if not self._authentication:
+            self._decided(request, responder, request.principal)
+            return
+        found = self._authentication.check(request)
+        if found is None:
+            self._authentication.ask(request, partial(self._decided, request, responder))
+        else:
+            self._decided(request, responder, found)
+
+    def _refusal(self, request: Request) -> Refusal | None:
+        """Why a request may not come here, whoever sends it."""
+        for name in request.repeated:
+            if name in _ASKED:
+                return Refusal(400, "doubled", f"the request has two {name.title()} headers: send one")
+        host, origin = request.headers.get("host"), request.headers.get("origin")
+        if (host, origin) in self._known:
+            return None
+        if not self._security.knows_host(host):
+            remedy = self._security.wrong_host
+            return Refusal(421, "host", f"this server isn't called {quoted(host or '')}: {remedy}")
+        if not self._security.knows_origin(origin, host):
+            return Refusal(403, "origin", f"pages of {quoted(origin)} may not use this server")
+        if len(self._known) < _MOST_KNOWN:
+            self._known[host, origin] = None
+        return None
+
+    def _decided(self, request: Request, responder: Responder, found: Principal | Refusal) -> None:
+        if isinstance(found, Refusal):
+            self._refuse(found, responder)
+            return
+        if responder.gone:  # the hook took its time
+            return
+        if "origin" not in request.headers and not self._security.admits_pageless(found, request.address):
+            self._refuse(_NO_ORIGIN, responder)
+            return
+        request.principal = found
+        before = PRINCIPAL.set(found)
         try:
             self._handler(request, responder)
         finally:
             PRINCIPAL.reset(before)
 
-    def _refusal(self, request: Request) -> _Refusal | None:
-        """Note whose request it is, or return the answer that refuses it."""
-        for name in request.repeated:
-            if name in _ASKED:
-                return _Refusal(400, f"the request has two {name.title()} headers: send one")
-        headers = request.headers
-        host, origin = headers.get("host"), headers.get("origin")
-        if not self._security.knows_host(host):
-            return _Refusal(421, f"this server isn't called '{host}': {self._security.wrong_host}")
-        if not self._security.knows_origin(origin, host):
-            return _Refusal(403, f"pages of '{origin}' may not use this server")
-        # Before it sends a token a browser asks whether the page may, without one.
-        preflight = request.method == "OPTIONS" and origin is not None
-        tokens = self._security.tokens
-        if tokens and not preflight:
-            token = bearer(headers.get("authorization"))
-            principal = tokens.find(token) if token is not None else None
-            if principal is None:
-                return _Refusal(401, _NO_TOKEN, _CHALLENGE)
-            request.principal = principal
-        return None
-
-
-class _Refusal(NamedTuple):
-    """The answer to a request that isn't admitted."""
-
-    status: int
-    reason: str
-    headers: HeaderList = ()
-
-    def answer(self, responder: Responder) -> None:
-        logger.warning(
-            "refused a request: %s", self.reason, extra={"event": "http_refused", "status": self.status}
-        )
-        refuse(responder, Refused(INVALID_REQUEST, self.reason), self.status, self.headers)
-
-
-class LocalPages:
-    """A handler whose answers pages may read (CORS), behind the check of their origin."""
-
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
-
-    def __call__(self, request: Request, responder: Responder) -> None:
-        origin = request.headers.get("origin")
-        if origin is None:
-            # An image or script of a foreign page: it could read nothing, but it would keep a place.
-            if request.headers.get("sec-fetch-site") == "cross-site":
-                answer_text(responder, 403, "foreign pages may not use this server")
-            else:
-                self._handler(request, responder)
-            return
-        added = [
-            (b"access-control-allow-origin", origin.encode("latin-1")),
-            (b"access-control-expose-headers", b"Mcp-Session-Id"),
-            (b"vary", b"Origin"),
-        ]
-        if request.method == "OPTIONS":
-            responder.answer(204, headers=[*_PREFLIGHT, *added])
-        else:
-            self._handler(request, _WithHeaders(responder, added))
-
-
-class _WithHeaders:
-    """A responder that adds headers to the answer."""
-
-    def __init__(self, inner: Responder, added: HeaderList) -> None:
-        self._inner = inner
-        self._added = added
-        self.send, self.end = inner.send, inner.end
-        self.on_gone, self.on_room = inner.on_gone, inner.on_room
-
-    @property
-    def gone(self) -> bool:
-        return self._inner.gone
-
-    @property
-    def unsent(self) -> int:
-        return self._inner.unsent
-
-    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
-        self._inner.answer(status, body, kind, [*headers, *self._added])
-
-    def begin_events(self, headers: HeaderList = ()) -> None:
-        self._inner.begin_events([*headers, *self._added])
+    def _refuse(self, refusal: Refusal, responder: Responder) -> None:
+        self._refused[refusal.word] += 1
+        refusal.answer(responder)
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again
