@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.connection import HttpConnection
@@ -15,6 +18,7 @@ from fake_sink import FakeSink
 GET = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
 POST = b"POST /%b HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%b"
 OLD = b"GET / HTTP/1.0\r\n%b\r\n"
+CASES = int(os.environ.get("ACUITY_FUZZ_CASES", "200"))
 LIMITS = WireLimits(max_message=1000)
 
 
@@ -573,3 +577,76 @@ def test_a_connection_that_is_the_last_place_says_so() -> None:
     rig.connection.closing = True
     assert rig.receive(GET % b"1") == ok(b"/1", b"connection: close\r\n")
     assert rig.sink.calls == ["close"]
+
+
+REQUESTS = st.lists(
+    st.sampled_from(
+        [
+            *(
+                GET % b"1",
+                POST % (b"2", 3, b"abc"),
+                OLD % b"",
+                OLD % b"connection: keep-alive\r\n",
+                b"\r\n",
+                b"x",
+            ),
+            b"POST /3 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            b"POST /4 HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\nabc",
+            b"HEAD /5 HTTP/1.1\r\nhost: a\r\n\r\n",
+            b"GET /events HTTP/1.1\r\nhost: a\r\n\r\n",
+            b"GET /6 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
+        ]
+    )
+    | st.binary(max_size=5),
+    max_size=40,
+).map(b"".join)
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(REQUESTS, st.lists(st.integers(1, 60), max_size=30), st.lists(st.booleans(), min_size=8, max_size=8))
+def test_any_bytes_in_any_pieces_with_late_answers_give_the_same_answers(
+    data: bytes, sizes: list[int], late: list[bool]
+) -> None:
+    """Only when 100 Continue is said depends on the pieces."""
+
+    def answers(pieces: list[bytes], late: list[bool]) -> tuple[bytes, list[str]]:
+        sink = FakeSink()
+        waiting: list[Callable[[], None]] = []
+
+        def handler(request: Request, responder: Responder) -> None:
+            def answer() -> None:
+                if request.path == "/events":
+                    responder.begin_events()
+                    responder.send(b"data: 1\n\n")
+                    responder.end()
+                else:
+                    responder.answer(200, request.path.encode() + request.body)
+
+            if late[len(sink.written) % len(late)]:
+                waiting.append(answer)
+            else:
+                answer()
+
+        connection = HttpConnection(handler, sink, LIMITS, clock=Clock(), date=lambda: b"")
+        for piece in pieces:
+            connection.receive(piece)
+            assert len(waiting) <= 1
+            if waiting and len(piece) % 2:
+                waiting.pop()()
+        while sink.due or waiting:
+            sink.turn()
+            if waiting:
+                waiting.pop()()
+        if connection.closed:
+            assert sink.calls[-1] in ("end", "close")
+        else:
+            assert connection.wants_data
+            assert connection.deadline < float("inf")
+        return bytes(sink.written).replace(b"HTTP/1.1 100 Continue\r\n\r\n", b""), sink.calls
+
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(data[at : at + size])
+        at += size
+    pieces.append(data[at:])
+    assert answers(pieces, late)[0] == answers([data], [False])[0]
