@@ -32,6 +32,8 @@ from acuity.mcp.config.keys import KEYS, Key
 from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:
+    import ssl
+
     from acuity.cli.main import Parser
     from acuity.mcp.endpoints import Endpoint
     from acuity.mcp.standalone.serve import ServeOptions
@@ -214,12 +216,24 @@ def _endpoints(found: Effective) -> list[Endpoint]:
     endpoints: list[Endpoint] = []
     if found["server.uds"] is not None:
         endpoints.append(Uds(found["server.uds"]))
-    endpoints += [Http(address, frozenset(offers)) for address, offers in _ports(found)]
+    tls = _tls(found)
+    endpoints += [Http(address, frozenset(offers), tls=tls) for address, offers in _ports(found)]
     if found["server.stdio"] or not endpoints:
         endpoints.append(Stdio(found["server.framing"]))
     elif found.source("server.framing").kind == "flag":
         raise UsageError("--framing is for stdin and stdout: add --stdio, or leave it out")
     return endpoints
+
+
+def _tls(found: Effective) -> ssl.SSLContext | None:
+    from acuity.mcp.wire.http.tls import tls_context
+
+    certificate, key = found["server.tls_certificate"], found["server.tls_key"]
+    if certificate is not None:
+        return tls_context(str(certificate), None if key is None else str(key))
+    if key is not None:
+        raise SettingsError(f"there is no certificate for the TLS key '{key}': set tls_certificate too")
+    return None
 
 
 def _ports(found: Effective) -> list[tuple[Address, set[_Offer]]]:

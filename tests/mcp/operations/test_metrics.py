@@ -186,3 +186,15 @@ def test_latencies_are_counted_as_the_library_does(seconds: list[float]) -> None
         ours.observe("x", number)
         reference.labels("x").observe(number)
     assert generate_latest(own) == generate_latest(theirs)
+
+
+def test_connections_are_counted_while_they_are_open(metrics: Metrics) -> None:
+    first, second = object(), object()
+    for connection in (first, second):
+        metrics.connections.came(connection)
+        metrics.connections.heard(connection)
+    assert series(metrics, "acuity_mcp_connections") == 2
+    metrics.connections.left(first)
+    metrics.connections.left(first)
+    metrics.connections.left(object())
+    assert series(metrics, "acuity_mcp_connections") == 1

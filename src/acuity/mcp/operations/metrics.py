@@ -70,6 +70,24 @@ class CountedJobs(Protocol):
     def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
 
 
+class OpenConnections:
+    """Counts network connections: the Presence that endpoints tell about them."""
+
+    def __init__(self) -> None:
+        self._open: set[object] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def came(self, connection: object) -> None:
+        self._open.add(connection)
+
+    def heard(self, connection: object) -> None: ...
+
+    def left(self, connection: object) -> None:
+        self._open.discard(connection)  # stdin and stdout never came
+
+
 class Metrics:
     """The registry, and the counters of tool calls."""
 
@@ -87,6 +105,9 @@ class Metrics:
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
+        self.connections = OpenConnections()
+        connected = Gauge("acuity_mcp_connections", "Open network connections", registry=self.registry)
+        connected.set_function(lambda: len(self.connections))
         # Looked up once, because .labels() costs more than counting.
         names = (*self._tools, UNKNOWN)
         self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}

@@ -125,6 +125,7 @@ async def _serve(options: ServeOptions) -> None:
             limits=made.limits,
             on_stop=ready.before(made.services.jobs.stop),
             on_ready=ready.opened,
+            presence=made.metrics.connections,
             on_runtime=lambda runtime: made.metrics.watch_runtime(
                 runtime.counters, runtime.sessions.__iter__
             ),

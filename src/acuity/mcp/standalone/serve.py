@@ -20,7 +20,7 @@ from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.serving import Serving, shared_lifespan
+from acuity.mcp.wire.serving import IGNORED, Presence, Serving, shared_lifespan
 
 logger: Final = logging.getLogger(__name__)
 
@@ -80,12 +80,14 @@ async def serve(
     on_stop: OnStop | None = None,
     on_ready: Callable[[Sequence[Open]], None] | None = None,
     on_runtime: Callable[[HttpRuntime], Callable[[], None]] | None = None,
+    presence: Presence = IGNORED,
     stop: Stop | None = None,
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
 
     `limits` is the server's middleware that counts its calls; one is added if there is none.
     `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
+    `presence` is told about network connections.
     Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
     """
     if limits is None:
@@ -98,7 +100,7 @@ async def serve(
             stack.enter_context(stop.on_signals())
         state = await stack.enter_async_context(shared_lifespan(server))
         ended = _Once(stop)
-        serving = Serving(server, settings.wire_limits(), state, access or Access())
+        serving = Serving(server, settings.wire_limits(), state, access or Access(), presence=presence)
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(http_runtime(serving, settings.store))
