@@ -17,10 +17,14 @@ class ServerEvent(NamedTuple):
 
 
 class FakeResponder:
-    """Where an answer is written. A client that is `reading` takes everything at once."""
+    """Where an answer is written. A client that is `reading` takes everything at once.
 
-    def __init__(self, *, reading: bool = True) -> None:
+    Each byte that was not read counts as `weight` bytes, so that a short text can fill the client.
+    """
+
+    def __init__(self, *, reading: bool = True, weight: int = 1) -> None:
         self.reading = reading
+        self.weight = weight
         self.status: int | None = None
         self.body = b""
         self.kind = b""
@@ -41,7 +45,7 @@ class FakeResponder:
 
     @property
     def unsent(self) -> int:
-        return len(self.text) - self.taken
+        return self.weight * (len(self.text) - self.taken)
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
         assert self.status is None, "answered twice"
@@ -95,6 +99,11 @@ class FakeResponder:
     def events(self) -> list[ServerEvent]:
         """The events that the client has read, without comments."""
         return parse_events(self.text[: self.taken])
+
+    @property
+    def written(self) -> list[str]:
+        """The data of the events that were written, read or not."""
+        return [event.data for event in parse_events(self.text) if event.data]
 
     @property
     def messages(self) -> list[str]:

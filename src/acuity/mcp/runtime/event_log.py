@@ -135,6 +135,7 @@ class EventLog:
             stream.position = stored.next_event - 1  # until its client says what it has
         for record in sorted(stored.events, key=lambda record: record.number):
             self._revive_event(record)
+        self._sent.sort(key=lambda event: event.kind in ("reply", "request"))  # these go last
         for stream in list(self._streams.values()):
             self._settle(stream)
         self._shrink()
