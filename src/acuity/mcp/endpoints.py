@@ -276,7 +276,13 @@ async def _port(
     guarded = serving.access.guard(handler, address)
     scheme = "http" if tls is None else "https"
     async with serve_http(
-        guarded, address, serving.limits, presence=serving.presence, listener=listener, tls=tls
+        guarded,
+        address,
+        serving.limits,
+        presence=serving.presence,
+        listener=listener,
+        tls=tls,
+        refused=serving.access.refused,
     ) as port:
         yield [Open(name, f"{scheme}://{port.address}{path}", port.close) for name, path in paths.items()]
 

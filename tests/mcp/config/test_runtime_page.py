@@ -14,7 +14,9 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.wire.grants import Scopes
 from acuity.mcp.wire.tokens import parse_tokens
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "acuity"
 PAGE = (DOCS / "runtime.md").read_text()
 EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
@@ -47,3 +49,13 @@ def test_links_lead_somewhere() -> None:
         titles = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
         names = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
         assert not heading or heading in names, target
+
+
+def test_every_reason_of_a_refusal_is_there() -> None:
+    source = "".join(path.read_text() for path in (SOURCE / "mcp").rglob("*.py"))
+    counted = set(re.findall(r'\.refused\["(\w+)"\]', source))
+    counted |= set(re.findall(r'\bRefusal\(\s*\d+, "(\w+)"', source))
+    section = PAGE.split("Refusals are counted", 1)[1].split("Calls that are", 1)[0]
+    told = set(re.findall(r"`(\w+)`", section))
+    assert counted <= told
+    assert told - counted == {"http", "headers", "size", "slow", "connections"}

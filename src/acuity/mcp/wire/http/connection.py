@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -40,6 +41,8 @@ _LOG: Final = logging.getLogger(__name__)
 _AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
 _PER_TURN: Final = 16  # requests that one connection may have answered before others get a turn
 _NEVER: Final = float("inf")
+# For counters: what was wrong with a request that no handler saw.
+_REASONS: Final = {408: "slow", 413: "size", 414: "headers", 431: "headers"}
 _SECONDS: Final = {
     "request": 30.0,  # that a connection without a request stays open
     "end": 2.0,  # in which a client may read a refusal, while what it still sends is thrown away
@@ -98,6 +101,7 @@ class HttpConnection:
         "_limits",
         "_paused",
         "_pumping",
+        "_refused",
         "_sink",
         "closing",
         "deadline",
@@ -115,6 +119,7 @@ class HttpConnection:
         peer: str = "127.0.0.1:0",
         admit: Admission | None = None,
         clock: Callable[[], float] = time.monotonic,
+        refused: Counter[str] | None = None,
         date: Callable[[], bytes] = answers.DATE_LINE,
     ) -> None:
         self._handler = handler
@@ -123,6 +128,7 @@ class HttpConnection:
         self._admit = admit
         self._clock = clock
         self._date = date
+        self._refused = refused
         self.parser = RequestParser(limits, address=address, peer=peer)
         self._head: Head | None = None  # of the request whose body is being read
         self._answer: Reply | None = None  # of the request that is being answered
@@ -281,6 +287,8 @@ class HttpConnection:
             answer.fail()
 
     def _refuse(self, status: int, sentence: str) -> None:
+        if self._refused is not None:
+            self._refused[_REASONS.get(status, "http")] += 1
         general = self._date() + answers.CLOSE
         body = encode(error_message(INVALID_REQUEST, sentence))
         self._sink.write(answers.whole_answer(status, body, JSON, (), general))

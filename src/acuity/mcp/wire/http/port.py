@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
+from collections import Counter
 from typing import Final
 
 from acuity.mcp.limits import BUSY, Quota
@@ -20,6 +21,7 @@ from acuity.mcp.wire.tasks import Tasks
 LATER: Final[HeaderList] = [(b"retry-after", b"5")]
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
 _GOODBYE: Final = 2.0  # seconds for the end of a TLS connection
+_CONNECTIONS: Final = "connections"  # the reason, for counters
 _FULL: Final = "too many clients are connected already: try again later"
 _TOO_MANY: Final = "too many connections of this address are open: close some"
 _TURNED_AWAY: Final = whole_answer(
@@ -42,8 +44,10 @@ class Port:
         limits: WireLimits,
         presence: Presence,
         tls: ssl.SSLContext | None = None,
+        refused: Counter[str] | None = None,
     ) -> None:
         self.handler = handler
+        self.refused: Counter[str] = Counter() if refused is None else refused  # requests, by reason
         self.limits = limits
         self.presence = presence
         self._tls = tls
@@ -63,6 +67,7 @@ class Port:
     def came(self, connection: HttpProtocol, transport: asyncio.Transport) -> None:
         """Take in a new connection, unless its address has too many."""
         if self._places.full(connection.address) is not None:
+            self.refused[_CONNECTIONS] += 1
             if self._tls is None:
                 transport.write(_TURNED_AWAY)
             transport.close()
@@ -91,6 +96,7 @@ class Port:
 
     def refuse(self, responder: Responder) -> None:
         """Answer a request for which there is no place."""
+        self.refused[_CONNECTIONS] += 1
         refuse(responder, Refused(BUSY, _FULL), 503, LATER)
 
     def left(self, connection: HttpProtocol) -> None:

@@ -96,6 +96,7 @@ class HttpProtocol(asyncio.Protocol):
             peer=self.peer,
             admit=self._admit,
             clock=self._loop.time,
+            refused=self._port.refused,
         )
         early, self._early = self._early, []
         for data in early:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -71,14 +72,16 @@ async def serve_http(
     presence: Presence = IGNORED,
     listener: socket.socket | None = None,
     tls: ssl.SSLContext | None = None,
+    refused: Counter[str] | None = None,
 ) -> AsyncIterator[HttpEndpoint]:
     """Serve a handler until the block ends; raises SettingsError where the address can't be used.
 
-    `presence` is told about connections; a `listener` is bound to the address already.
+    `presence` is told about connections; a `listener` is bound to the address already; `refused`
+    counts requests that no handler saw, by reason.
     """
     listener = listener or bind(address)
     found = bound(listener)
-    port = Port(handler, limits, presence, tls)
+    port = Port(handler, limits, presence, tls, refused)
     server = await asyncio.get_running_loop().create_server(lambda: HttpProtocol(port), sock=listener)
     endpoint = HttpEndpoint(found, server, port)
     try:

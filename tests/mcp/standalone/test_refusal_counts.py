@@ -1,0 +1,115 @@
+"""Refused requests are counted by reason, and neither figures nor logs tell a token or a session id."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from product_server import SECONDS, ProductServer, product_server
+
+TOKEN = "correct-horse-battery"
+HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "Authorization": f"Bearer {TOKEN}",
+}
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+class Asker:
+    """Sends single requests to a running server."""
+
+    def __init__(self, server: ProductServer) -> None:
+        self.server = server
+        self._there = urlsplit(server.where("http").where)
+
+    def post(
+        self, method: str = "ping", *, body: bytes | None = None, **headers: str
+    ) -> tuple[int, dict[str, str]]:
+        """The status and the headers of an answer; header names are written with underscores."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": INITIALIZE}
+        sent = {**HEADERS, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        connection = http.client.HTTPConnection(self._there.netloc, timeout=SECONDS)
+        try:
+            connection.request("POST", "/mcp", json.dumps(message).encode() if body is None else body, sent)
+            response = connection.getresponse()
+            response.read()
+            return response.status, {name.lower(): value for name, value in response.getheaders()}
+        finally:
+            connection.close()
+
+    def send(self, data: bytes) -> int:
+        """The status of the answer to these bytes."""
+        with socket.create_connection((self._there.hostname, self._there.port), SECONDS) as connection:
+            connection.sendall(data)
+            return int(connection.recv(64).split()[1])
+
+    def metrics(self) -> str:
+        asked = Request(self.server.where("metrics").where, headers=HEADERS)
+        text: bytes = urlopen(asked, timeout=SECONDS).read()
+        return text.decode()
+
+    def refused(self) -> dict[str, float]:
+        families = text_string_to_metric_families(self.metrics())
+        return {
+            sample.labels["reason"]: sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == "acuity_mcp_requests_refused_total"
+        }
+
+
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    folder = tmp_path_factory.mktemp("refusals")
+    (folder / "tokens").write_text(TOKEN)
+    limits = ["--max-head-bytes", "4000", "--max-message-bytes", "4000", "--log-level", "debug"]
+    with product_server(
+        folder, "--http", "0", "--metrics", "0", "--token-file", str(folder / "tokens"), *limits
+    ) as server:
+        yield Asker(server)
+
+
+def test_each_refusal_is_counted_with_its_reason(asker: Asker) -> None:
+    cases = {
+        "token": (401, lambda: asker.post(Authorization="Bearer wrong-wrong-wrong")[0]),
+        "host": (421, lambda: asker.post(Host="elsewhere.example")[0]),
+        "origin": (403, lambda: asker.post(Origin="https://elsewhere.example")[0]),
+        "body": (400, lambda: asker.post(body=b"{")[0]),
+        "session": (404, lambda: asker.post(Mcp_Session_Id="0" * 32)[0]),
+        "version": (400, lambda: asker.post(MCP_Protocol_Version="2027-01-01")[0]),
+        "accept": (406, lambda: asker.post("initialize", Accept="text/html")[0]),
+        "type": (415, lambda: asker.post("initialize", Content_Type="application/json-seq")[0]),
+        "headers": (431, lambda: asker.post(X="x" * 5000)[0]),
+        "size": (413, lambda: asker.post(body=b"x" * 5000)[0]),
+        "http": (505, lambda: asker.send(b"GET / HTTP/3.0\r\nHost: x\r\n\r\n")),
+    }
+    for reason, (status, ask) in cases.items():
+        before = asker.refused().get(reason, 0)
+        assert ask() == status, reason
+        assert asker.refused()[reason] == before + 1, reason
+
+
+def test_neither_figures_nor_logs_tell_a_secret(asker: Asker) -> None:
+    status, headers = asker.post("initialize")
+    assert status == 200
+    session_id = headers["mcp-session-id"]
+    assert asker.post("tools/call", Mcp_Session_Id=session_id)[0] == 200
+    asker.post(Mcp_Session_Id=f"{session_id}0")
+    asker.post(Authorization=f"Bearer {TOKEN}0")
+    asker.server.line(lambda line: line.get("logger") == "acuity.mcp.requests")
+    told = asker.metrics() + json.dumps(asker.server.lines)
+    assert TOKEN not in told
+    assert session_id not in told
+    assert session_id[:12] not in told
