@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -104,8 +105,15 @@ async def raw_session(url: str, version: str = "2025-11-25") -> AsyncIterator[Ra
         yield await open_session(url, http, version)
 
 
-async def open_session(url: str, http: httpx2.AsyncClient, version: str = "2025-11-25") -> RawSession:
-    hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
+async def open_session(
+    url: str,
+    http: httpx2.AsyncClient,
+    version: str = "2025-11-25",
+    capabilities: Mapping[str, Any] = MappingProxyType({}),
+) -> RawSession:
+    """Begin a session as a client that declares these capabilities."""
+    params = {**HELLO["params"], "protocolVersion": version, "capabilities": dict(capabilities)}
+    hello = {**HELLO, "params": params}
     answer = await http.post(url, json=hello, headers=ACCEPT)
     assert answer.status_code == 200, answer.text
     return RawSession(url, http, answer.headers["mcp-session-id"], version)

@@ -22,6 +22,7 @@ from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.endpoints import Endpoint, Http, Open, Uds, open_endpoint
 from acuity.mcp.limits import CallLimits
+from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.serve import Stop, serve
 from acuity.mcp.wire.listeners import Address
@@ -142,13 +143,16 @@ class Signal:
 class Running:
     """A server in this process."""
 
-    def __init__(self, bench: Bench, server: Server[Any], limits: CallLimits, stop: Stop) -> None:
+    def __init__(
+        self, bench: Bench, server: Server[Any], limits: CallLimits, stop: Stop, counters: RuntimeCounters
+    ) -> None:
         self.bench = bench
         self.server = server
         self.limits = limits
         self.stop = stop
         self.opened: Sequence[Open] = ()
         self.over = anyio.Event()
+        self.counters = counters
 
     @property
     def where(self) -> str:
@@ -171,10 +175,11 @@ async def serving(
     settings = settings or Settings(grace=0.2)
     bench = bench or Bench()
     limits = CallLimits(settings)
-    asking = AskingRules(settings.capability_policy, settings.client_timeout)
+    counters = RuntimeCounters()
+    asking = AskingRules(settings.capability_policy, settings.client_timeout, counters.count_request)
     server = build_server(bench.catalog(), name="bench", version="1", middleware=[limits], asking=asking)
     prepare(server)
-    running = Running(bench, server, limits, Stop())
+    running = Running(bench, server, limits, Stop(), counters)
     ready = anyio.Event()
 
     def on_ready(opened: Sequence[Open]) -> None:
@@ -190,6 +195,7 @@ async def serving(
             limits=limits,
             on_stop=on_stop,
             on_ready=on_ready,
+            counters=counters,
             stop=running.stop,
         )
         running.over.set()

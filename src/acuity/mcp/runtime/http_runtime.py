@@ -25,9 +25,12 @@ class HttpRuntime:
 
 
 @asynccontextmanager
-async def http_runtime(serving: Serving, store: str = "memory") -> AsyncIterator[HttpRuntime]:
+async def http_runtime(
+    serving: Serving, store: str = "memory", counters: RuntimeCounters | None = None
+) -> AsyncIterator[HttpRuntime]:
     """The runtime while the block lasts; raises SettingsError where the store can't be used."""
-    counters = RuntimeCounters(refused=serving.access.refused)
+    counters = counters or RuntimeCounters()
+    counters.refused = serving.access.refused  # one count, whichever check refuses
     journal = open_journal(store, ttl=serving.limits.idle_timeout, counters=counters)
     try:
         sessions = Sessions(serving.limits, journal, counters)

@@ -25,6 +25,7 @@ from acuity.mcp.operations.metrics import Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
+from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.reload import reloading
@@ -48,6 +49,7 @@ class Product:
     services: Services
     limits: CallLimits
     metrics: Metrics
+    counters: RuntimeCounters
 
 
 def run(options: ServeOptions) -> int:
@@ -85,7 +87,8 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         observer = Observer(metrics)
         carriers = {tool.name: tool.runs for tool in catalog.tools if tool.runs is not None}
         limits = CallLimits(settings, RateLimits(settings.rate, settings.tool_rates, carriers=carriers))
-        asking = AskingRules(settings.capability_policy, settings.client_timeout)
+        counters = RuntimeCounters()
+        asking = AskingRules(settings.capability_policy, settings.client_timeout, counters.count_request)
         server = build_server(
             catalog, name=NAME, version=__version__, middleware=[observer, limits], asking=asking
         )
@@ -94,7 +97,7 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
             undo.callback(stop)
         undo.callback(observer.flush)
-        yield Product(server, services, limits, metrics)
+        yield Product(server, services, limits, metrics, counters)
 
 
 def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
@@ -126,6 +129,7 @@ async def _serve(options: ServeOptions) -> None:
             on_stop=ready.before(made.services.jobs.stop),
             on_ready=ready.opened,
             presence=made.metrics.connections,
+            counters=made.counters,
             on_runtime=lambda runtime: made.metrics.watch_runtime(
                 runtime.counters, runtime.sessions.__iter__
             ),

@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from acuity.errors import AcuityError
 from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
+from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.listeners import Address
@@ -81,6 +82,7 @@ async def serve(
     on_ready: Callable[[Sequence[Open]], None] | None = None,
     on_runtime: Callable[[HttpRuntime], Callable[[], None]] | None = None,
     presence: Presence = IGNORED,
+    counters: RuntimeCounters | None = None,
     stop: Stop | None = None,
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
@@ -103,7 +105,7 @@ async def serve(
         serving = Serving(server, settings.wire_limits(), state, access or Access(), presence=presence)
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
-            runtime = await stack.enter_async_context(http_runtime(serving, settings.store))
+            runtime = await stack.enter_async_context(http_runtime(serving, settings.store, counters))
             if on_runtime is not None:
                 stack.callback(on_runtime(runtime))
         opened: list[Open] = []

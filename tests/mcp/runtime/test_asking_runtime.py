@@ -1,0 +1,301 @@
+"""Tools that ask over the Streamable HTTP runtime, without I/O: what is on which stream, what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from acuity.mcp.app import build_server
+from acuity.mcp.asking import AskingRules
+from acuity.mcp.catalog import Answer, Call, Catalog, Tool
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal import NoJournal
+from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.streamable import Streamable
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.http.request import Request
+from acuity.mcp.wire.serving import Serving
+from asking_client import NAME
+from fake_responder import FakeResponder
+
+VERSION = "2025-11-25"
+NOTHING = {"type": "object", "properties": {}}
+HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
+ADA = {"action": "accept", "content": {"name": "Ada"}}
+
+
+class Ground:
+    """The runtime with tools that ask."""
+
+    def __init__(self, tools: dict[str, Callable[[Call], Awaitable[Answer]]], **limits: Any) -> None:
+        self.limits = replace(WireLimits(), **limits)
+        self.counters = RuntimeCounters()
+        self.sessions = Sessions(self.limits, NoJournal(), self.counters)
+        rules = AskingRules(
+            self.limits.capability_policy, self.limits.client_timeout, self.counters.count_request
+        )
+        catalog = Catalog(tools=[Tool(name, name, "Asks.", NOTHING, run) for name, run in tools.items()])
+        server = build_server(catalog, name="t", version="1", asking=rules)
+        self.runtime = Streamable(Serving(server, self.limits, {}), self.sessions, self.counters)
+
+    @property
+    def counted(self) -> dict[tuple[str, str], int]:
+        return dict(self.counters.client_requests)
+
+    def send(self, method: str, document: Any = None, **headers: str) -> FakeResponder:
+        body = b"" if document is None else json.dumps(document).encode()
+        responder = FakeResponder()
+        self.runtime.handle(Request(method, "/mcp", headers={**HEADERS, **headers}, body=body), responder)
+        return responder
+
+    def begin(self, capabilities: dict[str, Any] = ABLE) -> Session:
+        params = {"protocolVersion": VERSION, "capabilities": capabilities}
+        hello = {**params, "clientInfo": {"name": "t", "version": "1"}}
+        answer = self.send("POST", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+        assert answer.status == 200, answer.body
+        return Session(self, answer.headers[b"mcp-session-id"].decode())
+
+
+class Session:
+    """One client's session."""
+
+    def __init__(self, ground: Ground, session_id: str) -> None:
+        self.ground = ground
+        self.headers = {"mcp-session-id": session_id, "mcp-protocol-version": VERSION}
+
+    def call(self, tool: str, number: int = 1) -> FakeResponder:
+        params = {"name": tool, "arguments": {}}
+        return self.post({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+    def post(self, document: Any) -> FakeResponder:
+        return self.ground.send("POST", document, **self.headers)
+
+    def get(self, **headers: str) -> FakeResponder:
+        return self.ground.send("GET", **self.headers, **headers)
+
+    def reply(self, asked: dict[str, Any], result: dict[str, Any]) -> int | None:
+        return self.post({"jsonrpc": "2.0", "id": asked["id"], "result": result}).status
+
+
+async def heard(responder: FakeResponder, number: int) -> list[dict[str, Any]]:
+    """The messages of an answer of events, when there are so many."""
+    async with asyncio.timeout(10):
+        while len(responder.messages) < number:
+            await asyncio.sleep(0)
+    return [json.loads(message) for message in responder.messages]
+
+
+async def answered(responder: FakeResponder) -> dict[str, Any]:
+    """The document of an answer in JSON."""
+    async with asyncio.timeout(10):
+        while not responder.ended:
+            await asyncio.sleep(0)
+    found: dict[str, Any] = json.loads(responder.body)
+    return found
+
+
+def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(story())
+
+
+async def _name(call: Call) -> Answer:
+    return {"name": (await call.elicit("Name?", NAME)).content}
+
+
+async def _sample(call: Call) -> Answer:
+    told = await call.sample("Sum up", max_tokens=128, system_prompt="Be brief")
+    return {"told": told.model}
+
+
+async def _raw_sample(call: Call) -> Answer:
+    """Asks by the SDK's own session, which the policy holds for, too."""
+    words = types.TextContent(type="text", text="Sum up")
+    params = types.CreateMessageRequestParams(
+        messages=[types.SamplingMessage(role="user", content=words)], max_tokens=1
+    )
+    try:
+        await call.context.session.send_request(
+            types.CreateMessageRequest(params=params), types.CreateMessageResult
+        )
+    except MCPError as error:
+        return {"error": error.message}
+    return {"asked": True}
+
+
+TOOLS: dict[str, Callable[[Call], Awaitable[Answer]]] = {
+    "name": _name,
+    "sample": _sample,
+    "raw_sample": _raw_sample,
+}
+
+
+def test_a_question_and_its_answer() -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS)
+        session = ground.begin()
+        listening = session.get()
+        call = session.call("sample")
+        (asked,) = await heard(call, 1)
+        assert asked["method"] == "sampling/createMessage"
+        assert asked["params"]["systemPrompt"] == "Be brief"
+        assert asked["params"]["maxTokens"] == 128
+        assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
+        content = {"type": "text", "text": "short"}
+        assert session.reply(asked, {"role": "assistant", "content": content, "model": "m"}) == 202
+        done = (await heard(call, 2))[1]
+        assert done["result"]["structuredContent"] == {"told": "m"}
+        assert call.ended
+        assert listening.messages == []  # it belongs to the call's own stream
+        assert ground.counted == {("sampling", "answered"): 1}
+
+    run(story)
+
+
+def test_many_sessions_ask_at_once_and_none_is_mistaken() -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS)
+        sessions = [ground.begin() for _ in range(20)]
+        calls = [session.call("name") for session in sessions]
+        asked = [(await heard(call, 1))[0] for call in calls]
+        for number, session in reversed(list(enumerate(sessions))):
+            session.reply(asked[number], {"action": "accept", "content": {"name": str(number)}})
+        for number, call in enumerate(calls):
+            done = (await heard(call, 2))[1]
+            assert done["result"]["structuredContent"] == {"name": {"name": str(number)}}
+
+    run(story)
+
+
+def test_a_client_comes_back_for_a_question() -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS)
+        session = ground.begin()
+        call = session.call("name")
+        await heard(call, 1)
+        primed = call.events[0].id
+        call.drop()
+        resumed = session.get(**{"last-event-id": primed})
+        (asked,) = await heard(resumed, 1)
+        session.reply(asked, ADA)
+        done = (await heard(resumed, 2))[1]
+        assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
+
+    run(story)
+
+
+def test_a_cancelled_call_cancels_its_question() -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS)
+        session = ground.begin()
+        call = session.call("name")
+        (asked,) = await heard(call, 1)
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        assert session.post(cancel).status == 202
+        _, told, done = await heard(call, 3)
+        assert told["method"] == "notifications/cancelled"
+        assert told["params"]["requestId"] == asked["id"]
+        assert done["id"] == 1
+        assert session.reply(asked, ADA) == 202
+        assert ground.counted == {("elicitation", "cancelled"): 1, ("other", "late"): 1}
+
+    run(story)
+
+
+def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
+    left: list[asyncio.Future[Any]] = []
+
+    async def leave(call: Call) -> Answer:
+        left.append(asyncio.ensure_future(call.elicit("Name?", NAME)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return {"left": True}
+
+    async def story() -> None:
+        ground = Ground({"leave": leave})
+        call = ground.begin().call("leave")
+        asked, told, done = await heard(call, 3)
+        assert asked["method"] == "elicitation/create"
+        assert told["params"]["requestId"] == asked["id"]
+        assert done["result"]["structuredContent"] == {"left": True}
+        with pytest.raises(MCPError, match="the call that asked has ended"):
+            await left[0]
+        assert ground.counted == {("elicitation", "ended"): 1}
+
+    run(story)
+
+
+def test_a_deleted_session_ends_its_questions() -> None:
+    ended = asyncio.Event()
+
+    async def name(call: Call) -> Answer:
+        try:
+            return await _name(call)
+        finally:
+            ended.set()
+
+    async def story() -> None:
+        ground = Ground({"name": name})
+        session = ground.begin()
+        call = session.call("name")
+        await heard(call, 1)
+        assert ground.send("DELETE", **session.headers).status == 200
+        await asyncio.wait_for(ended.wait(), 10)
+        assert sum(ground.counted.values()) == 1
+
+    run(story)
+
+
+@pytest.mark.parametrize("tool", ["sample", "raw_sample"])
+def test_policy_drop(tool: str) -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS, capability_policy="drop")
+        session = ground.begin({})
+        listening = session.get()
+        assert ground.counted == {}
+        done = await answered(session.call(tool))
+        assert "was not sent" in json.dumps(done["result"])
+        assert listening.messages == []
+        assert ground.counted == {("sampling", "dropped"): 1}
+
+    run(story)
+
+
+def test_policy_error() -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS, capability_policy="error")
+        session = ground.begin({"elicitation": {}})
+        call = session.call("sample")
+        done = await answered(call)
+        assert call.status == 200
+        assert done["error"]["code"] == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+        assert done["error"]["data"] == {"requiredCapabilities": {"sampling": {}}}
+        assert ground.counted == {("sampling", "refused"): 1}
+
+    run(story)
+
+
+@pytest.mark.parametrize("tool", ["sample", "raw_sample"])
+def test_policy_warn(tool: str) -> None:
+    async def story() -> None:
+        ground = Ground(TOOLS, capability_policy="warn")
+        session = ground.begin({})
+        listening = session.get()
+        call = session.call(tool)
+        stream = call if tool == "sample" else listening
+        (asked,) = await heard(stream, 1)
+        assert ground.counted == {("sampling", "warned"): 1}  # once, though two places look
+        content = {"type": "text", "text": "short"}
+        session.reply(asked, {"role": "assistant", "content": content, "model": "m"})
+        async with asyncio.timeout(10):
+            while not call.ended:
+                await asyncio.sleep(0)
+
+    run(story)
