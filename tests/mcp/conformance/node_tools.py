@@ -86,6 +86,17 @@ class NodeTools:
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
+    def start(self, script: Path, arguments: Sequence[str]) -> subprocess.Popen[str]:
+        """A script whose output is read while it runs."""
+        return subprocess.Popen(
+            [self._node, str(script), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self._environment(),
+        )
+
     @property
     def _node(self) -> str:
         return str(self._wheel / "bin" / "node")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from node_tools import PROGRAMS, NodeTools
 from processes import DidNotStart, fixtures, product_command
 from suite import Scenario, run_suite
 from typescript_clients import call_wrongly
+from typescript_resuming import resume_after_kill
 
 BUILD: Final = Path(__file__).parents[3] / "build" / "conformance"
 
@@ -91,9 +93,9 @@ def inspect(tools: NodeTools, logs: Path) -> bool:
 
 
 def call(tools: NodeTools, logs: Path) -> bool:
-    """Whether callers of the TypeScript clients see what is wrong with their calls."""
+    """Whether callers of the TypeScript clients see what is wrong, and go on after a restart."""
     good = True
-    for found in call_wrongly(tools, product_command(), logs):
+    for found in chain(call_wrongly(tools, product_command(), logs), resume_after_kill(tools)):
         good &= not found.problems
         mark = "FAIL" if found.problems else "ok  "
         print(f"{mark} {found.client} over {found.transport}: {found.calls} calls", flush=True)

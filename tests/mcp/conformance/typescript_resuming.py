@@ -1,0 +1,67 @@
+"""Kills a server while the official TypeScript clients call it: they resume alone, and miss nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
+
+from node_tools import LIBRARIES, NodeTools
+from restarts import Restarts, restarts
+from typescript_clients import ClientRun
+
+_SCRIPT: Final = Path(__file__).with_name("client_resumes.mjs")
+_UPTO: Final = 30
+_KILL: Final = 8  # numbers that were said before the server is killed
+_SOON: Final = 30.0  # seconds that a client may take to its end
+_LOST: Final = "the server restarted before this call ended: call again"
+
+
+def resume_after_kill(tools: NodeTools) -> Iterator[ClientRun]:
+    """Every client, against a server with a store of its own."""
+    for version, (name, exact) in LIBRARIES.items():
+        with TemporaryDirectory() as folder, restarts(Path(folder)) as server:
+            said = _conversation(tools, version, server)
+        yield ClientRun(f"{name} {exact}", "Streamable HTTP and kill -9", 1, list(_problems(said)))
+
+
+def _conversation(tools: NodeTools, version: str, server: Restarts) -> list[tuple[str, Any]]:
+    """What the client's caller saw. The server is killed and restarted on the way."""
+    asked = {"folder": str(tools.folder), "library": version, "url": server.start(), "upto": _UPTO}
+    said: list[tuple[str, Any]] = []
+    with tools.start(_SCRIPT, [json.dumps(asked)]) as client:
+        assert client.stdout is not None
+        try:
+            for line in client.stdout:
+                found = json.loads(line)
+                said.append((found["kind"], found["value"]))
+                if said[-1] == ("progress", _KILL):
+                    server.restart()
+            client.wait(_SOON)
+        except (subprocess.TimeoutExpired, ValueError) as error:
+            said.append(("broken", str(error)))
+        finally:
+            client.kill()
+        if client.returncode:
+            said.append(("broken", client.stderr.read() if client.stderr else ""))
+    return said
+
+
+def _problems(said: list[tuple[str, Any]]) -> Iterator[str]:
+    for kind in ("progress", "call", "session"):
+        numbers = [value for found, value in said if found == kind]
+        if numbers != list(range(1, len(numbers) + 1)) or len(numbers) < _KILL - 1:
+            yield f"{kind} messages are lost or doubled: {numbers}"
+    errors = [value for kind, value in said if kind == "error"]
+    if len(errors) != 1 or errors[0]["code"] != -32603 or _LOST not in errors[0]["message"]:
+        yield f"the call that died was answered with {errors}"
+    known = {"version": "2025-11-25", "client": "resumes", "level": "warning"}
+    if ("recall", known) not in said:
+        yield f"the session did not go on: {said[-1:]}"
+    yield from (f"the client broke: {value}" for kind, value in said if kind == "broken")

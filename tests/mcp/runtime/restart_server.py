@@ -1,0 +1,96 @@
+"""A server program whose sessions outlive it: tools that count aloud, and a level that clients set.
+
+    python restart_server.py PORT STORE     # prints "loaded", and serves after a line on its standard input
+
+It loads everything before that line, so that a test can have the next process take over in a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import warnings
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPDeprecationWarning
+
+from acuity.cli.exits import guarded
+from acuity.mcp.app import build_server
+from acuity.mcp.catalog import Answer, Call, Catalog, Context, Method, Tool
+from acuity.mcp.endpoints import Http
+from acuity.mcp.operations.logs import configure_logging
+from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.serve import serve
+from acuity.mcp.wire.listeners import LOOPBACK, Address
+
+_PACE = 0.002  # seconds between two numbers
+_NUMBER = {"type": "integer", "minimum": 0}
+
+
+async def _count(call: Call) -> Answer:
+    """Say the numbers as progress, log messages of the call and log messages of the session."""
+    session, request = call.context.session, call.context.request_id
+    for number in range(1, call.arguments["upto"] + 1):
+        await call.progress(number, message=f"progress {number}")
+        await session.send_log_message("info", number, "call", related_request_id=request)
+        await session.send_log_message("info", number, "session")
+        await asyncio.sleep(_PACE)
+    if call.arguments["stay"]:
+        await asyncio.Event().wait()
+    return {"counted": call.arguments["upto"]}
+
+
+async def _recall(call: Call) -> Answer:
+    """Say what the session knows."""
+    session = call.context.session
+    params = session.client_params
+    return {
+        "version": session.protocol_version,
+        "client": None if params is None else params.client_info.name,
+        "level": call.context.request.session.state.get("level"),  # type: ignore[union-attr]
+    }
+
+
+async def _set_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    context.request.session.set_state("level", params.level)  # type: ignore[union-attr]
+    return types.EmptyResult()
+
+
+def _schema(**properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def catalog() -> Catalog:
+    counting = _schema(upto=_NUMBER, stay={"type": "boolean"})
+    return Catalog(
+        tools=[
+            Tool("count", "Count", "Counts aloud, and may stay for ever.", counting, _count),
+            Tool("recall", "Recall", "Says what the session knows.", _schema(), _recall),
+        ],
+        methods=[Method("logging/setLevel", types.SetLevelRequestParams, _set_level)],
+    )
+
+
+def main() -> int:
+    port, store = sys.argv[1:]
+    configure_logging()
+    server = build_server(catalog(), name="restart", version="1")
+    print("loaded", flush=True)
+    sys.stdin.readline()
+
+    async def run() -> None:
+        endpoints = [Http(Address(LOOPBACK, int(port)))]
+        await serve(
+            server,
+            endpoints,
+            Settings(store=store, grace=0.1),
+            on_ready=lambda opened: print(opened[0].where, flush=True),
+        )
+
+    asyncio.run(run())
+    return 0
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", MCPDeprecationWarning)  # the older era needs what the newer one dropped
+    sys.exit(guarded("restart", main))

@@ -1,0 +1,259 @@
+"""Sessions and streams across kill -9: nothing lost, nothing doubled, calls that died answered.
+
+The clients are raw HTTP and the official Python client; those in TypeScript are in conformance/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from raw_http import Event, RawSession, call, events, http_client, open_session
+from restarts import Restarts, restarts
+
+LOST = {"code": -32603, "message": "the server restarted before this call ended: call again"}
+SOON = 20.0  # seconds, after which a test gives up
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Restarts]:
+    with restarts(tmp_path) as server:
+        yield server
+
+
+def counting(upto: int, *, stay: bool, number: int = 1) -> dict[str, Any]:
+    request = call(number, "count", upto=upto, stay=stay)
+    request["params"]["_meta"] = {"progressToken": "t"}
+    return request
+
+
+def numbers(found: list[dict[str, Any]], method: str, logger: str | None = None) -> list[int]:
+    """The numbers that were said in this way."""
+    key = "progress" if method == "notifications/progress" else "data"
+    params = [message["params"] for message in found if message.get("method") == method]
+    return [int(said[key]) for said in params if said.get("logger") == logger]
+
+
+def progress(found: list[dict[str, Any]]) -> list[int]:
+    return numbers(found, "notifications/progress")
+
+
+async def take(stream: AsyncIterator[Event], most: int) -> tuple[list[dict[str, Any]], str]:
+    """Some messages, and the id of the last event."""
+    found: list[dict[str, Any]] = []
+    last = ""
+    async for event in stream:
+        last = event.id or last
+        if event.message:
+            found.append(event.message)
+            if len(found) == most:
+                break
+    return found, last
+
+
+async def rest(stream: AsyncIterator[Event]) -> list[dict[str, Any]]:
+    """All messages up to the end of the stream."""
+    return [event.message async for event in stream if event.message]
+
+
+@asynccontextmanager
+async def raw(server: Restarts) -> AsyncIterator[RawSession]:
+    url = server.start()
+    with anyio.fail_after(SOON):
+        async with http_client() as http:
+            yield await open_session(url, http)
+
+
+def play(scenario: Any, server: Restarts) -> None:
+    async def main() -> None:
+        async with raw(server) as session:
+            await scenario(session)
+
+    anyio.run(main)
+
+
+# ---- raw HTTP -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [1, 7, 40])
+def test_a_killed_call_continues_where_it_was_and_ends_with_an_error(server: Restarts, read: int) -> None:
+    async def scenario(session: RawSession) -> None:
+        async with session.stream(counting(60, stay=True)) as stream:
+            found, last = await take(stream, read)
+            server.kill()
+        server.start()
+        async with session.resume(last) as stream:
+            found += await rest(stream)
+        said = progress(found)
+        assert said == list(range(1, len(said) + 1))
+        said = numbers(found, "notifications/message", "call")
+        assert said == list(range(1, len(said) + 1))
+        assert found[-1] == {"jsonrpc": "2.0", "id": 1, "error": LOST}
+        assert sum("error" in message for message in found) == 1
+
+    play(scenario, server)
+
+
+def test_an_answered_call_is_replayed_whole_through_two_restarts(server: Restarts) -> None:
+    async def scenario(session: RawSession) -> None:
+        async with session.stream(counting(20, stay=False)) as stream:
+            found, last = await take(stream, 3)
+            await rest(stream)  # it arrived, but the client will say that it didn't
+        server.restart()
+        async with session.resume(last) as stream:
+            again, second = await take(stream, 5)
+        server.restart()
+        async with session.resume(second) as stream:
+            end = await rest(stream)
+        assert progress(found + again + end) == list(range(1, 21))
+        assert end[-1]["result"]["structuredContent"] == {"counted": 20}
+
+    play(scenario, server)
+
+
+def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
+    """Some are sent on a GET before the kill, some wait for one."""
+
+    async def scenario(session: RawSession) -> None:
+        get = session.http.stream("GET", session.url, headers=session.headers)
+        async with get as response, session.stream(counting(10, stay=False)) as stream:
+            found, last = await take(events(response), 4)
+            await rest(stream)
+            server.kill()
+        server.start()
+        async with session.resume(last) as stream:
+            found += (await take(stream, 6))[0]
+        assert numbers(found, "notifications/message", "session") == list(range(1, 11))
+        await session.post(counting(3, stay=False, number=2))  # no GET is open: they wait
+        server.restart()
+        async with session.http.stream("GET", session.url, headers=session.headers) as response:
+            found = (await take(events(response), 3))[0]
+        assert numbers(found, "notifications/message", "session") == [1, 2, 3]
+
+    play(scenario, server)
+
+
+def test_a_session_keeps_its_version_client_and_state(server: Restarts) -> None:
+    async def scenario(session: RawSession) -> None:
+        level = {"jsonrpc": "2.0", "id": 5, "method": "logging/setLevel", "params": {"level": "warning"}}
+        assert (await session.post(level)).json()["result"] == {}
+        before = (await session.post(call(6, "recall"))).json()["result"]["structuredContent"]
+        assert before == {"version": "2025-11-25", "client": "t", "level": "warning"}
+        server.restart()
+        after = (await session.post(call(7, "recall"))).json()["result"]["structuredContent"]
+        assert after == before
+        other = {**session.headers, "MCP-Protocol-Version": "2025-06-18"}
+        refused = await session.http.post(session.url, json=call(8, "recall"), headers=other)
+        assert refused.status_code == 400
+        deleted = await session.http.delete(session.url, headers=session.headers)
+        assert deleted.status_code == 200
+        server.restart()
+        assert (await session.post(call(9, "recall"))).status_code == 404
+
+    play(scenario, server)
+
+
+def test_a_session_that_was_begun_is_there_after_a_kill_at_once(server: Restarts) -> None:
+    async def scenario(session: RawSession) -> None:
+        server.restart()
+        assert (await session.post(call(1, "recall"))).status_code == 200
+
+    play(scenario, server)
+
+
+def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) -> None:
+    async def scenario(session: RawSession) -> None:
+        async with session.stream(counting(9, stay=False)) as stream:
+            _, last = await take(stream, 3)
+            await rest(stream)
+        server.restart()
+        stranger = await open_session(session.url, session.http)
+        for owner, event in ((stranger, last), (session, "1-999999"), (session, "77-1"), (session, "1")):
+            headers = {**owner.headers, "Last-Event-ID": event}
+            refused = await session.http.get(session.url, headers=headers)
+            assert refused.status_code == 400
+
+    play(scenario, server)
+
+
+def test_a_server_that_stops_in_order_leaves_its_sessions_too(server: Restarts) -> None:
+    async def scenario(session: RawSession) -> None:
+        async with session.stream(counting(5, stay=True)) as stream:
+            found, last = await take(stream, 10)
+            server.stop()
+        server.start()
+        async with session.resume(last) as stream:
+            found += await rest(stream)
+        assert progress(found) == [1, 2, 3, 4, 5]
+        assert found[-1]["error"] == LOST
+
+    play(scenario, server)
+
+
+# ---- the official client --------------------------------------------------------------------------------
+
+
+class Listener:
+    """The official client's callbacks, which note what they are told."""
+
+    def __init__(self) -> None:
+        self.progress: list[int] = []
+        self.logs: dict[str | None, list[int]] = {"call": [], "session": []}
+        self.enough = anyio.Event()
+
+    async def told(self, done: float, total: float | None, message: str | None) -> None:
+        assert message == f"progress {done:g}"
+        self.progress.append(int(done))
+        if len(self.progress) == 8:
+            self.enough.set()
+
+    async def logged(self, params: types.LoggingMessageNotificationParams) -> None:
+        self.logs[params.logger].append(int(params.data))
+
+
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+def test_the_official_client_resumes_by_itself(server: Restarts) -> None:
+    """It notices the broken connections, comes back with the last ids, and its caller gets the error."""
+    heard = Listener()
+
+    async def kill_when_enough() -> None:
+        await heard.enough.wait()
+        await anyio.to_thread.run_sync(server.restart)
+
+    async def talk(session: ClientSession) -> None:
+        hello = await session.initialize()
+        assert hello.protocol_version == "2025-11-25"
+        await session.set_logging_level("warning")
+        await anyio.to_thread.run_sync(server.prepare)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(kill_when_enough)
+            with pytest.raises(MCPError, match="the server restarted before this call ended"):
+                await session.call_tool("count", {"upto": 30, "stay": True}, progress_callback=heard.told)
+        found = await session.call_tool("recall", {})
+        assert found.structured_content == {"version": "2025-11-25", "client": "mcp", "level": "warning"}
+        ended = await session.call_tool("count", {"upto": 2, "stay": False})
+        assert ended.structured_content == {"counted": 2}
+
+    async def main() -> None:
+        with anyio.fail_after(SOON):
+            async with (
+                streamable_http_client(server.start()) as (read, write),
+                ClientSession(read, write, logging_callback=heard.logged) as session,
+            ):
+                await talk(session)
+
+    anyio.run(main)
+    assert len(heard.progress) >= 8
+    said = list(range(1, len(heard.progress) + 1))
+    assert heard.progress == said
+    # The last of the first call may have been said as progress alone when the server was killed.
+    assert heard.logs["call"] in ([*said, 1, 2], [*said[:-1], 1, 2])
