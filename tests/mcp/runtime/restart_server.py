@@ -1,13 +1,15 @@
 """A server program whose sessions outlive it: tools that count aloud, and a level that clients set.
 
-    python restart_server.py PORT STORE     # prints "loaded", and serves after a line on its standard input
+    python restart_server.py PORT STORE
 
-It loads everything before that line, so that a test can have the next process take over in a moment.
+For each line on its standard input it forks a process that serves until it is ended, and says so. Loading a
+server takes a second or more, and forking one that is loaded a moment.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import warnings
 
@@ -71,26 +73,31 @@ def catalog() -> Catalog:
     )
 
 
-def main() -> int:
-    port, store = sys.argv[1:]
+def serve_once(port: int, store: str) -> None:
     configure_logging()
     server = build_server(catalog(), name="restart", version="1")
-    print("loaded", flush=True)
-    sys.stdin.readline()
 
     async def run() -> None:
-        endpoints = [Http(Address(LOOPBACK, int(port)))]
         await serve(
             server,
-            endpoints,
+            [Http(Address(LOOPBACK, port))],
             Settings(store=store, grace=0.1),
-            on_ready=lambda opened: print(opened[0].where, flush=True),
+            on_ready=lambda opened: print(os.getpid(), opened[0].where, flush=True),
         )
 
     asyncio.run(run())
-    return 0
+
+
+def main() -> None:
+    port, store = sys.argv[1:]
+    for _ in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os._exit(guarded("restart", lambda: serve_once(int(port), store) or 0))
+        os.waitpid(child, 0)
+        print("ended", flush=True)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", MCPDeprecationWarning)  # the older era needs what the newer one dropped
-    sys.exit(guarded("restart", main))
+    main()

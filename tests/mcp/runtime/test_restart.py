@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,9 +23,10 @@ LOST = {"code": -32603, "message": "the server restarted before this call ended:
 SOON = 20.0  # seconds, after which a test gives up
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Restarts]:
-    with restarts(tmp_path) as server:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restarts]:
+    """The same port and file for all tests: each has sessions of its own."""
+    with restarts(tmp_path_factory.mktemp("store")) as server:
         yield server
 
 
@@ -67,7 +67,7 @@ async def rest(stream: AsyncIterator[Event]) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def raw(server: Restarts) -> AsyncIterator[RawSession]:
-    url = server.start()
+    url = server.url or server.start()
     with anyio.fail_after(SOON):
         async with http_client() as http:
             yield await open_session(url, http)
@@ -233,7 +233,6 @@ def test_the_official_client_resumes_by_itself(server: Restarts) -> None:
         hello = await session.initialize()
         assert hello.protocol_version == "2025-11-25"
         await session.set_logging_level("warning")
-        await anyio.to_thread.run_sync(server.prepare)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(kill_when_enough)
             with pytest.raises(MCPError, match="the server restarted before this call ended"):
@@ -246,7 +245,7 @@ def test_the_official_client_resumes_by_itself(server: Restarts) -> None:
     async def main() -> None:
         with anyio.fail_after(SOON):
             async with (
-                streamable_http_client(server.start()) as (read, write),
+                streamable_http_client(server.url or server.start()) as (read, write),
                 ClientSession(read, write, logging_callback=heard.logged) as session,
             ):
                 await talk(session)
