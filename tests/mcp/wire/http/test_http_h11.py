@@ -149,12 +149,12 @@ STRICTER: dict[str, tuple[int, Callable[[bytes], bool]]] = {
 }
 # What Acuity takes and h11 refuses.
 MORE_LENIENT: dict[str, Callable[[bytes], bool]] = {
-    "an empty line before a request": lambda data: data.startswith(b"\r\n"),
+    "an empty line before a request": lambda data: data[:2] in (b"\r", b"\r\n"),
 }
 # What h11 answers and Acuity waits for the end of.
 MORE_PATIENT: dict[str, Callable[[bytes], bool]] = {
     "a head ends in LF alone": has(rb"(?<!\r)\n"),
-    "an empty line before a request": lambda data: data.startswith(b"\r\n"),
+    "an empty line before a request": lambda data: data[:2] in (b"\r", b"\r\n"),
 }
 
 
