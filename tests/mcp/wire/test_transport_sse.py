@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
@@ -13,7 +14,7 @@ import httpx2
 from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.tokens import parse_tokens
+from acuity.mcp.wire.tokens import TokenFile, parse_tokens
 from raw_http import HELLO, call, http_client
 from transport_bench import LOCAL, run, serving
 
@@ -118,6 +119,30 @@ def test_a_stream_takes_messages_of_its_own_token_only() -> None:
             url = urljoin(server.where, path)
             assert (await http.post(url, json=HELLO, headers=other)).status_code == 404
             assert (await http.post(url, json=HELLO, headers=mine)).status_code == 202
+
+    run(main)
+
+
+def test_a_stream_ends_with_its_principal_and_changes_with_what_it_may_do(tmp_path: Path) -> None:
+    async def main() -> None:
+        path = tmp_path / "tokens"
+        path.write_text("ann ann-has-this-token\nbob bob-has-this-token\n")
+        tokens = TokenFile(str(path))
+        ann, bob = ({"Authorization": f"Bearer {token}"} for token in tokens)
+        async with (
+            serving(AT, access=Access(tokens)) as server,
+            http_client() as http,
+            http.stream("GET", server.where, headers=ann) as anns,
+            http.stream("GET", server.where, headers=bob) as bobs,
+        ):
+            _, where = await anext(_events(anns))
+            ended = _events(bobs)
+            await anext(ended)
+            path.write_text("[tokens.ann]\ntoken = 'ann-has-this-token'\ntools = ['echo']\n")
+            tokens.reload()
+            assert [event async for event in ended] == []
+            answer = await http.post(urljoin(server.where, where), json=HELLO, headers=ann)
+            assert answer.status_code == 404  # the next stream has the tools that are allowed now
 
     run(main)
 

@@ -21,7 +21,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from acuity.mcp.limits import BUSY, Full, Quota, owner
+from acuity.mcp.limits import BUSY, Full, Quota
+from acuity.mcp.principal import Principal
 from acuity.mcp.wire.events import EventStream, event
 from acuity.mcp.wire.http.reply import TEXT
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
@@ -46,10 +47,10 @@ _FULL: Final[dict[Full, str]] = {
 class _Stream:
     """One client that has a stream open."""
 
-    def __init__(self, origin: str, events: EventStream) -> None:
+    def __init__(self, principal: Principal, events: EventStream) -> None:
         self.id = uuid4().hex
-        self.origin = origin
-        self.owner = owner()  # the token that its messages have to come with, if any
+        self.origin = principal.key
+        self.owner = _proven(principal)  # whose messages it takes, if a token proves that
         self.handshake = Handshake(f"sse:{self.id}")
         self.in_flight = InFlight()
         self.inbox = Inbox()
@@ -93,6 +94,12 @@ class SseStreams:
     def handle(self, request: Request, responder: Responder) -> None:
         (self._begin if request.method == "GET" else self._posted)(request, responder)
 
+    def end_principals(self, keys: frozenset[str]) -> None:
+        """End the streams of principals that may no longer come."""
+        for stream in list(self._open.values()):
+            if stream.origin in keys:
+                self._forget(stream)
+
     async def close(self) -> None:
         """End all streams."""
         for stream in list(self._open.values()):
@@ -109,7 +116,7 @@ class SseStreams:
             return
         limits, numbered = self._limits, self._bare is not None
         events = EventStream(responder, limits.max_events, limits.heartbeat, numbered=numbered)
-        stream = _Stream(origin, events)
+        stream = _Stream(request.principal, events)
         self._places.take(origin)
         self._open[stream.id] = stream
         self._serving.accounts.enter(stream.handshake.client)
@@ -162,7 +169,8 @@ class SseStreams:
             refuse(responder, refused)
             return
         stream = self._open.get(_canonical(named)) if named is not None else None
-        if stream is None or stream.owner != owner():
+        # A principal that may do other things by now has to open another stream.
+        if stream is None or stream.owner != _proven(request.principal):
             self._no_stream(named, responder)
         elif self._bare is None and len(stream.in_flight) >= self._limits.max_in_flight:
             # Clients of this transport look at the stream, not at the reply.
@@ -220,6 +228,10 @@ class SseStreams:
             stream.handshake.pending += request is not None and request.method == HANDSHAKE
             stream.inbox.put(noted)
         _accept(responder)
+
+
+def _proven(principal: Principal) -> Principal | None:
+    return principal if principal.has_token else None
 
 
 def _accept(responder: Responder) -> None:

@@ -96,12 +96,6 @@ class Tokens:
         name = self.by_token[known]
         return self.granted.get(name) or Principal.of_token(name)
 
-    def principal(self, authorization: str | None) -> str | None:
-        """The name that an Authorization header proves."""
-        token = bearer(authorization)
-        found = self.find(token) if token is not None else None
-        return None if found is None else found.key.partition(":")[2]
-
     def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
         return lambda: None  # these never change
 
