@@ -19,9 +19,9 @@ from acuity.mcp.wire.http.request import Request
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 _BLANK: Final = 0x20
 _MAX_CHUNK_LINE: Final = 1024  # bytes
-_FREE_FRAMING: Final = (
-    16 << 10
-)  # bytes around the chunks of one body; more only with half as many of the body
+# Bytes that may stand around the chunks of one body, beside half as many as the body has: tiny chunks cost
+# much more time than others.
+_FREE_FRAMING: Final = 16 << 10
 _MAX_REMEMBERED: Final = 1024  # bytes of a head that is compared with the next one
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Final
 
 from acuity.mcp.wire.http.connection import HttpConnection
@@ -22,6 +23,7 @@ class HttpProtocol(asyncio.Protocol):
     __slots__ = (
         "_arming",
         "_connection",
+        "_context",
         "_early",
         "_joined",
         "_loop",
@@ -37,6 +39,7 @@ class HttpProtocol(asyncio.Protocol):
     def __init__(self, port: Port) -> None:
         self._port = port
         self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
         self._transport: asyncio.Transport | None = None
         self._connection: HttpConnection | None = None
         self._early: list[bytes] = []  # bytes that came before TLS was set up on our side
@@ -119,12 +122,7 @@ class HttpProtocol(asyncio.Protocol):
             self._early.append(data)
             return
         self._port.presence.heard(self)
-        self._joined = []
-        try:
-            connection.receive(data)
-        finally:
-            self._write_joined()
-        self._arm()
+        self._turn(lambda: connection.receive(data))
 
     def pause_writing(self) -> None:
         if self._connection is not None:
@@ -170,7 +168,7 @@ class HttpProtocol(asyncio.Protocol):
         self._transport.write(data)
         if not self._arming:  # the connection may wait for another request now
             self._arming = True
-            self.soon(self._arm)
+            self._loop.call_soon(self._arm)
 
     def pause_reading(self) -> None:
         if self._transport is not None:
@@ -191,7 +189,17 @@ class HttpProtocol(asyncio.Protocol):
             self._transport.close()
 
     def soon(self, callback: Callable[[], None]) -> None:
-        self._loop.call_soon(callback)
+        # Not in the context of the task that has just answered: the next request is no part of it.
+        self._loop.call_soon(self._turn, callback, context=self._context)
+
+    def _turn(self, work: Callable[[], None]) -> None:
+        """Let the connection do something, write the answers of that together, and see to its new deadline."""
+        self._joined = []
+        try:
+            work()
+        finally:
+            self._write_joined()
+        self._arm()
 
     def _write_joined(self) -> None:
         joined, self._joined = self._joined, None
