@@ -6,6 +6,8 @@ python bench/mcp_runtime_servers.py acuity|acuity-task|sdk|sdk-json --http PORT
 from __future__ import annotations
 
 import argparse
+import asyncio
+import gc
 import logging
 from dataclasses import replace
 from typing import Any
@@ -15,6 +17,7 @@ ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 
 def serve_acuity(args: argparse.Namespace) -> None:
     import anyio
+    import uvloop
 
     from acuity.mcp.app import build_server
     from acuity.mcp.catalog import Call, Catalog, Tool
@@ -23,7 +26,6 @@ def serve_acuity(args: argparse.Namespace) -> None:
     from acuity.mcp.operations.metrics import Metrics
     from acuity.mcp.operations.observe import Observer
     from acuity.mcp.settings import Settings
-    from acuity.mcp.standalone.main import prepare_memory, run_loop
     from acuity.mcp.standalone.serve import serve
     from acuity.mcp.wire.listeners import LOOPBACK, Address
 
@@ -50,13 +52,17 @@ def serve_acuity(args: argparse.Namespace) -> None:
         max_sessions_each=args.sessions,
         idle_timeout=args.ttl,
         store=args.store,
+        connections=2_000,
     )
     metrics, limits = Metrics([tool.name for tool in tools]), CallLimits(settings)
     server = build_server(
         Catalog(tools=tools), name="echo", version="1", middleware=[Observer(metrics), limits]
     )
-    prepare_memory()
-    run_loop(serve(server, [Http(Address(LOOPBACK, args.http))], settings, limits=limits))
+    # As the product runs: on uvloop, and with old objects left alone by the collector.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(server, [Http(Address(LOOPBACK, args.http))], settings, limits=limits))
 
 
 def serve_sdk(args: argparse.Namespace) -> None:
