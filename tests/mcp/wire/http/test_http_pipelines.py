@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from typing import Any
+
+import pytest
+import uvloop
 
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Handler, Request, Responder
@@ -13,6 +17,7 @@ from acuity.mcp.wire.http.server import serve_http
 from acuity.mcp.wire.listeners import Address
 
 GET = b"GET /%d HTTP/1.1\r\nhost: a\r\n\r\n"
+Run = Callable[[Coroutine[Any, Any, None]], None]
 WHOSE: ContextVar[str] = ContextVar("whose", default="nobody")
 
 
@@ -31,13 +36,22 @@ async def connected(
             writer.close()
 
 
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    def run(test: Coroutine[Any, Any, None]) -> None:
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            runner.run(test)
+
+    return run
+
+
 async def answer_of(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
     return await reader.readexactly(length)
 
 
-def test_a_request_doesn_t_run_in_the_context_of_the_one_before() -> None:
+def test_a_request_doesn_t_run_in_the_context_of_the_one_before(run: Run) -> None:
     tasks: set[asyncio.Task[None]] = set()
 
     def handler(request: Request, responder: Responder) -> None:
@@ -54,10 +68,10 @@ def test_a_request_doesn_t_run_in_the_context_of_the_one_before() -> None:
             writer.write(GET % 1 + GET % 2 + GET % 3)
             assert [await answer_of(reader) for _ in range(3)] == [b"nobody"] * 3
 
-    asyncio.run(test())
+    run(test())
 
 
-def test_a_half_request_behind_a_late_answer_has_a_deadline() -> None:
+def test_a_half_request_behind_a_late_answer_has_a_deadline(run: Run) -> None:
     limits = WireLimits(head_timeout=0.05)
 
     def handler(request: Request, responder: Responder) -> None:
@@ -70,10 +84,10 @@ def test_a_half_request_behind_a_late_answer_has_a_deadline() -> None:
             assert await answer_of(reader) == b"late"
             assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
 
-    asyncio.run(test())
+    run(test())
 
 
-def test_thousands_of_requests_at_once_are_answered_in_order() -> None:
+def test_thousands_of_requests_at_once_are_answered_in_order(run: Run) -> None:
     def handler(request: Request, responder: Responder) -> None:
         body = request.path.encode()
         if request.path.endswith("7"):
@@ -87,10 +101,10 @@ def test_thousands_of_requests_at_once_are_answered_in_order() -> None:
             for number in range(5000):
                 assert await answer_of(reader) == b"/%d" % number
 
-    asyncio.run(test())
+    run(test())
 
 
-def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up() -> None:
+def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up(run: Run) -> None:
     answered = []
 
     def handler(request: Request, responder: Responder) -> None:
@@ -105,10 +119,10 @@ def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up() -> None:
                 # What the sockets take, and one turn.
                 assert len(answered) <= number + 200
 
-    asyncio.run(test())
+    run(test())
 
 
-def test_a_refusal_reaches_a_client_that_goes_on_sending() -> None:
+def test_a_refusal_reaches_a_client_that_goes_on_sending(run: Run) -> None:
     def handler(request: Request, responder: Responder) -> None: ...
 
     async def test() -> None:
@@ -121,4 +135,4 @@ def test_a_refusal_reaches_a_client_that_goes_on_sending() -> None:
             assert answer.startswith(b"HTTP/1.1 413 ")
             assert b"connection: close" in answer
 
-    asyncio.run(test())
+    run(test())

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from acuity.mcp.wire.http.connection import HttpConnection
 from acuity.mcp.wire.http.request import Request, Responder
@@ -79,7 +79,7 @@ class HttpProtocol(asyncio.Protocol):
     # ---- asyncio.Protocol ---------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         self._transport = transport
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
@@ -193,7 +193,7 @@ class HttpProtocol(asyncio.Protocol):
         self._loop.call_soon(self._turn, callback, context=self._context)
 
     def _turn(self, work: Callable[[], None]) -> None:
-        """Let the connection do something, write the answers of that together, and see to its new deadline."""
+        """Let the connection do something; write the answers of that together and see to its deadline."""
         self._joined = []
         try:
             work()
