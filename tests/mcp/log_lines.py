@@ -37,7 +37,7 @@ def logging_to_lines(**options: Any) -> Iterator[LogLines]:
     """Everything that is logged meanwhile, as lines; logging is as it was afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    levels = {name: logging.getLogger(name).level for name in ("mcp", "uvicorn", "asyncio")}
+    levels = {name: logging.getLogger(name).level for name in ("mcp", "asyncio")}
     for handler in handlers:  # pytest's own, which the server would close
         root.removeHandler(handler)
     lines = LogLines()

@@ -34,8 +34,7 @@ _SIZES: Final = ((1000, 2400), (100, 1000), (30, 150))
 
 # Other packages log much that an operator doesn't need, such as session ids; only their warnings are shown
 # unless the level is DEBUG.
-_CHATTY: Final = ("mcp", "uvicorn", "asyncio", "httpx2", "sse_starlette", "opentelemetry")
-_OWN_HANDLERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access")  # with handlers that bypass ours
+_CHATTY: Final = ("mcp", "asyncio", "httpx2", "opentelemetry")
 
 _HIDDEN: Final = "[hidden]"
 _SECRET_NAMES: Final = frozenset(
@@ -54,12 +53,7 @@ _LOWER_SESSION: Final = re.compile(_SESSION_ID)  # a tenth of the time
 
 _ENCODE: Final = json.JSONEncoder(default=str).encode  # json.dumps() would create an encoder for each line
 
-_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {
-    "message",
-    "asctime",
-    "taskName",
-    "color_message",  # uvicorn's message again, with escape sequences
-}
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 def configure_logging(
@@ -84,10 +78,6 @@ def configure_logging(
     for name in _CHATTY:
         quiet = max(logging.WARNING, root.level) if level != "debug" else logging.NOTSET
         logging.getLogger(name).setLevel(quiet)
-    for name in _OWN_HANDLERS:
-        logger = logging.getLogger(name)
-        logger.handlers.clear()
-        logger.propagate = True
     logging.captureWarnings(True)
     return redactor
 
