@@ -135,7 +135,7 @@ async def listening(session: RawSession) -> AsyncIterator[AsyncIterator[Event]]:
     async with session.http.stream("GET", session.url, headers=session.headers) as response:
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
-        yield events(response)
+        yield (event async for event in events(response) if event.message)  # not the first, an id alone
 
 
 def own_origin(server: Running) -> str:

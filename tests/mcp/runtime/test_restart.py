@@ -142,6 +142,23 @@ def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
     play(scenario, server)
 
 
+def test_a_get_that_had_no_message_yet_can_be_resumed(server: Restarts) -> None:
+    """Messages that were on their way when the server was killed are on a stream whose id the client has."""
+
+    async def scenario(session: RawSession) -> None:
+        async with session.http.stream("GET", session.url, headers=session.headers) as response:
+            first = await anext(events(response))
+            assert first.message == {}
+            await session.post(counting(5, stay=False))
+            server.kill()
+        server.start()
+        async with session.resume(first.id) as stream:
+            found = (await take(stream, 5))[0]
+        assert numbers(found, "notifications/message", "session") == [1, 2, 3, 4, 5]
+
+    play(scenario, server)
+
+
 def test_a_session_keeps_its_version_client_and_state(server: Restarts) -> None:
     async def scenario(session: RawSession) -> None:
         level = {"jsonrpc": "2.0", "id": 5, "method": "logging/setLevel", "params": {"level": "warning"}}

@@ -32,6 +32,7 @@ from acuity.mcp.runtime.headers import (
     VERSION,
     Accepted,
     accepted,
+    can_resume,
     doubled,
     is_json,
     is_plain_json,
@@ -291,6 +292,8 @@ class Streamable:
             reason = f"Bad Request: '{last[:64] if last else ''}' is no event of this session"
             refuse(responder, 400, INVALID_REQUEST, reason)
             return
+        if not last and can_resume(session.version):
+            stream.prime()  # the SDK's server doesn't: a client that loses the first message couldn't resume
         responder.begin_events(session_headers(session))
         stream.attach(responder)
         self._core.heartbeats.add(responder)
