@@ -16,13 +16,14 @@ from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import NoJournal
+from acuity.mcp.runtime.journal import Journal, NoJournal
 from acuity.mcp.runtime.sessions import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Request
 from acuity.mcp.wire.serving import Serving
 from asking_client import NAME
+from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 
 VERSION = "2025-11-25"
@@ -35,10 +36,15 @@ ADA = {"action": "accept", "content": {"name": "Ada"}}
 class Ground:
     """The runtime with tools that ask."""
 
-    def __init__(self, tools: dict[str, Callable[[Call], Awaitable[Answer]]], **limits: Any) -> None:
+    def __init__(
+        self,
+        tools: dict[str, Callable[[Call], Awaitable[Answer]]],
+        journal: Journal | None = None,
+        **limits: Any,
+    ) -> None:
         self.limits = replace(WireLimits(), **limits)
         self.counters = RuntimeCounters()
-        self.sessions = Sessions(self.limits, NoJournal(), self.counters)
+        self.sessions = Sessions(self.limits, journal or NoJournal(), self.counters)
         rules = AskingRules(
             self.limits.capability_policy, self.limits.client_timeout, self.counters.count_request
         )
@@ -249,6 +255,32 @@ def test_a_deleted_session_ends_its_questions() -> None:
         assert ground.send("DELETE", **session.headers).status == 200
         await asyncio.wait_for(ended.wait(), 10)
         assert sum(ground.counted.values()) == 1
+
+    run(story)
+
+
+def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
+    async def story() -> None:
+        journal = FakeJournal(at_once=True)
+        before = Ground(TOOLS, journal)
+        session = before.begin()
+        call = session.call("name")
+        (asked,) = await heard(call, 1)
+        last = call.last_id
+        after = Ground(TOOLS, journal.crash())
+        session.ground = after
+        resumed = session.get(**{"last-event-id": last})
+        (lost,) = await heard(resumed, 1)
+        assert lost["id"] == 1
+        assert "restarted" in lost["error"]["message"]
+        # A new question has another id than the old one, whose answer may still come.
+        call = session.call("name", 2)
+        (anew,) = await heard(call, 1)
+        mallory = {"action": "accept", "content": {"name": "Mallory"}}
+        assert session.reply(asked, mallory) == 202
+        session.reply(anew, ADA)
+        done = (await heard(call, 2))[1]
+        assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
 
     run(story)
 

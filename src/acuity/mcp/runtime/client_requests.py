@@ -41,8 +41,6 @@ from acuity.mcp.wire.messages import encode
 logger: Final = logging.getLogger(__name__)
 
 MOST: Final = 32  # unanswered requests to one client
-# Ids are never those of an earlier process, whose sessions this one may continue, nor likely a client's own.
-_PREFIX: Final = f"s-{secrets.token_hex(3)}-"
 _DIGITS: Final = 18  # of the longest number of a request that is read
 
 # Puts a message where the client will read it; `Stream.add` and `EventLog.notify` are such functions.
@@ -63,7 +61,16 @@ class _Waiting:
 class ClientRequests:
     """The requests to one session's client: their ids, their responses, their timeouts and their number."""
 
-    __slots__ = ("_capabilities", "_counters", "_ended", "_last", "_limits", "_progress", "_waiting")
+    __slots__ = (
+        "_capabilities",
+        "_counters",
+        "_ended",
+        "_last",
+        "_limits",
+        "_prefix",
+        "_progress",
+        "_waiting",
+    )
 
     def __init__(self, limits: WireLimits, counters: RuntimeCounters, capabilities: Capabilities) -> None:
         """`capabilities` are those of the initialize request, as they came."""
@@ -72,6 +79,8 @@ class ClientRequests:
         self._capabilities = capabilities
         self._waiting: dict[str, _Waiting] = {}
         self._progress: set[asyncio.Task[None]] | None = None  # made when first needed
+        # An earlier process may have asked the same session, and its answers may still come.
+        self._prefix = f"s-{secrets.token_hex(4)}-"
         self._last = 0
         self._ended = False
 
@@ -107,6 +116,8 @@ class ClientRequests:
             async with asyncio.timeout(timeout):
                 return await waiting.outcome
         except TimeoutError:
+            if waiting.outcome.done() and not waiting.outcome.cancelled():
+                return waiting.outcome.result()  # the answer came in the same turn
             self._counters.count_request(waiting.kind, "timeout")
             sentence = f"the client did not answer '{method}' within {timeout:g} s"
             if courtesy:
@@ -187,14 +198,14 @@ class ClientRequests:
         self, send: Send, method: str, call: object, on_progress: ProgressFnT | None
     ) -> tuple[str, _Waiting]:
         self._last += 1
-        request_id = f"{_PREFIX}{self._last}"
+        request_id = f"{self._prefix}{self._last}"
         outcome: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         waiting = _Waiting(kind_of(method), call, send, outcome, on_progress)
         self._waiting[request_id] = waiting
         return request_id, waiting
 
     def _was_asked(self, request_id: object) -> bool:
-        before, prefix, number = str(request_id).partition(_PREFIX)
+        before, prefix, number = str(request_id).partition(self._prefix)
         if before or not prefix or not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
             return False
         return 0 < int(number) <= self._last
