@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import anyio
 from mcp_types import INVALID_REQUEST
@@ -228,9 +228,9 @@ class _TurnedAway(asyncio.Protocol):
         self._answer = encode(error_message(code, reason)) + b"\n"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        transport.write(self._answer)
-        transport.close()
+        stream = cast(asyncio.Transport, transport)  # as far as it is used here
+        stream.write(self._answer)
+        stream.close()
 
 
 # ---- ports --------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ class WireLimits:
     max_pending: int = 256  # messages that wait for a session's client
     max_pending_bytes: int = 4 << 20
     head_timeout: float = 5.0  # seconds for the head of a request
+    keep_alive: float = 30.0  # seconds that an HTTP connection without a request stays open
     max_headers: int = 100
     max_header_line: int = 16 << 10  # bytes
     max_head: int = 64 << 10  # bytes of all header lines together
@@ -89,6 +90,7 @@ class Settings:
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     read_timeout: float = 30.0  # seconds for a message that has begun to arrive
     head_timeout: float = 5.0  # seconds for the head of a request
+    keep_alive: float = 30.0  # seconds that an HTTP connection without a request stays open
     max_headers: int = 100
     max_header_line: int = 16 << 10  # bytes
     max_head: int = 64 << 10  # bytes of all header lines together

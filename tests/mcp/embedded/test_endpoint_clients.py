@@ -146,8 +146,7 @@ def test_tools_and_progress(transport: str, era: str, tmp_path: Path) -> None:
                 assert status.structured_content is not None
                 assert status.structured_content["frames"] == STATUS["frames"]
                 assert status.is_error is False
-            # Sessions of Streamable HTTP are the SDK's own, and so are their answers.
-            assert (bench.quick, bench.slow) == ((0, 3) if transport == "http" else (3, 0))
+            assert (bench.quick, bench.slow) == (3, 0)
             said = await client.call_tool("echo", {"text": "hä\n\u2028" + "x" * 20_000})
             assert said.structured_content is not None
             assert said.structured_content["text"] == "hä\n\u2028" + "x" * 20_000

@@ -118,12 +118,12 @@ def test_a_length_that_lies() -> None:
 
 def test_who_takes_too_long_to_send_is_dropped() -> None:
     async def main() -> None:
-        async with wired(WireLimits(read_timeout=0.05)) as (_, wire):
+        async with wired(WireLimits(head_timeout=0.05, read_timeout=0.05)) as (_, wire):
             usual = raw(json.dumps(call(2)).encode(), length=5000)
             await wire.stream.send(usual)
             assert await wire.closed()
         for cut in (10, len(raw()) - 5):  # in the head, and in the body
-            async with wired(WireLimits(read_timeout=0.05)) as (_, wire):
+            async with wired(WireLimits(head_timeout=0.05, read_timeout=0.05)) as (_, wire):
                 await wire.stream.send(raw()[:cut])
                 assert await wire.closed()
 
@@ -201,11 +201,9 @@ def test_streamable_http_takes_all_ways() -> None:
     run(main)
 
 
-def test_a_connection_is_kept_while_it_is_used_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.mcp.wire.http_server._KEEP_ALIVE", 0.2)
-
+def test_a_connection_is_kept_while_it_is_used_and_not_for_ever() -> None:
     async def main() -> None:
-        async with wired() as (bench, wire):
+        async with wired(WireLimits(keep_alive=0.2)) as (bench, wire):
             until = anyio.current_time() + 1.0
             while anyio.current_time() < until:
                 await wire.stream.send(raw())

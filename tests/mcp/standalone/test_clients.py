@@ -124,8 +124,8 @@ def test_subscriptions_take_no_place_from_calls(access: Access | None) -> None:
                 if answer.headers["content-type"] == "application/json":
                     refused.append(json.loads(await answer.aread()))
                     return
-                async for _ in answer.aiter_lines():
-                    break
+                lines = answer.aiter_lines()  # held, or it would close the connection
+                await anext(lines)
                 opened += 1
                 await anyio.sleep_forever()
 

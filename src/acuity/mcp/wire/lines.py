@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -56,8 +56,7 @@ class LineConnection(asyncio.Protocol):
     # ---- called by the event loop -----------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # as far as it is used here
         self._serving.accounts.enter(self._handshake.client)
         self._start(self._serve())
 

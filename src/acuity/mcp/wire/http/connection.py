@@ -43,10 +43,7 @@ _PER_TURN: Final = 16  # requests that one connection may have answered before o
 _NEVER: Final = float("inf")
 # For counters: what was wrong with a request that no handler saw.
 _REASONS: Final = {408: "slow", 413: "size", 414: "headers", 431: "headers"}
-_SECONDS: Final = {
-    "request": 30.0,  # that a connection without a request stays open
-    "end": 2.0,  # in which a client may read a refusal, while what it still sends is thrown away
-}
+_LINGER: Final = 2.0  # seconds in which a client may read a refusal, while what it still sends is thrown away
 
 # What a connection waits for. "request": the first byte of the next one; "end": that the client closes.
 Wait: TypeAlias = Literal["head", "body", "request", "end", ""]
@@ -247,9 +244,14 @@ class HttpConnection:
         self.deadline = self._clock() + self._seconds(wait) if wait else _NEVER
 
     def _seconds(self, wait: Wait) -> float:
-        if wait == "head":
-            return self._limits.head_timeout
-        return self._limits.read_timeout if wait == "body" else _SECONDS[wait]
+        limits = self._limits
+        seconds = {
+            "head": limits.head_timeout,
+            "body": limits.read_timeout,
+            "request": limits.keep_alive,
+            "end": _LINGER,
+        }
+        return seconds[wait]
 
     def _read_on(self, wanted: bool) -> None:
         if wanted == self._paused:
