@@ -10,10 +10,9 @@ import math
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from acuity.errors import SettingsError
 
@@ -32,8 +31,7 @@ _ROUNDING: Final = 1e-7  # seconds by which sums of fractions may be wrong
 _MOST_ALLOWANCES: Final = 16_384  # of which those that were used longest ago are forgotten first
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(NamedTuple):
     """So many requests in so many seconds."""
 
     number: int
@@ -53,35 +51,32 @@ def parse_rate(text: object) -> Rate:
 
 
 class Allowances:
-    """The token buckets of many holders. A holder may be anything hashable."""
+    """The token buckets of many holders."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = _MOST_ALLOWANCES) -> None:
         self._clock = clock
         self._most = most
         # When each bucket will be full. One number is all there is to know of a bucket.
-        self._full: OrderedDict[tuple[object, Rate], float] = OrderedDict()
+        self._full: OrderedDict[tuple[Hashable, Rate], float] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._full)
 
-    def wait(self, holder: object, rate: Rate) -> float:
+    def wait(self, holder: Hashable, rate: Rate) -> float:
         """Seconds until the holder may take one; 0 if it may now."""
-        wait = self._missing(holder, rate) - rate.seconds * (rate.number - 1) / rate.number
+        missing = self._full.get((holder, rate), 0.0) - self._clock()
+        wait = missing - rate.seconds * (rate.number - 1) / rate.number
         return wait if wait > _ROUNDING else 0.0
 
-    def take(self, holder: object, rate: Rate) -> None:
+    def take(self, holder: Hashable, rate: Rate) -> None:
         """Take one, whether or not there is one."""
+        key, now = (holder, rate), self._clock()
+        missing = max(0.0, self._full.get(key, 0.0) - now) + rate.seconds / rate.number
         # Without a bound, a holder that goes on all the same would have to wait for ever.
-        missing = min(self._missing(holder, rate) + rate.seconds / rate.number, rate.seconds)
-        key = (holder, rate)
-        self._full[key] = self._clock() + missing
+        self._full[key] = now + min(missing, rate.seconds)
         self._full.move_to_end(key)
         if len(self._full) > self._most:
             self._full.popitem(last=False)
-
-    def _missing(self, holder: object, rate: Rate) -> float:
-        """Seconds until the bucket is full."""
-        return max(0.0, self._full.get((holder, rate), 0.0) - self._clock())
 
 
 class RateLimits:
@@ -113,19 +108,22 @@ class RateLimits:
         Nothing is taken from any allowance if one is empty.
         """
         rate = own or self._rate
-        held: list[tuple[object, Rate]] = [] if rate is None else [(principal, rate)]
+        held: list[tuple[Hashable, Rate]] = [] if rate is None else [(principal, rate)]
         if self._tools and params:
-            for entry in {self._entry(name) for name in self._named(params)} - {None}:
-                assert entry is not None
-                held.append(((principal, entry), self._tools[entry]))
+            held += [((principal, entry), self._tools[entry]) for entry in self._entries(params)]
         if not held:
             return None
-        waits = max(self._allowances.wait(holder, rate) for holder, rate in held)
-        if waits > 0:
-            return waits
-        for holder, rate in held:
-            self._allowances.take(holder, rate)
+        wait = max([self._allowances.wait(*one) for one in held])
+        if wait > 0:
+            return wait
+        for one in held:
+            self._allowances.take(*one)
         return None
+
+    def _entries(self, params: Mapping[str, Any]) -> set[str]:
+        """The entries that a call is held to."""
+        found = [self._entry(name) for name in self._named(params)]
+        return {entry for entry in found if entry is not None}
 
     def _named(self, params: Mapping[str, Any]) -> list[str]:
         """The tool of a call, and the tool that this one runs if it is a carrier."""

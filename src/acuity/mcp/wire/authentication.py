@@ -1,7 +1,7 @@
 """Finds out who sends a request: by a token of the server, or by asking the operator's auth hook.
 
-An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only tokens
-that were right from there before are looked at. So nobody can guess on, and those who are in stay in.
+An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only those
+who were let in from there before are let in. So nobody can guess on, and those who are in stay in.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from acuity.mcp.wire.tokens import TokenStore, bearer, digest
 logger: Final = logging.getLogger(__name__)
 
 WRONG_TOKENS: Final = Rate(20, 60.0)  # that may come from one address
-_MOST_PROVEN: Final = 8192  # pairs of token and address that are remembered as right
+_MOST_PROVEN: Final = 8192  # pairs of an address and who was let in from there
 _CHALLENGE: Final[HeaderList] = [(b"www-authenticate", b'Bearer realm="acuity"')]
 _NO_TOKEN: Final = "this server takes a bearer token in the Authorization header"
 
@@ -62,7 +62,8 @@ class Authentication:
         self._tokens = tokens
         self._hook = hook
         self._wrong = Allowances(clock)
-        self._proven: OrderedDict[tuple[str, bytes], None] = OrderedDict()
+        # With the principals of the server's own tokens, and the digests of those that the hook knew.
+        self._proven: OrderedDict[tuple[str, str | bytes], None] = OrderedDict()
 
     def __bool__(self) -> bool:
         """Whether clients have to prove who they are."""
@@ -72,12 +73,13 @@ class Authentication:
         """Who sends the request, as far as the server itself knows; None: the hook has to be asked."""
         token = bearer(request.headers.get("authorization"))
         if token is not None:
-            place = neighbourhood(request.address)
+            place, principal = neighbourhood(request.address), self._tokens.find(token)
             wait = self._wrong.wait(place, WRONG_TOKENS)
-            if wait > 0 and (place, digest(token)) not in self._proven:
+            # A right guess is answered like a wrong one.
+            if wait > 0 and (place, principal.key if principal else digest(token)) not in self._proven:
                 return _slowed(wait)
-            if (principal := self._tokens.find(token)) is not None:
-                self._note_right(place, token)
+            if principal is not None:
+                self._note_right(place, principal.key)
                 return principal
             if self._hook is None:
                 self._wrong.take(place, WRONG_TOKENS)
@@ -98,13 +100,13 @@ class Authentication:
                 if verdict is None:
                     self._wrong.take(place, WRONG_TOKENS)
                 else:
-                    self._note_right(place, token)
+                    self._note_right(place, digest(token))
             done(_UNKNOWN if verdict is None else verdict)
 
         self._hook.ask(token, request.headers, request.address, decided)
 
-    def _note_right(self, place: str, token: str) -> None:
-        key = (place, digest(token))
+    def _note_right(self, place: str, proof: str | bytes) -> None:
+        key = (place, proof)
         self._proven[key] = None
         self._proven.move_to_end(key)
         if len(self._proven) > _MOST_PROVEN:

@@ -6,7 +6,6 @@ A name may have several tokens, so that one can be replaced while the old one st
 
 from __future__ import annotations
 
-import hmac
 import os
 import re
 import secrets
@@ -28,12 +27,16 @@ UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
 _LONGEST_TOKEN: Final = 4096
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_KEY: Final = secrets.token_bytes(32)  # of the digests, which nobody can foresee without it
+_DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
+
+_NOBODY: Final[tuple[Principal | None, float]] = (None, 0.0)
 
 
 def digest(token: str) -> bytes:
     """A token's key in tables, which are looked up in a time that says nothing about the tokens in them."""
-    return blake2b(token.encode("utf-8", "surrogatepass"), digest_size=16, key=_KEY).digest()
+    found = _DIGEST.copy()
+    found.update(token.encode("utf-8", "surrogatepass"))
+    return found.digest()
 
 
 def bearer(authorization: str | None) -> str | None:
@@ -70,10 +73,17 @@ class Tokens:
     granted: Mapping[str, Principal] = field(default_factory=dict)  # by name; others may do everything
     expires: Mapping[str, float] = field(default_factory=dict, repr=False)  # by token, in seconds since 1970
     clock: Callable[[], float] = field(default=time.time, repr=False, compare=False)
-    _by_digest: dict[bytes, str] = field(init=False, repr=False, compare=False)
+    _by_digest: dict[bytes, tuple[Principal, float]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_digest", {digest(token): token for token in self.by_token})
+        found = {
+            digest(token): (
+                self.granted.get(name) or Principal.of_token(name),
+                self.expires.get(token, float("inf")),
+            )
+            for token, name in self.by_token.items()
+        }
+        object.__setattr__(self, "_by_digest", found)
 
     def __bool__(self) -> bool:
         return bool(self.by_token)
@@ -87,14 +97,8 @@ class Tokens:
         return frozenset(self.by_token.values())
 
     def find(self, token: str) -> Principal | None:
-        known = self._by_digest.get(digest(token))
-        # A digest that fits is compared once more, at the same cost whatever the token.
-        if known is None or not hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogatepass")):
-            return None
-        if self.clock() >= self.expires.get(known, float("inf")):
-            return None
-        name = self.by_token[known]
-        return self.granted.get(name) or Principal.of_token(name)
+        principal, ends = self._by_digest.get(digest(token), _NOBODY)
+        return principal if self.clock() < ends else None
 
     def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
         return lambda: None  # these never change
