@@ -80,6 +80,11 @@ def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.Capt
         ("[auth]\ntoken_file = 'nowhere'", [], "can't read the token file"),
         ("", ["--max-sessions", "0"], "argument --max-sessions: '0' should be a whole number of 1 or more"),
         ("", ["--max-sesions", "3"], "did you mean '--max-sessions'?"),
+        ("", ["--max-sessions", "9" * 5000], " is too much: it should be 16777216 at most"),
+        ("", ["--max-sessions", "99999999"], "'99999999' is too much: it should be 16777216 at most"),
+        ("[server]\nhttp = 0\ntls_key = 'a.pem'", [], "a.pem': set tls_certificate too"),
+        ("[server]\nhttp = 0\ntls_certificate = 'a.pem'", [], "can't read the TLS certificate"),
+        ("[auth]\nhook = 'no.such:thing'", [], "can't import the auth hook 'no.such:thing'"),
         ("", ["--store", "redis"], "'redis' is no store: use memory or sqlite:PATH"),
     ],
 )

@@ -243,7 +243,10 @@ KEYS: Final[tuple[Key, ...]] = (
     _listen("sse", kinds.ADDRESS, "HTTP+SSE at /sse, for older clients"),
     _listen("metrics", kinds.ADDRESS, "figures for Prometheus at /metrics"),
     _listen(
-        "tls_certificate", kinds.PLACE, "a PEM file: clients then use HTTPS; the metrics port stays HTTP", setting="tls_certificate"
+        "tls_certificate",
+        kinds.PLACE,
+        "a PEM file: clients then use HTTPS; the metrics port stays HTTP",
+        setting="tls_certificate",
     ),
     _listen(
         "tls_key", kinds.PLACE, "the PEM file of its key, if it isn't in the same file", setting="tls_key"

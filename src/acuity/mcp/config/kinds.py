@@ -16,6 +16,7 @@ from acuity.text import quoted, shortened
 
 _LONGEST_SECONDS: Final = 10.0**9
 _LARGEST: Final = 1 << 40
+_DIGITS: Final = 20
 _TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -64,18 +65,24 @@ def _split(text: str, separator: str = ",") -> list[str]:
 def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
     """Whole numbers in a range."""
     wanted = f"should be a whole number of {least} or more"
+    too_much = f"is too much: it should be {most} at most"
 
     def read(value: Any, _: Path | None = None) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise SettingsError(f"{said(value)} {wanted}")
         if value > most:
-            raise SettingsError(f"{said(value)} is too much: it should be {most} at most")
+            raise SettingsError(f"{said(value)} {too_much}")
         return value
 
     def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) < least:
+        if not text.isascii() or not text.isdigit():
             raise SettingsError(f"{said(text)} {wanted}")
-        return read(int(text))
+        if len(text) > _DIGITS:  # Python reads no more than some thousands
+            raise SettingsError(f"{said(text)} {too_much}")
+        try:
+            return read(int(text))
+        except SettingsError as error:
+            raise SettingsError(str(error).replace(str(int(text)), said(text), 1)) from None
 
     return Kind(read, parse, metavar)
 
