@@ -91,9 +91,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "discover": ask("server/discover", {}),
 }
 
-# Where the SDK says the text of an exception to the client, the core doesn't.
-INTENDED = {"broken resource"}
-
 
 @pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
 def test_in_a_session(version: str) -> None:
@@ -297,6 +294,37 @@ def test_handshakes() -> None:
             assert len(served.sessions) == 3
 
     run(main)
+
+
+# Where the core differs on purpose: the request, the SDK's status and error code, and the core's.
+DIFFERENCES: dict[str, tuple[dict[str, Any], dict[str, str | None], tuple[int, int], tuple[int, int]]] = {
+    # What an exception says is for the log.
+    "broken resource": (ask("resources/read", {"uri": "test://broken"}), {}, (200, 0), (200, -32603)),
+    # A session agreed on one version.
+    "another version": (call(1), {"MCP-Protocol-Version": "2025-06-18"}, (200, 0), (400, -32600)),
+    # One handshake a session.
+    "second handshake": ({**HELLO, "id": 5}, {}, (200, 0), (400, -32600)),
+    # An unknown version is the first thing to say, whatever else is missing.
+    "unknown version": (call(1), {"MCP-Protocol-Version": "2027-01-01"}, (400, -32602), (400, -32022)),
+}
+
+
+def test_intended_differences() -> None:
+    async def main() -> None:
+        async with running() as served, oracle(served.server) as sdk:
+            client = served.client.begin()
+            theirs = await _session(sdk, "2025-11-25")
+            for name, (message, changes, before, now) in DIFFERENCES.items():
+                ours, other = await _both(client, sdk, message, {**theirs, **changes}, changes=changes)
+                assert _code(other) == before, name
+                assert _code(ours) == now, name
+
+    run(main)
+
+
+def _code(told: Told) -> tuple[int, int]:
+    """The status and the code of the error; 0 where there is none."""
+    return told.status, told.messages[-1].get("error", {}).get("code", 0)
 
 
 async def _session(sdk: Oracle, version: str) -> dict[str, str]:

@@ -1,0 +1,161 @@
+"""What runs in place and what gets a task, and that a handler notices no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from acuity.mcp.principal import PRINCIPAL
+from core_bench import ALICE, call, reply_of, result_of, run, running, until
+
+WORD: ContextVar[str] = ContextVar("word", default="")
+
+
+def _asked(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        call(1, "plain"),
+        call(1, "failing"),
+        call(1, "refusing"),
+        _asked("ping"),
+        _asked("tools/list"),
+        _asked("prompts/list"),
+        _asked("resources/templates/list"),
+        _asked("no/such"),
+    ],
+)
+def test_what_ends_at_once_needs_no_task(message: dict[str, Any]) -> None:
+    async def main() -> None:
+        async with running() as served:
+            client = served.client.begin()
+            before = asyncio.all_tasks()
+            assert client.post(message).gone
+            assert asyncio.all_tasks() == before
+
+    run(main)
+
+
+@pytest.mark.parametrize("message", [call(1, "echo"), _asked("resources/read", uri="test://a")])
+def test_what_may_wait_gets_one_task(message: dict[str, Any]) -> None:
+    async def main() -> None:
+        async with running() as served:
+            client = served.client.begin()
+            before = len(asyncio.all_tasks())
+            answer = client.post(message)
+            assert (answer.gone, len(asyncio.all_tasks())) == (False, before + 1)
+            await until(lambda: answer.gone)
+            assert "result" in reply_of(answer)
+
+    run(main)
+
+
+def test_a_call_that_waits_after_all_goes_on_in_a_task_where_it_was() -> None:
+    async def main() -> None:
+        async with running() as served:
+            admitted = asyncio.Event()
+            seen: list[Any] = []
+
+            async def pacing(context: Any, call_next: Any) -> Any:
+                WORD.set("mine")
+                await admitted.wait()
+                seen.append((WORD.get(), PRINCIPAL.get(), asyncio.current_task() is not None))
+                return await call_next(context)
+
+            served.server.middleware.append(pacing)
+            client = served.client.begin  # its handshake waits too
+            admitted.set()
+            session = client()
+            admitted.clear()
+            answer = session.post(call(1, "plain", text="a"))
+            assert not answer.gone
+            admitted.set()
+            await until(lambda: answer.gone)
+            assert result_of(answer)["text"] == "a"
+            assert seen[-1] == ("mine", ALICE, True)
+            assert WORD.get() == ""  # nor does a call leave anything to the next
+
+    run(main)
+
+
+def test_a_call_that_waits_can_be_cancelled_before_its_task_has_begun() -> None:
+    async def main() -> None:
+        async with running() as served:
+            ended: list[str] = []
+
+            async def pacing(context: Any, call_next: Any) -> Any:
+                try:
+                    if context.method == "tools/call":
+                        await asyncio.Event().wait()
+                    return await call_next(context)
+                finally:
+                    ended.append(context.method)
+
+            served.server.middleware.append(pacing)
+            client = served.client.begin()
+            for tool in ("plain", "echo"):
+                answer = client.post(call(1, tool))
+                cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+                client.post(cancel)
+                await until(lambda answer=answer: answer.gone)  # type: ignore[misc]
+                assert reply_of(answer)["error"]["code"] == -32800
+            assert ended.count("tools/call") == 1  # the other never began
+
+    run(main)
+
+
+def test_errors_that_nobody_foresaw_are_for_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """The SDK would tell the client of a session what the exception says."""
+
+    async def main() -> None:
+        async with running() as served:
+            client = served.client.begin()
+            answer = client.post(_asked("resources/read", uri="test://broken"))
+            await until(lambda: answer.gone)
+            assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32603)
+            assert b"secret" not in answer.body
+            assert "a secret" in caplog.text
+
+    run(main)
+
+
+def test_a_result_that_json_cannot_hold_is_an_error_and_not_a_hang() -> None:
+    async def main() -> None:
+        async with running() as served:
+
+            async def answering(context: Any, call_next: Any) -> Any:
+                return {"what": object()} if context.method == "ping" else await call_next(context)
+
+            served.server.middleware.append(answering)
+            client = served.client.begin()
+            assert reply_of(client.post(_asked("ping")))["error"]["code"] == -32603
+            assert json.loads(client.post(call(1, "plain")).body)["id"] == 1
+
+    run(main)
+
+
+def test_notifications_go_through_the_middleware_and_fail_alone() -> None:
+    async def main() -> None:
+        async with running() as served:
+            seen: list[str] = []
+
+            async def watching(context: Any, call_next: Any) -> Any:
+                if context.request_id is None:
+                    seen.append(context.method)
+                    raise ZeroDivisionError
+                return await call_next(context)
+
+            served.server.middleware.append(watching)
+            client = served.client.begin()
+            assert client.post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).status == 202
+            assert seen == ["notifications/initialized", "notifications/roots/list_changed"]
+            assert client.post(call(1, "plain")).status == 200
+
+    run(main)
