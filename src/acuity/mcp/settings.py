@@ -128,6 +128,7 @@ class Settings:
             max_pending=self.max_pending,
             max_pending_bytes=self.max_pending_bytes,
             head_timeout=self.head_timeout,
+            keep_alive=self.keep_alive,
             max_headers=self.max_headers,
             max_header_line=self.max_header_line,
             max_head=self.max_head,

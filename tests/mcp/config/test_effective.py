@@ -15,7 +15,7 @@ from acuity.mcp.config import check_report
 from acuity.mcp.config.effective import Source, effective
 from acuity.mcp.config.keys import KEYS
 from acuity.mcp.rates import Rate
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import Settings, WireLimits
 
 TOKEN = "correct-horse-battery"
 
@@ -30,6 +30,15 @@ def test_every_setting_has_a_key_and_no_two_share_a_name() -> None:
         [key.path for key in KEYS],
     ):
         assert len(set(names)) == len(names)
+
+
+def test_what_transports_limit_by_the_same_name_is_handed_to_them() -> None:
+    shared = {field.name for field in dataclasses.fields(Settings)} & {
+        field.name for field in dataclasses.fields(WireLimits)
+    }
+    changed: dict[str, Any] = {name: number for number, name in enumerate(sorted(shared), start=1)}
+    limits = Settings(**changed).wire_limits()
+    assert {name: getattr(limits, name) for name in shared} == changed
 
 
 def test_without_anything_they_are_the_defaults(tmp_path: Path) -> None:

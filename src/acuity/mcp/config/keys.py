@@ -216,6 +216,12 @@ KEYS: Final[tuple[Key, ...]] = (
         "head_timeout_seconds", _SECONDS, "seconds for the header lines of a request", setting="head_timeout"
     ),
     _limits(
+        "idle_connection_seconds",
+        _SECONDS,
+        "seconds that an HTTP connection without a request stays open",
+        setting="keep_alive",
+    ),
+    _limits(
         "read_timeout_seconds",
         _SECONDS,
         "seconds for a message that has begun to arrive",
