@@ -65,7 +65,8 @@ def parse_request(text: bytes) -> PlainRequest | Message:
         type(document) is dict
         and document.get("jsonrpc") == "2.0"
         and type(method := document.get("method")) is str
-        and type(request_id := document.get("id")) in _ID_TYPES
+        and "id" in document
+        and type(request_id := document["id"]) in _ID_TYPES
         and ((params := document.get("params")) is None or type(params) is dict)
     ):
         return PlainRequest(request_id, method, params)
