@@ -9,6 +9,7 @@ from acuity.mcp.runtime.event_log import MAX_QUIET_GETS, EventLog
 from acuity.mcp.runtime.journal import NoJournal
 from acuity.mcp.runtime.streams import ROOM
 from acuity.mcp.settings import WireLimits
+from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 
 
@@ -248,3 +249,63 @@ def test_a_closed_log_ends_its_connections_and_takes_nothing(log: EventLog) -> N
     assert responder.ended
     log.notify(b"1")
     assert log.pending == 0
+
+
+def test_a_get_that_left_before_it_was_written_anything_leaves_nothing() -> None:
+    journal = FakeJournal()
+    log = EventLog("s", journal, WireLimits(), RuntimeCounters())
+    stream, responder = log.open_get_stream(), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    responder.drop()
+    journal.store()
+    assert (log.kept, log.pending) == (0, 0)
+    assert log.resume("1-1") is None
+
+
+def test_a_full_log_drops_the_event_that_was_sent_first(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=2)
+    responder = _get(log)
+    for number in range(1, 4):
+        log.notify(b"%d" % number)
+    assert responder.last_id == "1-3"
+    assert _resume(log, "1-1").messages == ["2", "3"]
+
+
+def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=4)
+    responders = []
+    for number in range(9):
+        stream, responder = log.open_request_stream(number), FakeResponder(reading=False, weight=ROOM)
+        stream.prime()
+        stream.attach(responder)
+        stream.add(b"%d" % number, "reply")
+        responders.append(responder)
+    assert log.pending == 9  # their clients are there
+    for responder in responders:
+        responder.drop()
+    assert log.kept == 4
+
+
+def test_a_request_whose_client_left_without_an_id_leaves_nothing(log: EventLog) -> None:
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.attach(responder)
+    responder.drop()
+    stream.add(b"1", "notification")
+    stream.add(b"2", "reply")
+    assert (log.kept, log.pending) == (0, 0)
+
+
+def test_a_connection_is_closed_when_the_client_has_an_id() -> None:
+    journal = FakeJournal()
+    log = EventLog("s", journal, WireLimits(), RuntimeCounters())
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    stream.close_connection()
+    assert not responder.ended
+    stream.add(b"1", "reply")
+    journal.store()
+    assert responder.ended
+    assert [event.data for event in responder.events] == [""]
+    assert _resume(log, "1-1").messages == ["1"]

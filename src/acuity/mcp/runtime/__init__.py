@@ -1,1 +1,1 @@
-"""The Streamable HTTP runtime: sessions, streams that resume, and calls of both protocol eras. Knows no tool."""
+"""The Streamable HTTP runtime: sessions, streams that resume, calls of both protocol eras. Knows no tool."""

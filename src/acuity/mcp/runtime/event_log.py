@@ -120,7 +120,7 @@ class EventLog:
         """End every connection; nothing is added or written afterwards."""
         self._is_closed = True
         for stream in list(self._streams.values()):
-            stream.close_connection()
+            stream.detach()
 
     def revive(self, stored: StoredSession) -> list[Stream]:
         """Continue where an earlier process stopped; returns the streams whose requests have no reply.
@@ -172,13 +172,11 @@ class EventLog:
 
     def note_written(self, events: list[Event]) -> None:
         for event in events:
-            if event.kind == "priming":
-                self._mark_sent(event)
-            elif event.sent:
-                self._counters.messages_resumed += 1
+            if event.sent:
+                self._counters.messages_resumed += event.is_message
             else:
                 self._mark_sent(event)
-                self._counters.messages_delivered += 1
+                self._counters.messages_delivered += event.is_message
         self._shrink()
 
     def note_attached(self, stream: Stream) -> None:
@@ -194,7 +192,11 @@ class EventLog:
     def note_detached(self, stream: Stream) -> None:
         if stream in self._open_gets:
             self._open_gets.remove(stream)
-        self._settle(stream)
+        if stream.resumable:
+            self._settle(stream)
+        else:
+            self.drop(stream)  # its client has no id to come back with
+        self._shrink()  # what its client will not take may go now
 
     def note_answered(self, stream: Stream) -> None:
         self._save_stream(stream)
@@ -202,12 +204,9 @@ class EventLog:
             self._settle(stream)
 
     def drop(self, stream: Stream) -> None:
-        dropped = list(stream.events)
-        for event in dropped:
-            self._remove(event)
-        self._note_dropped(dropped)
+        self._discard(list(stream.events))
         self._retire(stream)
-        stream.close_connection()
+        stream.detach()
 
     # Keeping.
 
@@ -228,7 +227,7 @@ class EventLog:
     def _count(self, event: Event) -> None:
         self.kept += 1
         self.kept_bytes += len(event.payload)
-        self.pending += 1
+        self.pending += event.is_message
         self.pending_bytes += len(event.payload)
         if event.kind == "notification":
             self._droppable[event.number] = event
@@ -237,7 +236,7 @@ class EventLog:
         if not event.sent:
             event.sent = True
             self._sent.append(event)
-            self.pending -= 1
+            self.pending -= event.is_message
             self.pending_bytes -= len(event.payload)
             self._droppable.pop(event.number, None)
 
@@ -247,13 +246,18 @@ class EventLog:
         if event.sent:
             self._sent.remove(event)
         else:
-            self.pending -= 1
+            self.pending -= event.is_message
             self.pending_bytes -= len(event.payload)
             self._droppable.pop(event.number, None)
         if event.stream is None:
             del self._waiting[event.number]
         else:
             event.stream.events.remove(event)
+
+    def _discard(self, events: list[Event]) -> None:
+        for event in events:
+            self._remove(event)
+        self._note_dropped(events)
 
     def _shrink(self) -> None:
         """Drop what exceeds the bounds; a single event is kept whatever its size."""
@@ -263,7 +267,7 @@ class EventLog:
             if event is None:
                 break
             if not event.sent:
-                self._counters.messages_dropped += 1
+                self._counters.messages_dropped += event.is_message
             self._remove(event)
             dropped.append(event)
         self._note_dropped(dropped)
@@ -286,14 +290,15 @@ class EventLog:
         """Replies and requests for clients that aren't there."""
         yield from self._waiting.values()
         for stream in self._streams.values():
-            if not stream.attached:
+            # One that no client was ever connected to has just begun, unless it is over.
+            if not stream.attached and (stream.resumable or stream.answered):
                 yield from stream.events
 
     def _settle(self, stream: Stream) -> None:
         """Forget a stream that no client can have use for."""
         if stream.events or stream.attached:
             return
-        if stream.answered or (stream.is_get and not stream.resumable):
+        if stream.answered:
             self._retire(stream)
         elif stream.is_get:
             quiet = [s for s in self._streams.values() if s.is_get and not s.events and not s.attached]

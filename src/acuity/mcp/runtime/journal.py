@@ -1,7 +1,7 @@
 """The journal of sessions and their events: what a restarted server continues from.
 
-A session keeps its events in memory (event_log.py); a journal keeps a copy that outlives the process. An event
-is written to the journal before it is sent, so that no client knows of an event that the journal doesn't.
+A session keeps its events in memory (event_log.py); a journal keeps a copy that outlives the process. An
+event is written to the journal before it is sent, so no client knows of an event that the journal doesn't.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Journal(Protocol):
     def drop(self, session_id: str, numbers: Iterable[int]) -> None: ...
 
     def when_stored(self, callback: Callable[[], None]) -> None:
-        """Call back on the event loop when everything before this call is stored; at once if it is already."""
+        """Call back on the event loop when all that came before is stored; at once if it is already."""
         ...
 
     def stored_sessions(self) -> Iterable[SessionRecord]:

@@ -18,7 +18,7 @@ from acuity.mcp.runtime.session import EndReason, Session, compact
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
 
-SLICE: Final = 250  # sessions that one sweep looks at: about a millisecond
+SLICE: Final = 100  # sessions that one sweep looks at: about a millisecond, more if they have streams
 
 
 class Sessions:
@@ -57,18 +57,14 @@ class Sessions:
         """Say whether a session could begin now; None: it could. Nothing is ended yet."""
         if not self._must_leave(principal_key) or self._leaver(principal_key) is not None:
             return None
-        self.counters.refused["sessions"] += 1
-        if self.count_of(principal_key) >= self.limits.max_sessions_each:
-            most, whose = self.limits.max_sessions_each, "sessions of this address or token"
-        else:
-            most, whose = self.limits.max_sessions, "sessions"
-        return Refused(BUSY, f"{most} {whose} are busy, which is the most: try again when a call has ended")
+        return self._refusal(principal_key)
 
     def begin(self, principal_key: str, version: str, client: Mapping[str, Any]) -> Session:
         """Begin a session; if need be an idle one makes room. Raises Refused, as `admit` would say."""
-        if (refused := self.admit(principal_key)) is not None:
-            raise refused
-        while self._must_leave(principal_key) and (leaver := self._leaver(principal_key)) is not None:
+        while self._must_leave(principal_key):
+            leaver = self._leaver(principal_key)
+            if leaver is None:
+                raise self._refusal(principal_key)
             leaver.end("evicted")
         session = Session(self, secrets.token_hex(16), principal_key, version, compact(client))
         self._enter(session)
@@ -109,7 +105,7 @@ class Sessions:
             looked_at.append(session)
         for session in looked_at:
             if session.busy:
-                self.note_use(session)  # looked at again when it would expire next
+                session.touch()  # looked at again when it would expire next
             else:
                 session.end("expired")
         oldest = next(iter(self._by_id.values()), None)
@@ -150,6 +146,14 @@ class Sessions:
         self.journal.forget(session.id)
 
     # Room.
+
+    def _refusal(self, principal_key: str) -> Refused:
+        self.counters.refused["sessions"] += 1
+        if self.count_of(principal_key) >= self.limits.max_sessions_each:
+            most, whose = self.limits.max_sessions_each, "sessions of this address or token"
+        else:
+            most, whose = self.limits.max_sessions, "sessions"
+        return Refused(BUSY, f"{most} {whose} are busy, which is the most: try again when a call has ended")
 
     def _enter(self, session: Session) -> None:
         self._by_id[session.id] = session

@@ -33,9 +33,13 @@ class Event:
         self.stream = stream  # None: it waits for a GET
         self.sent = False  # it was written to a client at least once
 
+    @property
+    def is_message(self) -> bool:
+        return self.kind != "priming"
+
     def text(self, stream: int) -> bytes:
         """The event as it is written."""
-        if self.kind == "priming":
+        if not self.is_message:
             return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, self.number, RETRY_MS)
         return b"id: %d-%d\nevent: message\ndata: %b\n\n" % (stream, self.number, self.payload)
 
@@ -70,11 +74,21 @@ class Keeper(Protocol):
 class Stream:
     """One stream of a session. Its events are kept in order; those after `position` are due to its client."""
 
-    __slots__ = ("_keeper", "_responder", "answered", "events", "number", "position", "request_id")
+    __slots__ = (
+        "_is_closing",
+        "_keeper",
+        "_responder",
+        "answered",
+        "events",
+        "number",
+        "position",
+        "request_id",
+    )
 
     def __init__(self, keeper: Keeper, number: int, request_id: str | int | None) -> None:
         self._keeper = keeper
         self._responder: Responder | None = None
+        self._is_closing = False  # its response ends as soon as the client has an id to come back with
         self.number = number
         self.request_id = request_id  # None: a GET
         self.answered = False  # its reply is among the events, or none will come
@@ -135,7 +149,14 @@ class Stream:
             self.write_due()
 
     def close_connection(self) -> None:
-        """End the response that is attached. The stream goes on, and a client can resume it."""
+        """End the response that is attached. The stream goes on, and its client can resume it."""
+        if self.attached and self.events and not self.resumable:
+            self._is_closing = True  # the id to resume with is not stored yet
+        else:
+            self.detach()
+
+    def detach(self) -> None:
+        """End the response that is attached, at once."""
         if self._responder is not None:
             self._end_response()
             self._keeper.note_detached(self)
@@ -148,8 +169,8 @@ class Stream:
         """Write events as long as the client takes them; end the response after the last."""
         while self.has_room and (due := self._due()):
             self._write(due)
-        if self.answered and self._responder is not None and not self._after():
-            self.close_connection()
+        if (self._is_closing and self.resumable) or (self.answered and not self._after()):
+            self.detach()
 
     def write_now(self, events: list[Event]) -> None:
         """Put events on this stream that waited for a GET, and write them."""
@@ -161,6 +182,7 @@ class Stream:
 
     def _end_response(self) -> None:
         responder, self._responder = self._responder, None
+        self._is_closing = False
         if responder is not None and not responder.gone:
             responder.end()
 
@@ -183,14 +205,14 @@ class Stream:
         responder = self._responder
         self.position = events[-1].number
         # An id that was sent is not repeated: who resumes has one.
-        text = b"".join(e.text(self.number) for e in events if not (e.sent and e.kind == "priming"))
+        text = b"".join(e.text(self.number) for e in events if e.is_message or not e.sent)
         self._keeper.note_written(events)
         if text:
             responder.send(text)
 
     def _left(self, responder: Responder) -> None:
         if responder is self._responder:
-            self.close_connection()
+            self.detach()
 
     def _freed(self, responder: Responder) -> None:
         if responder is self._responder:
