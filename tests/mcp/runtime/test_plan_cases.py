@@ -22,11 +22,14 @@ from pydantic import BaseModel
 from acuity.mcp.catalog import Answer, Call, Catalog, Context, Method, Prompt, Tool
 from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
+from acuity.mcp.wire.origins import Origins
+from acuity.mcp.wire.security import Access
 from raw_http import ACCEPT, HELLO, Event, RawSession, events, http_client
 from transport_bench import LOCAL, Bench, Running, run, serving
 
 VERSION = "2025-11-25"
 URI = "resource://demo/readme"
+PAGE = "https://app.example"  # an origin that is allowed
 PROMPT, SYSTEM, TOKENS = "Say hello", "You are brief", 128
 
 
@@ -106,9 +109,9 @@ class Demo(Bench):
 
 
 @asynccontextmanager
-async def demo(**settings: Any) -> AsyncIterator[Running]:
+async def demo(access: Access | None = None, **settings: Any) -> AsyncIterator[Running]:
     made = Settings(grace=0.2, **settings)
-    async with serving(Http(LOCAL), bench=Demo(), settings=made) as server:
+    async with serving(Http(LOCAL), bench=Demo(), settings=made, access=access) as server:
         yield server
 
 
@@ -136,11 +139,6 @@ async def listening(session: RawSession) -> AsyncIterator[AsyncIterator[Event]]:
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
         yield (event async for event in events(response) if event.message)  # not the first, an id alone
-
-
-def own_origin(server: Running) -> str:
-    """The origin of a page that this server itself would have."""
-    return server.where.removesuffix("/mcp")
 
 
 def counted(server: Running, outcome: str) -> int:
@@ -202,8 +200,9 @@ def test_a_notification_waits_for_the_stream() -> None:
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_a_foreign_origin_is_refused(method: str) -> None:
     async def main() -> None:
-        async with demo() as server, http_client() as http:
-            session = await began(server, http, origin=own_origin(server))
+        access = Access(origins=Origins.parse([PAGE]))
+        async with demo(access) as server, http_client() as http:
+            session = await began(server, http, origin=PAGE)
             headers = {**session.headers, "origin": "https://evil.example"}
             body = {"json": HELLO} if method == "POST" else {}
             answer = await http.request(method, server.where, headers=headers, **body)
@@ -214,9 +213,10 @@ def test_a_foreign_origin_is_refused(method: str) -> None:
 
 def test_a_session_is_deleted_once() -> None:
     async def main() -> None:
-        async with demo() as server, http_client() as http:
-            session = await began(server, http, origin=own_origin(server))
-            headers = {**session.headers, "origin": own_origin(server)}
+        access = Access(origins=Origins.parse([PAGE]))
+        async with demo(access) as server, http_client() as http:
+            session = await began(server, http, origin=PAGE)
+            headers = {**session.headers, "origin": PAGE}
             statuses = [(await http.delete(server.where, headers=headers)).status_code for _ in range(2)]
             assert statuses == [200, 404]
             ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
