@@ -1,6 +1,6 @@
 """A parser of HTTP/1.1 requests. No I/O: bytes in, heads, whole requests and refusals out.
 
-Heads are parsed when they are whole, with the string methods of Python: that takes no longer than the
+Heads are parsed when they are whole, with the string methods of Python: that takes about as long as the
 callbacks of a parser in C, limits hold to the byte, and a request that waits for its turn stays the bytes
 that it came as. What comes out doesn't depend on how the bytes were cut up on their way.
 """
