@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -64,6 +65,22 @@ def test_the_signal(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGHUP)
     run(main)
     assert signal.getsignal(signal.SIGHUP) == before
+
+
+def test_what_an_expired_token_left_open_ends(tmp_path: Path) -> None:
+    async def main() -> None:
+        path = tmp_path / "tokens.toml"
+        path.write_text(f"[tokens.alice]\ntoken = '{ALICE}'\nexpires = 2026-01-01T00:00:00Z\n")
+        ends = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+        ticks = iter([ends - 0.001])
+        tokens = TokenFile(str(path), clock=lambda: next(ticks, ends))
+        expired = Signal()
+        tokens.on_gone(lambda _: expired.add())
+        with reloading(tokens, Redactor()):
+            assert expired.count == 0
+            await expired.reaches()
+
+    run(main)
 
 
 def test_without_a_file_the_signal_keeps_its_meaning() -> None:

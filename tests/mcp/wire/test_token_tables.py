@@ -222,6 +222,29 @@ def test_a_file_that_is_read_again(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
+def test_a_name_is_gone_when_its_last_token_has_expired(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.toml"
+    path.write_text(FILE)
+    now = datetime(2026, 12, 31, 17, tzinfo=UTC).timestamp()
+    file = TokenFile(str(path), SCOPES, clock=lambda: now)
+    told: list[frozenset[str]] = []
+    file.on_gone(told.append)
+    assert file.end_expired() == pytest.approx(3600)
+    now += 3600
+    assert file.find(BOB) is None
+    assert file.end_expired() is None  # alice has tokens that never expire
+    assert told == [{"token:bob"}]
+    file.end_expired()
+    assert len(told) == 1
+    path.write_text(FILE.replace("2026-12-31T18:00:00", "2027-12-31"))
+    file.reload()
+    assert file.find(BOB) is not None
+    assert file.end_expired() is not None
+    now += 366 * 86400
+    file.end_expired()
+    assert told == [{"token:bob"}] * 2
+
+
 @pytest.mark.parametrize("text", ["", "short", "[tokens.a]\ntoken = ", None])
 def test_a_bad_file_changes_nothing(tmp_path: Path, text: str | None) -> None:
     path = tmp_path / "tokens"

@@ -1,4 +1,4 @@
-"""SIGHUP: the token file is read again while the server runs."""
+"""The token file while the server runs: SIGHUP reads it again, and tokens expire."""
 
 from __future__ import annotations
 
@@ -15,19 +15,41 @@ from acuity.mcp.wire.tokens import TokenFile, TokenStore
 
 logger: Final = logging.getLogger(__name__)
 
+_LONGEST_WAIT: Final = 60.0  # seconds
+
 
 @contextmanager
 def reloading(tokens: TokenStore, redactor: Redactor) -> Iterator[None]:
-    """Let SIGHUP read the token file again, if there is one. In the main thread only."""
+    """Let SIGHUP read the token file again, if there is one, and end what expired tokens left open.
+
+    In the main thread only.
+    """
     if not isinstance(tokens, TokenFile):
         yield
         return
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, reload, tokens, redactor)
+    timer: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal timer
+        if timer is not None:
+            timer.cancel()
+        wait = tokens.end_expired()
+        # No longer than that, because the time of day may be set.
+        timer = None if wait is None else loop.call_later(min(wait, _LONGEST_WAIT), look)
+
+    def signalled() -> None:
+        reload(tokens, redactor)
+        look()
+
+    loop.add_signal_handler(signal.SIGHUP, signalled)
+    look()
     try:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
+        if timer is not None:
+            timer.cancel()
 
 
 def reload(tokens: TokenFile, redactor: Redactor) -> None:

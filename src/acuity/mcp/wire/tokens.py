@@ -11,7 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Protocol
@@ -100,6 +100,13 @@ class Tokens:
         principal, ends = self._by_digest.get(digest(token), _NOBODY)
         return principal if self.clock() < ends else None
 
+    def ends(self) -> dict[str, float]:
+        """When the last token of each name expires."""
+        found: dict[str, float] = {}
+        for token, name in self.by_token.items():
+            found[name] = max(found.get(name, 0.0), self.expires.get(token, float("inf")))
+        return found
+
     def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
         return lambda: None  # these never change
 
@@ -107,11 +114,13 @@ class Tokens:
 class TokenFile:
     """The tokens of a file, which can be read again while the server runs."""
 
-    def __init__(self, path: str, scopes: Scopes = NO_SCOPES) -> None:
+    def __init__(self, path: str, scopes: Scopes = NO_SCOPES, clock: Callable[[], float] = time.time) -> None:
         """Read the file; raises SettingsError."""
         self.path: Final = path
         self._scopes = scopes
-        self._tokens = read_tokens(path, {}, scopes=scopes)
+        self._clock = clock
+        self._tokens = self._read()
+        self._expired: frozenset[str] = frozenset()  # names that were told of
         self._gone: list[Callable[[frozenset[str]], None]] = []
 
     def __bool__(self) -> bool:
@@ -134,13 +143,27 @@ class TokenFile:
 
     def reload(self) -> frozenset[str]:
         """Read the file again; returns the names that are gone. Raises SettingsError and changes nothing."""
-        before, self._tokens = self._tokens, read_tokens(self.path, {}, scopes=self._scopes)
+        before, self._tokens = self._tokens, self._read()
         gone = before.principals - self._tokens.principals
+        self._tell(gone)
+        return gone
+
+    def end_expired(self) -> float | None:
+        """Tell of names whose last token has expired; returns the seconds until another may, if any will."""
+        now, ends = self._clock(), self._tokens.ends()
+        expired = frozenset(name for name, end in ends.items() if end <= now)
+        self._tell(expired - self._expired)
+        self._expired = expired
+        return min((end - now for end in ends.values() if now < end < float("inf")), default=None)
+
+    def _read(self) -> Tokens:
+        return replace(read_tokens(self.path, {}, scopes=self._scopes), clock=self._clock)
+
+    def _tell(self, gone: frozenset[str]) -> None:
         if gone:
             keys = frozenset(Principal.of_token(name).key for name in gone)
             for callback in list(self._gone):
                 callback(keys)
-        return gone
 
 
 def read_tokens(
