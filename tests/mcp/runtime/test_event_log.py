@@ -148,7 +148,7 @@ def test_a_reply_can_be_replayed(log: EventLog) -> None:
 
 
 @pytest.mark.parametrize(
-    "last_event_id", ["", "1", "1-2", "2-1", "0-1", "1-0", "-1-1", "1-1 ", "a", "1-1-1", "1-" + "9" * 40]
+    "last_event_id", ["", "1", "1-2", "2-1", "0-1", "1-00", "-1-1", "1-1 ", "a", "1-1-1", "1-" + "9" * 40]
 )
 def test_an_id_of_no_event_is_refused(log: EventLog, last_event_id: str) -> None:
     responder = _get(log)

@@ -272,3 +272,32 @@ def test_what_depends_on_the_session_waits_until_it_is_saved(process: Process) -
     process.journal.store()
     session.when_saved(lambda: told.append("later"))
     assert told == ["begun", "set", "later"]
+
+
+def test_messages_that_were_about_to_be_written_to_a_new_get_are_found_by_its_id(process: Process) -> None:
+    """They were on the stream for the journal when the server was killed, and not yet for the client."""
+    session, responder = process.begin(), FakeResponder()
+    session.log.notify(b"1")
+    process.journal.store()
+    stream = session.log.open_get_stream()
+    stream.prime()
+    stream.attach(responder)
+    process.journal.store(2)  # the stream, and what waits for that
+    assert responder.last_id == "1-0"
+    process.journal.store(1)  # the message on that stream, but not what waits for it
+    assert responder.messages == []
+    after = process.killed()
+    assert after.resume(session.id, "1-0").messages == ["1"]
+
+
+def test_messages_wait_until_a_get_has_its_id(process: Process) -> None:
+    session, responder = process.begin(), FakeResponder()
+    stream = session.log.open_get_stream()
+    stream.prime()
+    stream.attach(responder)
+    session.log.notify(b"1")
+    process.journal.store(4)  # the stream, its first event, what waits for that, and the message
+    assert [event.id for event in responder.events] == ["1-1"]
+    assert [event.stream for event in process.journal.disk[session.id].events.values()] == [1, 0]
+    process.journal.store()
+    assert [event.id for event in responder.events] == ["1-1", "1-2"]

@@ -22,7 +22,7 @@ from acuity.mcp.settings import WireLimits
 
 MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids are still known
 
-_EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-([1-9][0-9]{0,17})", re.ASCII)
+_EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-(0|[1-9][0-9]{0,17})", re.ASCII)
 
 
 class EventLog:
@@ -159,8 +159,12 @@ class EventLog:
     def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None:
         if self._is_closed or stream.number not in self._streams:
             return
-        if kind == "priming" and stream.is_get and self._waiting:
-            return  # the first of those that wait gives the client an id, and has an earlier number
+        if kind == "priming" and stream.is_get:
+            # A message that is on a stream when the server is killed can only be found by the stream's id.
+            stream.ready = self._journal is None
+            if self._waiting:
+                self._greet(stream)
+                return
         event = self._keep(payload, kind, stream)
         stream.events.append(event)
         if self._journal is None:
@@ -314,7 +318,9 @@ class EventLog:
 
     def _free_get(self) -> Stream | None:
         """The GET that takes the next message: the newest with room, since older ones may be dead."""
-        return next((stream for stream in reversed(self._open_gets) if stream.has_room), None)
+        return next(
+            (stream for stream in reversed(self._open_gets) if stream.ready and stream.has_room), None
+        )
 
     def _place_waiting(self) -> None:
         """Put waiting messages on GETs that have room, and write them."""
@@ -350,6 +356,21 @@ class EventLog:
             del self._waiting[event.number]
         stream.write_now(batch)
 
+    def _greet(self, stream: Stream) -> None:
+        """Have a GET begin with an id. An event's would be too high: the messages that wait are older."""
+        if self._journal is not None:
+            self._journal.when_stored(partial(self._write_greeting, stream, next(iter(self._waiting)) - 1))
+
+    def _write_greeting(self, stream: Stream, number: int) -> None:
+        if not self._is_closed:
+            stream.greet(number)
+            self._make_ready(stream)
+
+    def _make_ready(self, stream: Stream) -> None:
+        if not stream.ready:
+            stream.ready = True
+            self._place_waiting()
+
     def _batch(self) -> list[Event]:
         batch: list[Event] = []
         size = 0
@@ -364,6 +385,7 @@ class EventLog:
         self.stored = max(self.stored, number)
         if not self._is_closed:
             stream.write_due()
+            self._make_ready(stream)
 
     def _store(self, event: Event, stream: Stream | None = None) -> None:
         if self._journal is not None and not self._is_closed:

@@ -40,8 +40,12 @@ class Event:
     def text(self, stream: int) -> bytes:
         """The event as it is written."""
         if not self.is_message:
-            return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, self.number, RETRY_MS)
+            return _priming(stream, self.number)
         return b"id: %d-%d\nevent: message\ndata: %b\n\n" % (stream, self.number, self.payload)
+
+
+def _priming(stream: int, number: int) -> bytes:
+    return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, number, RETRY_MS)
 
 
 class Keeper(Protocol):
@@ -82,6 +86,7 @@ class Stream:
         "events",
         "number",
         "position",
+        "ready",
         "request_id",
     )
 
@@ -93,7 +98,8 @@ class Stream:
         self.request_id = request_id  # None: a GET
         self.answered = False  # its reply is among the events, or none will come
         self.events: list[Event] = []  # by rising numbers
-        self.position = 0  # the number of the last event that the client was written, or says that it has
+        self.position = -1  # the number of the last event that the client was written, or says that it has
+        self.ready = True  # for messages that wait: its client has been written an id, or will get none
 
     @property
     def is_get(self) -> bool:
@@ -112,7 +118,7 @@ class Stream:
     @property
     def resumable(self) -> bool:
         """Whether a client was written an id to come back with."""
-        return self.position > 0
+        return self.position >= 0
 
     def attach(self, responder: Responder) -> None:
         """Write the due events to a response that has begun, and those that follow as they come.
@@ -179,6 +185,12 @@ class Stream:
             event.stream = self
         if self.attached:
             self._write(events)
+
+    def greet(self, number: int) -> None:
+        """Give the client an id that stands for all events up to this one, which is no event of its own."""
+        if self._responder is not None and self.attached:
+            self.position = number
+            self._responder.send(_priming(self.number, number))
 
     def _end_response(self) -> None:
         responder, self._responder = self._responder, None
