@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import mcp_types as types
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from acuity.mcp.wire.messages import Refused, encode, parse
+from acuity.mcp.wire.messages import PlainRequest, Refused, encode, parse, parse_request
 from acuity.mcp.wire.streams import InFlight
 from transport_bench import run
 
@@ -75,3 +78,37 @@ def test_ids_in_flight() -> None:
         assert len(ids) == 2
 
     run(main)
+
+
+_VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(-9, 9), st.text(max_size=3))
+_MEMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | _VALUES,
+        "id": st.integers() | st.text(max_size=3) | _VALUES,
+        "method": st.just("ping") | _VALUES,
+        "params": st.just({"a": [1]}) | st.just([1]) | _VALUES,
+        "result": st.just({}),
+        "error": st.just({"code": 1, "message": "m"}),
+        "more": _VALUES,
+    },
+)
+
+
+@given(_MEMBERS)
+def test_a_plain_request_is_the_request_that_the_models_make(members: dict[str, Any]) -> None:
+    text = json.dumps(members).encode()
+    try:
+        expected: Any = parse(text)
+    except Refused as refused:
+        expected = (refused.code, refused.reason, refused.request_id)
+    try:
+        found: Any = parse_request(text)
+    except Refused as refused:
+        found = (refused.code, refused.reason, refused.request_id)
+    if isinstance(found, PlainRequest):
+        assert isinstance(expected, types.JSONRPCRequest)
+        assert (found.id, found.method, found.params) == (expected.id, expected.method, expected.params)
+    else:
+        assert not isinstance(expected, types.JSONRPCRequest)
+        assert found == expected

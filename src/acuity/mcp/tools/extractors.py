@@ -27,7 +27,7 @@ def tools(_: Services) -> list[Tool]:
     known = {name: _describe(extractor) for name, extractor in EXTRACTORS.items()}
     brief = ordered_answer({"extractors": [_brief(document) for document in known.values()]})
 
-    async def run(call: Call) -> Answer:
+    def run(call: Call) -> Answer:
         name = call.arguments.get("name")
         if name is not None:
             get_extractor(name)  # raises for an unknown name, with the known ones

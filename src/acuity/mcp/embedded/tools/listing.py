@@ -36,7 +36,7 @@ def tools(server: models.HasPaths) -> list[Tool]:
         }
     )
 
-    async def run(_: Call) -> types.CallToolResult:
+    def run(_: Call) -> types.CallToolResult:
         return listed
 
     features = Tool(

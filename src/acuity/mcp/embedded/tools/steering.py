@@ -134,7 +134,7 @@ class _Steering:
     async def pause(self, call: Call) -> dict[str, Any]:
         return await self._submit("pause", call.arguments, calling_client(call, self._sender.left))
 
-    async def stop(self, _: Call) -> dict[str, Any]:
+    def stop(self, _: Call) -> dict[str, Any]:
         return self._sender.stop()
 
     async def swap(self, call: Call) -> dict[str, Any]:

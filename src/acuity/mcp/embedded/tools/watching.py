@@ -96,10 +96,10 @@ class _Watching:
         self._live = live
         self._scores = scores
 
-    async def status(self, _: Call) -> dict[str, Any]:
+    def status(self, _: Call) -> dict[str, Any]:
         return self._live.status()
 
-    async def features(self, _: Call) -> dict[str, Any]:
+    def features(self, _: Call) -> dict[str, Any]:
         measurement = self._live.measurement
         return {
             "extractors": self._live.features(),
@@ -110,10 +110,10 @@ class _Watching:
             ],
         }
 
-    async def score(self, call: Call) -> dict[str, Any]:
+    def score(self, call: Call) -> dict[str, Any]:
         return self._scores.answer(call.arguments) if call.arguments else self._scores.newest()
 
-    async def worst(self, call: Call) -> dict[str, Any]:
+    def worst(self, call: Call) -> dict[str, Any]:
         return self._scores.worst(int(call.arguments["n"]), call.arguments.get("name"))
 
     async def watch(self, call: Call) -> dict[str, Any]:
