@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import sys
 from collections import Counter
 from typing import Final
@@ -16,11 +15,9 @@ from acuity.mcp.wire.http.request import Handler, HeaderList, Responder
 from acuity.mcp.wire.http.routes import JSON, refuse
 from acuity.mcp.wire.messages import Refused, encode
 from acuity.mcp.wire.serving import Presence
-from acuity.mcp.wire.tasks import Tasks
 
 LATER: Final[HeaderList] = [(b"retry-after", b"5")]
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
-_GOODBYE: Final = 2.0  # seconds for the end of a TLS connection
 _CONNECTIONS: Final = "connections"  # the reason, for counters
 _FULL: Final = "too many clients are connected already: try again later"
 _TOO_MANY: Final = "too many connections of this address are open: close some"
@@ -43,15 +40,13 @@ class Port:
         handler: Handler,
         limits: WireLimits,
         presence: Presence,
-        tls: ssl.SSLContext | None = None,
         refused: Counter[str] | None = None,
     ) -> None:
         self.handler = handler
+        self.turned_away = _TURNED_AWAY  # what a connection over the limit of its address is told
         self.refused: Counter[str] = Counter() if refused is None else refused  # requests, by reason
         self.limits = limits
         self.presence = presence
-        self._tls = tls
-        self._handshakes = Tasks()
         self._most = most = 4 * limits.max_connections  # a session may have a stream open beside its requests
         # Where all clients are on this machine they have one address, and no limit of one address.
         self._places = Quota(sys.maxsize, sys.maxsize if limits.max_connections_each is None else most // 2)
@@ -64,25 +59,20 @@ class Port:
     def connections(self) -> list[HttpProtocol]:
         return [*self._half_open, *self._with_requests]
 
-    def came(self, connection: HttpProtocol, transport: asyncio.Transport) -> None:
-        """Take in a new connection, unless its address has too many."""
+    def came(self, connection: HttpProtocol) -> bool:
+        """Take in a new connection, unless its address has too many; whether it is in."""
+        if connection in self._half_open:  # since before its TLS handshake
+            return True
         if self._places.full(connection.address) is not None:
             self.refused[_CONNECTIONS] += 1
-            if self._tls is None:
-                transport.write(_TURNED_AWAY)
-            transport.close()
-            return
+            return False
         self._places.take(connection.address)
         self._half_open[connection] = None
         self.presence.came(connection)
         # Not at once: connections are accepted by the dozen, and the heads that came with them are read next.
         if len(self._half_open) > self.limits.max_connections and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_GRACE, self._drop_oldest)
-        if self._tls is None:
-            connection.begin(transport)
-        else:
-            transport.pause_reading()  # or a client's first bytes would be taken for HTTP
-            self._handshakes.spawn(self._secure(self._tls, connection, transport))
+        return True
 
     def lets_in(self, connection: HttpProtocol) -> bool:
         """Whether there is a place for a connection that has sent a request; it keeps the place."""
@@ -122,7 +112,6 @@ class Port:
         while self._half_open or self._with_requests:
             self._changed.clear()
             await self._changed.wait()
-        await self._handshakes.end()
 
     def _make_room(self) -> bool:
         """End the oldest connection that waits for its next request; whether there was one."""
@@ -138,26 +127,3 @@ class Port:
         surplus = max(len(self._half_open) - self.limits.max_connections, 0)
         for connection in list(self._half_open)[:surplus]:
             connection.abort()
-
-    async def _secure(
-        self, tls: ssl.SSLContext, connection: HttpProtocol, transport: asyncio.Transport
-    ) -> None:
-        """Set up TLS on a connection; one that fails or takes too long is dropped."""
-        inner: asyncio.Transport | None = None
-        try:
-            inner = await asyncio.get_running_loop().start_tls(
-                transport,
-                connection,
-                tls,
-                server_side=True,
-                ssl_handshake_timeout=self.limits.head_timeout,
-                ssl_shutdown_timeout=_GOODBYE,
-            )
-        except OSError:  # also what TLS and timeouts raise
-            inner = None
-        finally:
-            if inner is None:
-                transport.abort()
-                self.left(connection)
-        if inner is not None:
-            connection.begin(inner)

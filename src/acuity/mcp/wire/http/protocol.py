@@ -24,7 +24,6 @@ class HttpProtocol(asyncio.Protocol):
         "_arming",
         "_connection",
         "_context",
-        "_early",
         "_joined",
         "_loop",
         "_port",
@@ -34,6 +33,7 @@ class HttpProtocol(asyncio.Protocol):
         "_written",
         "address",
         "peer",
+        "shaking_hands",
     )
 
     def __init__(self, port: Port) -> None:
@@ -42,7 +42,6 @@ class HttpProtocol(asyncio.Protocol):
         self._context = copy_context()
         self._transport: asyncio.Transport | None = None
         self._connection: HttpConnection | None = None
-        self._early: list[bytes] = []  # bytes that came before TLS was set up on our side
         self._joined: list[bytes] | None = None  # answers to what is just being received, written as one
         self._written = 0  # bytes, ever
         self._arming = False  # whether the timer will be set in the next turn
@@ -50,6 +49,12 @@ class HttpProtocol(asyncio.Protocol):
         self._reading: asyncio.TimerHandle | None = None  # looks whether the client reads
         self.address = "unknown"
         self.peer = "unknown"
+        self.shaking_hands: asyncio.Task[None] | None = None  # sets up TLS
+
+    def note_peer(self, peer: object) -> None:
+        """Note who is at the other end, as sockets say it."""
+        if isinstance(peer, tuple):
+            self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"
 
     @property
     def request(self) -> Request | None:
@@ -75,20 +80,19 @@ class HttpProtocol(asyncio.Protocol):
         """Drop the connection with all that is unsent."""
         if self._transport is not None:
             self._transport.abort()
+        elif self.shaking_hands is not None:
+            self.shaking_hands.cancel()
 
     # ---- asyncio.Protocol ---------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         self._transport = transport
-        peer = transport.get_extra_info("peername")
-        if isinstance(peer, tuple):
-            self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"
-        self._port.came(self, transport)
-
-    def begin(self, transport: asyncio.Transport) -> None:
-        """Serve requests; with TLS this is the transport inside."""
-        self._transport = transport
+        self.note_peer(transport.get_extra_info("peername"))
+        if not self._port.came(self):
+            transport.write(self._port.turned_away)
+            transport.close()
+            return
         transport.set_write_buffer_limits(1)  # so that writing pauses whenever a client leaves anything
         limits = self._port.limits
         self._connection = HttpConnection(
@@ -101,9 +105,6 @@ class HttpProtocol(asyncio.Protocol):
             clock=self._loop.time,
             refused=self._port.refused,
         )
-        early, self._early = self._early, []
-        for data in early:
-            self.data_received(data)
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -119,7 +120,6 @@ class HttpProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         connection = self._connection
         if connection is None:
-            self._early.append(data)
             return
         self._port.presence.heard(self)
         self._turn(lambda: connection.receive(data))

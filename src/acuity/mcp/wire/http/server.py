@@ -16,6 +16,7 @@ from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.port import Port
 from acuity.mcp.wire.http.protocol import HttpProtocol
 from acuity.mcp.wire.http.request import Handler
+from acuity.mcp.wire.http.tls_listener import TlsListener
 from acuity.mcp.wire.listeners import Address, bind, bound
 from acuity.mcp.wire.serving import IGNORED, Presence
 
@@ -27,7 +28,7 @@ _CLOSING: Final = 1.0  # seconds for connections to go once their requests have 
 class HttpEndpoint:
     """A port that is being served."""
 
-    def __init__(self, address: Address, server: asyncio.Server, port: Port) -> None:
+    def __init__(self, address: Address, server: asyncio.Server | TlsListener, port: Port) -> None:
         self.address = address  # with the port that was chosen
         self._server = server
         self._port = port
@@ -55,7 +56,10 @@ class HttpEndpoint:
             await self._port.empty()
         for connection in self._port.connections:
             connection.abort()
-        await self._port.empty()
+        with anyio.move_on_after(_CLOSING):
+            await self._port.empty()
+        if isinstance(self._server, TlsListener):
+            await self._server.end()
 
 
 def _is_post(connection: HttpProtocol) -> bool:
@@ -81,8 +85,12 @@ async def serve_http(
     """
     listener = listener or bind(address)
     found = bound(listener)
-    port = Port(handler, limits, presence, tls, refused)
-    server = await asyncio.get_running_loop().create_server(lambda: HttpProtocol(port), sock=listener)
+    port = Port(handler, limits, presence, refused)
+    server: asyncio.Server | TlsListener
+    if tls is None:
+        server = await asyncio.get_running_loop().create_server(lambda: HttpProtocol(port), sock=listener)
+    else:
+        server = TlsListener(listener, port, tls)
     endpoint = HttpEndpoint(found, server, port)
     try:
         yield endpoint

@@ -8,12 +8,7 @@ from typing import Final
 
 from acuity.errors import SettingsError
 
-# What OpenSSL calls the mistakes that people make, and what to do about each.
-_REASONS: Final = {
-    "KEY_VALUES_MISMATCH": "the TLS key '{key}' isn't that of the certificate '{certificate}': name its own",
-    "NO_START_LINE": "the TLS certificate '{certificate}' or key '{key}' is no PEM file: convert it to PEM",
-}
-_UNKNOWN: Final = "the TLS certificate '{certificate}' or key '{key}' can't be used ({reason}): make new ones"
+_FOREIGN: Final = "KEY_VALUES_MISMATCH"  # as OpenSSL calls it
 
 
 def tls_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
@@ -31,9 +26,12 @@ def tls_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
         # The function is asked for the password of an encrypted key; else OpenSSL asks at the terminal.
         context.load_cert_chain(certificate, key, password=lambda: _no_password(key))
     except ssl.SSLError as error:
-        reason = error.reason or str(error)
-        text = _REASONS.get(reason, _UNKNOWN)
-        raise SettingsError(text.format(certificate=certificate, key=key, reason=reason)) from None
+        if error.reason == _FOREIGN:
+            sentence = f"the TLS key '{key}' isn't that of the certificate '{certificate}': name its own"
+        else:
+            reason = str(error).partition(" (_ssl")[0]
+            sentence = f"'{certificate}' and '{key}' are no PEM files of a certificate and its key: {reason}"
+        raise SettingsError(sentence) from None
     return context
 
 

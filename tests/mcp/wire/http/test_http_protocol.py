@@ -1,0 +1,208 @@
+"""HTTP over sockets: keep-alive, pipelines, slow and silent clients, and those that don't read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from http_port import GET, POST, Ground, Wire, ground, run
+
+from acuity.mcp.limits import BUSY
+from acuity.mcp.settings import WireLimits
+
+SMALL = WireLimits(max_connections=4)  # so 16 connections with requests
+BIG = b"data: %b\n\n" % (b"x" * 1_000_000)
+
+
+async def busy(at: Ground, number: int) -> list[Wire]:
+    """Connections whose requests are not answered yet."""
+    wires = [await at.connect() for _ in range(number)]
+    for wire in wires:
+        wire.send(POST % b"wait")
+    while len(at.pages.waiting) < number:
+        at.pages.asked.clear()
+        await at.pages.asked.wait()
+    return wires
+
+
+def test_a_connection_is_kept_for_further_requests() -> None:
+    async def main() -> None:
+        async with ground() as at:
+            wire = await at.connect()
+            for path in (b"a", b"b", b"c"):
+                answer = await wire.ask(path)
+                assert (answer.status, answer.body) == (200, b"/" + path)
+                assert "connection" not in answer.headers
+            wire.send(b"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert (await wire.reply()).headers["connection"] == "close"
+            assert await wire.rest() == b""
+
+    run(main)
+
+
+def test_pipelined_requests_are_answered_in_their_order() -> None:
+    async def main() -> None:
+        async with ground() as at:
+            wire = await at.connect()
+            wire.send(GET % b"a" + POST % b"wait" + GET % b"b" + POST % b"c")
+            assert (await wire.reply()).body == b"/a"
+            await at.pages.asked.wait()
+            assert at.pages.paths == ["/a", "/wait"]
+            at.pages.waiting[0].answer(202)
+            assert [(await wire.reply()).status, (await wire.reply()).body] == [202, b"/b"]
+            assert (await wire.reply()).body == b"/c"
+
+    run(main)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
+def test_a_head_that_does_not_arrive_is_not_waited_for(sent: bytes) -> None:
+    async def main() -> None:
+        async with ground(WireLimits(head_timeout=0.1)) as at:
+            wire = await at.connect()
+            wire.send(sent)
+            answer = await wire.rest()
+            assert answer.startswith(b"HTTP/1.1 408 ") if sent else answer == b""
+            assert at.pages.paths == []
+
+    run(main)
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(read_timeout=0.1)) as at:
+            wire = await at.connect()
+            wire.send((POST % b"a")[:-1])
+            assert (await wire.rest()).startswith(b"HTTP/1.1 408 ")
+
+    run(main)
+
+
+def test_an_idle_connection_is_closed_after_a_while() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(keep_alive=0.1)) as at:
+            wire = await at.connect()
+            assert (await wire.ask()).status == 200
+            assert await wire.rest() == b""
+            (late,) = await busy(at, 1)
+            at.pages.waiting[0].answer(200)  # from outside of the connection's own turn
+            assert (await late.reply()).status == 200
+            assert await late.rest() == b""
+
+    run(main)
+
+
+def test_silent_connections_take_no_place_from_clients() -> None:
+    async def main() -> None:
+        async with ground(SMALL) as at:
+            known = await at.connect()
+            assert (await known.ask()).status == 200
+            silent = [await at.connect() for _ in range(50)]
+            for _ in range(3):
+                assert (await known.ask()).status == 200
+                assert (await (await at.connect()).ask()).status == 200
+            # The oldest are dropped, and as many as there are clients at most stay.
+            dropped = asyncio.gather(*(wire.rest() for wire in silent[:46]))
+            assert await dropped == [b""] * 46
+            assert (await silent[-1].ask()).status == 200
+
+    run(main)
+
+
+@pytest.mark.parametrize("sent", [GET % b"x", POST % b"x", (POST % b"x")[:-2]])
+def test_a_full_server_says_when_to_come_back(sent: bytes) -> None:
+    async def main() -> None:
+        async with ground(SMALL) as at:
+            wires = await busy(at, 16)
+            refused = await at.connect()
+            refused.send(sent)
+            answer = await refused.reply()
+            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+            assert answer.headers["connection"] == "close"
+            error = json.loads(answer.body)
+            assert (error["id"], error["error"]["code"]) == (None, BUSY)
+            at.pages.waiting[0].answer(200)
+            assert (await wires[0].reply()).status == 200
+            # A connection without a request makes room.
+            assert (await (await at.connect()).ask()).status == 200
+            assert await wires[0].rest() == b""
+
+    run(main)
+
+
+def test_one_address_cannot_take_every_place() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:
+            mine = [await at.connect() for _ in range(8)]
+            for wire in mine:
+                assert (await wire.ask()).status == 200
+            over = await at.connect()
+            answer = await over.reply()
+            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+            assert "too many connections of this address" in json.loads(answer.body)["error"]["message"]
+            assert await over.rest() == b""
+            assert (await (await at.connect(address="127.0.0.2")).ask()).status == 200
+            mine[0].close()
+            await mine[0].writer.wait_closed()
+            while (again := await (await at.connect()).ask()).status == 503:
+                await asyncio.sleep(0)
+            assert again.status == 200
+
+    run(main)
+
+
+def test_a_client_that_reads_nothing_is_dropped() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(write_timeout=0.2)) as at:
+            wire = await at.connect()
+            wire.send(GET % b"events")
+            await at.pages.asked.wait()
+            stream, room = at.pages.streams[0], asyncio.Event()
+            stream.on_room(room.set)
+            gone = asyncio.Event()
+            stream.on_gone(gone.set)
+            for _ in range(20):
+                stream.send(BIG)
+            assert stream.unsent > 0
+            await gone.wait()
+            assert stream.gone
+            assert not room.is_set()
+
+    run(main)
+
+
+def test_a_slow_reader_is_told_of_room_and_not_dropped() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(write_timeout=0.4)) as at:
+            wire = await at.connect()
+            wire.send(b"GET /events HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            await at.pages.asked.wait()
+            stream, room = at.pages.streams[0], asyncio.Event()
+            stream.on_room(room.set)
+            for _ in range(20):
+                stream.send(BIG)
+            assert stream.unsent > 0
+            while not room.is_set():  # for longer than a client may read nothing
+                await wire.reader.read(1 << 16)
+                await asyncio.sleep(0.002)
+            assert stream.unsent == 0
+            assert not stream.gone
+            stream.end()
+            assert (await wire.rest()).endswith(b"\r\n0\r\n\r\n")
+
+    run(main)
+
+
+def test_a_client_that_goes_is_noticed() -> None:
+    async def main() -> None:
+        async with ground() as at:
+            (wire,) = await busy(at, 1)
+            gone = asyncio.Event()
+            at.pages.waiting[0].on_gone(gone.set)
+            wire.close()
+            await gone.wait()
+            at.pages.waiting[0].answer(200)  # which is nobody's business any more
+            assert (await (await at.connect()).ask()).status == 200
+
+    run(main)
