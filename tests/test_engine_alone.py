@@ -16,7 +16,7 @@ import acuity
 from scoring_clips import container, y4m
 
 ROOT = Path(__file__).resolve().parents[1]
-SENTENCE = "the MCP server is an extra that is not installed (mcp, uvicorn, "
+SENTENCE = "the MCP server is an extra that is not installed (mcp, anyio, "
 REMEDY = "pip install 'acuity[mcp]'\n"
 
 

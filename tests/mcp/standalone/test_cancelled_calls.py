@@ -15,7 +15,6 @@ import anyio
 import pytest
 from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
-from starlette.requests import Request
 
 from acuity.jobs.entry import Entry
 from acuity.jobs.job import JobSpec
@@ -25,14 +24,16 @@ from acuity.jobs.worker.worker_process import WorkerProcess
 from acuity.mcp.catalog import Call, Catalog
 from acuity.mcp.endpoints import Http, Uds
 from acuity.mcp.tools.long_tool import long_tool
+from acuity.mcp.wire.http.request import Request
 from raw_http import RawSession, call, modern, raw_session
 from transport_bench import LOCAL, Bench, Running, run, serving
 
 WATCHED = (Entry, Forwarder, WorkerProcess, Call, ServerRequestContext, JSONRPCRequest, Request)
 PADDING = "x" * 100_000
 ROUNDS, WAITING = 10, 5
-# A worker for the next call, what was read last, and a request of every connection that is kept alive.
-KEPT = Counter(WorkerProcess=1, JSONRPCRequest=1, Request=3)
+# A worker for the next call, what was read last, and requests: of every connection that is kept alive, and of
+# some event streams that have ended.
+KEPT = Counter(WorkerProcess=1, JSONRPCRequest=1, Request=3 + 16)
 
 
 class LongTool(Bench):

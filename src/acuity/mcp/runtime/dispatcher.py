@@ -136,6 +136,7 @@ class Dispatcher:
     def _settle(self, exchange: Exchange, work: Work, connection: Connection) -> None:
         """Look after an exchange whose task has ended; a task may be cancelled before it has begun."""
         work.close()
+        exchange.task = None  # one that was cancelled keeps its traceback, and so everything of the call
         if not exchange.is_over:
             exchange.cancelled()
         self._let_go(connection)
