@@ -20,7 +20,7 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal import NoJournal
 from acuity.mcp.runtime.journal_file import JournalFile
 from acuity.mcp.runtime.journals import open_journal
-from journal_records import ALICE, BOB, event, found, journal, record
+from journal_records import ALICE, BOB, event, found, journal, record, stored
 
 
 def opened(store: str) -> None:
@@ -90,6 +90,23 @@ def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path) -> N
     asyncio.run(main())
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Path) -> None:
+    """A server may be killed when all but the header is in the write-ahead log."""
+    path = tmp_path / "sessions.sqlite"
+
+    async def main() -> None:
+        async with journal(path) as kept:
+            kept.save(record())
+            await stored(kept)
+            for file in list(tmp_path.iterdir()):
+                copy = tmp_path / file.name.replace("sessions", "copy")
+                copy.write_bytes(file.read_bytes())
+
+    asyncio.run(main())
+    assert (tmp_path / "copy.sqlite-wal").stat().st_size > 0
+    assert found(tmp_path / "copy.sqlite") is not None
 
 
 def test_no_token_is_in_the_file(tmp_path: Path) -> None:
@@ -166,6 +183,7 @@ def test_files_that_can_t_be_continued_are_left_alone(
 ) -> None:
     path = tmp_path / "sessions.sqlite"
     spoil(path)
+    path.chmod(0o755)
     before = path.read_bytes() if path.is_file() else None
     with pytest.raises(SettingsError) as refused:
         opened(f"sqlite:{path}")
@@ -174,6 +192,9 @@ def test_files_that_can_t_be_continued_are_left_alone(
     assert reason in sentence
     assert "\n" not in sentence
     assert before == (path.read_bytes() if path.is_file() else None)
+    if spoil in (_text, _other_program, Path.mkdir, os.mkfifo):
+        assert path.stat().st_mode & 0o777 == 0o755  # it is somebody else's
+        assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(

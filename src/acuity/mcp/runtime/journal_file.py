@@ -23,7 +23,10 @@ from acuity.mcp.runtime.session_changes import SessionChanges
 
 FAILURES: Final = (sqlite3.Error, OSError, ValueError)  # of a file that is full, locked, damaged…
 
-_APPLICATION: Final = 0x4163754A  # "AcuJ", in the file's header: other programs' files are refused
+_MAGIC: Final = b"SQLite format 3\0"  # with which the header of such a file begins
+_HEADER: Final = 100  # bytes
+_APPLICATION: Final = 0x4163754A  # "AcuJ", in the header: other programs' files are refused
+_APPLICATION_AT: Final = 68
 _VERSION: Final = 1
 _BUSY: Final = 0.5  # seconds to wait while another process writes
 _WAL: Final = 16 << 20  # bytes of the write-ahead log that stay on disk
@@ -209,10 +212,12 @@ class JournalFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(self.path, flags, 0o600)
         try:
-            mode = os.fstat(descriptor).st_mode
-            if not stat.S_ISREG(mode):
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
                 raise SettingsError(f"the session store '{self.path}' is no regular file: {_ANOTHER}")
-            if stat.S_IMODE(mode) & 0o077:
+            if found.st_size:
+                self._recognise(os.pread(descriptor, _HEADER, 0))
+            if stat.S_IMODE(found.st_mode) & 0o077:
                 os.fchmod(descriptor, 0o600)
         finally:
             os.close(descriptor)
@@ -220,35 +225,33 @@ class JournalFile:
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
 
+    def _recognise(self, header: bytes) -> None:
+        """Refuse the file of another program before anything is done to it."""
+        if not header.startswith(_MAGIC):
+            raise sqlite3.DatabaseError("file is not a database")
+        if int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big") != _APPLICATION:
+            raise SettingsError(f"the session store '{self.path}' is a file of another program: {_ANOTHER}")
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
-        tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        (application,) = run("PRAGMA application_id").fetchone()
-        (version,) = run("PRAGMA user_version").fetchone()
-        if tables:
-            self._recognise(application, version)
-        else:
+        if not run("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
-        run("PRAGMA journal_mode = WAL")
-        run(f"PRAGMA journal_size_limit = {_WAL}")
-        run("PRAGMA synchronous = NORMAL")  # outlives the process; the last moments may go with the power
-        if not tables:
             with _transaction(connection):
                 for statement in _SCHEMA.split(";"):
                     run(statement)
                 run(f"PRAGMA application_id = {_APPLICATION}")
                 run(f"PRAGMA user_version = {_VERSION}")
-
-    def _recognise(self, application: int, version: int) -> None:
-        """Refuse files that this Acuity can't continue."""
-        if application != _APPLICATION:
-            raise SettingsError(f"the session store '{self.path}' is a file of another program: {_ANOTHER}")
+        (version,) = run("PRAGMA user_version").fetchone()
         if version != _VERSION:
             made = "a newer" if version > _VERSION else "an older"
             raise SettingsError(
                 f"the session store '{self.path}' was written by {made} Acuity (tables of version {version}, "
                 f"not {_VERSION}): use that one, move the file away, or {_ANOTHER}"
             )
+        # From here on: until then everything goes to the file itself, so that its header is true.
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA journal_size_limit = {_WAL}")
+        run("PRAGMA synchronous = NORMAL")  # outlives the process; the last moments may go with the power
 
     def _check(self) -> None:
         """Refuse a damaged file. In a large one, events are only looked at when they are wanted."""
