@@ -14,6 +14,7 @@ import sys
 import warnings
 
 import mcp_types as types
+import uvloop
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from acuity.cli.exits import guarded
@@ -85,7 +86,8 @@ def serve_once(port: int, store: str) -> None:
             on_ready=lambda opened: print(os.getpid(), opened[0].where, flush=True),
         )
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as vmaf-mcp does
+        runner.run(run())
 
 
 def main() -> None:

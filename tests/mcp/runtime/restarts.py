@@ -28,6 +28,7 @@ class Restarts:
             text=True,
             env=_ENVIRONMENT,
         )
+        self.store = store
         self._pid = 0
         self.url = ""  # while a process serves
 

@@ -5,8 +5,9 @@ The clients are raw HTTP and the official Python client; those in TypeScript are
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import anyio
@@ -71,6 +72,10 @@ async def raw(server: Restarts) -> AsyncIterator[RawSession]:
     with anyio.fail_after(SOON):
         async with http_client() as http:
             yield await open_session(url, http)
+
+
+def id_of(session: RawSession) -> str:
+    return session.headers["Mcp-Session-Id"]
 
 
 def play(scenario: Any, server: Restarts) -> None:
@@ -214,6 +219,42 @@ def test_a_server_that_stops_in_order_leaves_its_sessions_too(server: Restarts) 
         assert found[-1]["error"] == LOST
 
     play(scenario, server)
+
+
+def test_a_store_that_is_locked_meanwhile_stops_nobody(server: Restarts) -> None:
+    """Calls and new sessions are served from memory, and stored when the lock is gone."""
+
+    async def scenario(session: RawSession) -> None:
+        with closing(sqlite3.connect(server.store.removeprefix("sqlite:"), isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            async with session.stream(counting(9, stay=False)) as stream:
+                found, last = await take(stream, 3)
+                found += await rest(stream)
+            assert progress(found) == list(range(1, 10))
+            newcomer = await open_session(session.url, session.http)
+            assert (await newcomer.post(call(2, "recall"))).status_code == 200
+            other.execute("ROLLBACK")
+            while other.execute(
+                "SELECT count(*) FROM sessions WHERE id = ?", (id_of(newcomer),)
+            ).fetchone() == (0,):
+                await anyio.sleep(0.05)
+        server.restart()
+        assert (await newcomer.post(call(3, "recall"))).status_code == 200
+        async with session.resume(last) as stream:
+            again = await rest(stream)
+        assert progress(found[:3] + again) == list(range(1, 10))
+
+    play(scenario, server)
+
+
+def test_two_servers_don_t_take_one_store(server: Restarts, capfd: pytest.CaptureFixture[str]) -> None:
+    if not server.url:
+        server.start()
+    second = Restarts(server.store)
+    with closing(second), pytest.raises(AssertionError, match="did not start"):
+        second.start()
+    expected = "is in use by another server: give each server a file of its own"
+    assert expected in capfd.readouterr().err
 
 
 # ---- the official client --------------------------------------------------------------------------------
