@@ -14,10 +14,10 @@ from mcp.server.runner import ServerRunner
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from acuity.mcp.runtime.connections import EnvelopeConnection
-from acuity.mcp.runtime.exchange import SingleExchange
 from acuity.mcp.runtime.fast_calls import FastCalls
 from acuity.mcp.runtime.heartbeats import Heartbeats
 from acuity.mcp.runtime.replies import error_of, error_payload, result_payload
+from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request
 from acuity.mcp.wire.messages import PlainRequest
 from core_bench import CoreBench, Timers, build_server, modern, run, running

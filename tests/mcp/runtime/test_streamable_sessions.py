@@ -185,6 +185,20 @@ def test_cancelling_what_never_was_is_nothing() -> None:
     run(main)
 
 
+def test_an_id_that_is_used_again_is_another_stream() -> None:
+    async def main() -> None:
+        async with running() as served:
+            client = served.client.begin()
+            ids = []
+            for text in ("first", "second"):
+                answer = client.post(call(7, "plain", text=text), EVENTS_FIRST)
+                ids.append(answer.events[0].id)
+            found = [result_of(client.get(last_event_id=event_id))["text"] for event_id in ids]
+            assert found == ["first", "second"]
+
+    run(main)
+
+
 # ---- resuming ---------------------------------------------------------------------------------
 
 
@@ -230,6 +244,23 @@ def test_event_ids_that_never_were(event_id: str) -> None:
             assert (answer.status, reply_of(answer)["error"]["code"]) == (400, -32600)
             assert len(answer.body) < 300
             assert client.post(call(1, "plain")).status == 200
+
+    run(main)
+
+
+@pytest.mark.parametrize("tool", ["wait", "asking"])
+def test_a_client_that_leaves_without_an_id_to_come_back_with_leaves_nothing(tool: str) -> None:
+    async def main() -> None:
+        async with running() as served:
+            client = served.client.begin(capabilities={"elicitation": {}})
+            session = next(iter(served.sessions))
+            answer = client.post(call(7, tool))
+            answer.drop()
+            assert served.timers.fire() == [0.1]
+            served.bench.release.set()
+            await until(lambda: not session.calls)
+            assert served.bench.cancelled.count == 0
+            assert (answer.began, session.log.kept, session.pending) == (False, 0, 0)
 
     run(main)
 
@@ -465,7 +496,11 @@ def test_a_client_over_its_limit_is_told_when_to_come_back() -> None:
             client = served.client.begin()
             first = client.post(call(1, "wait"))
             await served.bench.started.reaches()
-            refused = [client.post(call(2, "plain")), served.client.stateless(call(2, "plain"))]
+            refused = [
+                client.post(call(2, "plain")),
+                client.post(call(2, "plain"), EVENTS_FIRST),  # events have no status to say it by
+                served.client.stateless(call(2, "plain")),
+            ]
             for answer in refused:
                 assert (answer.status, answer.headers[b"retry-after"]) == (429, b"1")
                 assert (reply_of(answer)["id"], reply_of(answer)["error"]["code"]) == (2, -32010)

@@ -12,9 +12,10 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from acuity.mcp.runtime.exchange import Exchange, session_headers
+from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.replies import JSON, result_payload, status_of
+from acuity.mcp.runtime.session_exchange import session_headers
 from acuity.mcp.runtime.sessions import Sessions
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import PlainRequest, Refused

@@ -22,9 +22,9 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from acuity.mcp.app import CatalogServer
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.core import Core
-from acuity.mcp.runtime.exchange import SingleExchange
 from acuity.mcp.runtime.headers import accepted, is_json
 from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
+from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request, Responder
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
 from acuity.mcp.wire.serving import has_envelope

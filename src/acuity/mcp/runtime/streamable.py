@@ -11,6 +11,7 @@ says otherwise.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
@@ -22,7 +23,7 @@ from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, JSONRPCNotification, JSO
 from acuity.mcp.runtime.connections import session_connection
 from acuity.mcp.runtime.core import Core
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.exchange import Later, Notice, SessionExchange, session_headers
+from acuity.mcp.runtime.exchange import Later, Notice
 from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import (
     HANDSHAKE,
@@ -39,11 +40,14 @@ from acuity.mcp.runtime.headers import (
 )
 from acuity.mcp.runtime.replies import JSON, refuse, retry_after
 from acuity.mcp.runtime.session import Session
+from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
 from acuity.mcp.runtime.sessions import Sessions
 from acuity.mcp.runtime.stateless import Bare, Stateless
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
 from acuity.mcp.wire.serving import Serving
+
+logger: Final = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
 MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
@@ -332,11 +336,16 @@ class Streamable:
     async def _sweep(self) -> None:
         """End sessions when their time has come."""
         while True:
-            until = self._sessions.sweep()
-            await asyncio.sleep(max(_LEAST_REST, until - self._sessions.clock()))
+            try:
+                rest = self._sessions.sweep() - self._sessions.clock()
+            except Exception:  # or no session would ever end again
+                logger.exception("a sweep of the sessions failed", extra={"event": "sweep_failed"})
+                rest = _LONGEST_REST
+            await asyncio.sleep(min(max(_LEAST_REST, rest), _LONGEST_REST))
 
 
 _LEAST_REST: Final = 0.02  # seconds between two sweeps, for everything else
+_LONGEST_REST: Final = 60.0
 _METHODS: Final[Mapping[str, Callable[[Streamable, Session, Request, Responder], None]]] = {
     "GET": Streamable._stream,
     "DELETE": Streamable._delete,
