@@ -321,8 +321,8 @@ def _session_of(answer: bytes) -> str:
 def _get_request(session: str, last_event: str | None = None) -> bytes:
     resumed = f"last-event-id: {last_event}\r\n" if last_event else ""
     return (
-        f"GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:80\r\naccept: text/event-stream\r\nmcp-session-id: {session}\r\n"
-        f"mcp-protocol-version: {HANDSHAKE}\r\n{resumed}\r\n"
+        "GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:80\r\naccept: text/event-stream\r\n"
+        f"mcp-session-id: {session}\r\nmcp-protocol-version: {HANDSHAKE}\r\n{resumed}\r\n"
     ).encode()
 
 

@@ -25,6 +25,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
     from acuity.mcp.limits import CallLimits
     from acuity.mcp.operations.metrics import Metrics
     from acuity.mcp.operations.observe import Observer
+    from acuity.mcp.operations.tracing import drop_unused
     from acuity.mcp.settings import Settings
     from acuity.mcp.standalone.serve import serve
     from acuity.mcp.wire.listeners import LOOPBACK, Address
@@ -58,6 +59,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
     server = build_server(
         Catalog(tools=tools), name="echo", version="1", middleware=[Observer(metrics), limits]
     )
+    drop_unused(server)
     # As the product runs: on uvloop, and with old objects left alone by the collector.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
