@@ -9,7 +9,7 @@ import resource
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -254,7 +254,7 @@ class HangingFile:
 
     def __init__(self) -> None:
         self.path = Path("/nowhere/sessions.sqlite")
-        self.found: tuple[SessionRecord, ...] = ()
+        self.found: Sequence[SessionRecord] = ()
         self.answers = threading.Event()
         self.written: list[dict[str, SessionChanges]] = []
 

@@ -12,7 +12,7 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -90,10 +90,6 @@ _FORGET: Final = (
     "DELETE FROM streams WHERE session = ?",
     "DELETE FROM events WHERE session = ?",
 )
-_ORPHANS: Final = (
-    "DELETE FROM streams WHERE session NOT IN (SELECT id FROM sessions)",
-    "DELETE FROM events WHERE session NOT IN (SELECT id FROM sessions)",
-)
 
 _ANOTHER: Final = "name another file, or use the store 'memory'"
 _REMEDIES: Final = {
@@ -113,7 +109,7 @@ class JournalFile:
     def __init__(self, path: Path, *, expired: float) -> None:
         """Open or create the file, and remove the sessions that were last seen before `expired`."""
         self.path = path
-        self.found: tuple[SessionRecord, ...] = ()  # those used last at the end
+        self.found: Sequence[SessionRecord] = ()  # those used last at the end
         self._lock = -1
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -193,9 +189,8 @@ class JournalFile:
         self._reader = self._connect()
         self._check()
         with _transaction(self._writer):
-            self._writer.execute("DELETE FROM sessions WHERE last_seen < ?", (expired,))
-            for statement in _ORPHANS:
-                self._writer.execute(statement)
+            for (session_id,) in self._rows("SELECT id FROM sessions WHERE last_seen < ?", expired):
+                self._write(session_id, SessionChanges(forgotten=True))
         self._shrink()
         query = f"SELECT {_RECORD} FROM sessions ORDER BY last_seen"
         self.found = tuple(_record(row) for row in self._rows(query))

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -34,11 +34,10 @@ _MOST_BYTES: Final = 64 << 20  # of changes that wait to be written
 class SessionFile(Protocol):
     """The file that a journal writes; journal_file.py has the real one."""
 
-    @property
-    def path(self) -> Path: ...
+    found: Sequence[SessionRecord]
 
     @property
-    def found(self) -> Iterable[SessionRecord]: ...
+    def path(self) -> Path: ...
 
     def write(self, changes: Mapping[str, SessionChanges]) -> None: ...
 
@@ -215,7 +214,8 @@ class SqliteJournal:
     # ---- reading ------------------------------------------------------------------------------------
 
     def stored_sessions(self) -> Iterable[SessionRecord]:
-        return self._file.found
+        found, self._file.found = self._file.found, ()  # there may be thousands, and this is asked for once
+        return found
 
     def load(self, session_id: str) -> StoredSession | None:
         if session_id not in self._kept:
