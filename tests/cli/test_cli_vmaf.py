@@ -288,7 +288,7 @@ NOT_FOR_RAW_VIDEO = (
     "mcp",
     "pydantic",
     "asyncio",
-    "uvicorn",
+    "uvloop",
     "argparse",
     "difflib",
     "shutil",

@@ -13,7 +13,7 @@ from embedded_client import PATIENCE, connected, start, started
 from moving_pictures import pair
 from scoring_clips import y4m
 
-HEAVY = ["mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "anyio", "jsonschema"]
+HEAVY = ["mcp", "mcp_types", "pydantic", "anyio", "jsonschema"]
 
 HOST = f"""
 import os, sys, threading

@@ -139,6 +139,7 @@ class Dispatcher:
         exchange.task = None  # one that was cancelled keeps its traceback, and so everything of the call
         if not exchange.is_over:
             exchange.cancelled()
+        exchange.task = None  # a cancelled task holds the frames that it ended in, and they hold the exchange
         self._let_go(connection)
 
     def _let_go(self, connection: Connection) -> None:

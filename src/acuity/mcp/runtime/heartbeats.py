@@ -28,6 +28,10 @@ class Heartbeats:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._interval, self.beat)
 
+    def discard(self, responder: Responder) -> None:
+        """Forget a stream whose answer is complete; with it goes the request."""
+        self._open.discard(responder)
+
     def beat(self) -> None:
         """Write a comment to each stream whose client reads, and forget those that have ended."""
         self._forget_ended()

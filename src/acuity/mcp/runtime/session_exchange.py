@@ -166,6 +166,7 @@ class SessionExchange(Exchange):
 
     def end(self) -> None:
         super().end()
+        self._heartbeats.discard(self._responder)
         self.session.end_call(self.request_id)
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:

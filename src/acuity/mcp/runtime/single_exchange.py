@@ -66,6 +66,10 @@ class SingleExchange(Exchange):
             self._waiters.append(room)
             await room
 
+    def end(self) -> None:
+        super().end()
+        self._heartbeats.discard(self._responder)
+
     def cancelled(self) -> None:
         self.end()
         if not self._responder.gone:  # the server stops
