@@ -111,6 +111,24 @@ def test_a_call_that_waits_can_be_cancelled_before_its_task_has_begun() -> None:
     run(main)
 
 
+def test_a_call_in_place_that_is_cancelled_is_an_answer_and_not_an_exception() -> None:
+    async def main() -> None:
+        async with running() as served:
+
+            async def cancelling(context: Any, call_next: Any) -> Any:
+                if context.method == "tools/call":
+                    raise asyncio.CancelledError
+                return await call_next(context)
+
+            served.server.middleware.append(cancelling)
+            client = served.client.begin()
+            assert reply_of(client.post(call(1, "plain")))["error"]["message"] == "Request cancelled"
+            assert served.client.stateless(call(1, "plain")).gone
+            assert client.post(_asked("ping")).status == 200
+
+    run(main)
+
+
 def test_errors_that_nobody_foresaw_are_for_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
     """The SDK would tell the client of a session what the exception says."""
 

@@ -13,6 +13,7 @@ from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Request
 from acuity.mcp.wire.sdk_private import connection_of
+from acuity.mcp.wire.serving import Handshake
 from core_bench import CoreBench, call, modern, reply_of, result_of, run, running, until
 from fake_responder import FakeResponder
 from raw_http import HELLO
@@ -262,6 +263,42 @@ def test_where_bare_requests_are_not_served_they_need_a_session() -> None:
             version = {"MCP-Protocol-Version": "2025-11-25"}
             assert served.client.post(call(1, "plain"), version).status == 400
             assert served.client.post(call(1, "plain"), {"Mcp-Session-Id": "x"}).status == 404
+
+    run(main)
+
+
+class _Quick:
+    """Answers calls of one tool."""
+
+    def __init__(self) -> None:
+        self.asked: list[Handshake] = []
+
+    def answer(self, message: Any, handshake: Handshake, in_flight: Any = ()) -> bytes | None:
+        self.asked.append(handshake)
+        quick = json.dumps({"jsonrpc": "2.0", "id": message.id, "result": {"quick": True}}).encode()
+        return quick if message.params["name"] == "echo" else None
+
+
+def test_quick_answers_are_given_in_every_way() -> None:
+    async def main() -> None:
+        quick = _Quick()
+        async with running(bare=True, quick=quick) as served:
+            session = served.client.begin("2025-06-18")
+            ways = (session.post, served.client.stateless, served.client.post)
+            for ask in ways:
+                assert reply_of(ask(call(1, "echo"))) == {
+                    "jsonrpc": "2.0",
+                    "id": 1,
+                    "result": {"quick": True},
+                }
+                assert result_of(ask(call(1, "plain")))["n"] == 1.5
+            assert [handshake.version for handshake in quick.asked[::2]] == [
+                "2025-06-18",
+                "2026-07-28",
+                "2025-11-25",
+            ]
+            events = session.post(call(1, "echo"), {"Accept": "text/event-stream, application/json"})
+            assert reply_of(events)["result"] == {"quick": True}
 
     run(main)
 

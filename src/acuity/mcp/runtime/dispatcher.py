@@ -65,13 +65,15 @@ class Dispatcher:
                 step = variables.run(work.send, None)
             except StopIteration as done:
                 exchange.succeed(done.value)
-                self._let_go(connection)
-                return
+            except asyncio.CancelledError:
+                exchange.cancelled()
             except Exception as problem:
                 exchange.fail(problem)
+            else:
+                work = _continued(work, step)
+            if exchange.is_over:
                 self._let_go(connection)
                 return
-            work = _continued(work, step)
         task = self._start(_finish(exchange, work), variables)
         self._exchanges[task] = exchange
         task.add_done_callback(lambda _: self._settle(exchange, work, connection))

@@ -161,6 +161,8 @@ class SessionExchange(Exchange):
         self.end()
         if self._reason == CANCELLED:
             self._answer(error_payload(self.request_id, REQUEST_CANCELLED, CANCELLED), 200, ())
+        elif self.session.ended is None:
+            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
         elif self.stream is None:
             self._responder.answer(404, error_payload(None, INTERNAL_ERROR, _ENDED), JSON)
 
