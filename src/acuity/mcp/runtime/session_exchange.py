@@ -121,7 +121,8 @@ class SessionExchange(Exchange):
                 stream.prime()
             responder.begin_events(session_headers(session))
             stream.attach(responder)
-            self._heartbeats.add(responder)
+            if not self.is_over:
+                self._heartbeats.add(responder)
         return self.stream
 
     def _open(self) -> None:
