@@ -43,6 +43,12 @@ async def _count(call: Call) -> Answer:
     return {"counted": call.arguments["upto"]}
 
 
+async def _say(call: Call) -> Answer:
+    """Say something outside of the call."""
+    await call.context.session.send_log_message("info", call.arguments["text"], "session")
+    return {"said": call.arguments["text"]}
+
+
 async def _recall(call: Call) -> Answer:
     """Say what the session knows."""
     session = call.context.session
@@ -68,6 +74,7 @@ def catalog() -> Catalog:
     return Catalog(
         tools=[
             Tool("count", "Count", "Counts aloud, and may stay for ever.", counting, _count),
+            Tool("say", "Say", "Says something to the session.", _schema(text={"type": "string"}), _say),
             Tool("recall", "Recall", "Says what the session knows.", _schema(), _recall),
         ],
         methods=[Method("logging/setLevel", types.SetLevelRequestParams, _set_level)],
