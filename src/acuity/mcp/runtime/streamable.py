@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from mcp.server.connection import Connection
@@ -304,7 +305,8 @@ class Streamable:
 
     def _delete(self, session: Session, request: Request, responder: Responder) -> None:
         self._sessions.delete(session.id, session.principal)
-        responder.answer(200, b"", JSON, session_headers(session))
+        answer = partial(responder.answer, 200, b"", JSON, session_headers(session))
+        self._sessions.journal.when_stored(answer)  # a restarted server must not know the session either
 
     # ---- refusals and the end ---------------------------------------------------------------
 
