@@ -12,8 +12,8 @@ from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import Journal, NoJournal
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.journal.journal import Journal, NoJournal
+from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Request

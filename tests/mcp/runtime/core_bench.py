@@ -18,8 +18,8 @@ from acuity.mcp.limits import CallLimits
 from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.exchange import Later
-from acuity.mcp.runtime.journal import NoJournal
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.wire.http.request import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from acuity.mcp.runtime.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
-from acuity.mcp.runtime.journal_file import JournalFile
-from acuity.mcp.runtime.journals import open_journal
+from acuity.mcp.runtime.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
+from acuity.mcp.runtime.journal.journal_file import JournalFile
+from acuity.mcp.runtime.journal.open_journal import open_journal
 
 ALICE = "a" * 32
 BOB = "b" * 32

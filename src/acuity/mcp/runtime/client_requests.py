@@ -34,7 +34,7 @@ from mcp_types import (
 from acuity.mcp.client_capabilities import Capabilities, admit, kind_of
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import EventKind
+from acuity.mcp.runtime.journal.journal import EventKind
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import encode
 

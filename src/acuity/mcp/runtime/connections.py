@@ -15,7 +15,7 @@ from mcp_types import ClientCapabilities, InitializeRequestParams
 from acuity.mcp.runtime.replies import notification_payload
 
 if TYPE_CHECKING:
-    from acuity.mcp.runtime.session import Session
+    from acuity.mcp.runtime.sessions.session import Session
 
 # Says no to everything that a server would send outside of a call.
 _NO_CHANNEL: Final = Connection.from_envelope("", None, None).outbound

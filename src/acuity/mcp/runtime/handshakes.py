@@ -16,7 +16,7 @@ from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.replies import JSON, result_payload, status_of
 from acuity.mcp.runtime.session_exchange import session_headers
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import PlainRequest, Refused
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journals import open_journal
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.journal.open_journal import open_journal
+from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.serving import Serving

@@ -17,8 +17,8 @@ from acuity.mcp.runtime.exchange import CANCELLED, Exchange, Later
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.heartbeats import Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
-from acuity.mcp.runtime.session import Session
-from acuity.mcp.runtime.streams import Stream
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import PlainRequest
 

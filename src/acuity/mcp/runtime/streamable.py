@@ -40,9 +40,9 @@ from acuity.mcp.runtime.headers import (
     is_plain_json,
 )
 from acuity.mcp.runtime.replies import JSON, refuse, retry_after
-from acuity.mcp.runtime.session import Session
 from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.stateless import Bare, Stateless
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request

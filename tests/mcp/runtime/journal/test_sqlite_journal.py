@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import SessionRecord, StoredSession, StreamRecord
-from acuity.mcp.runtime.journal_file import JournalFile
-from acuity.mcp.runtime.session_changes import SessionChanges
-from acuity.mcp.runtime.sqlite_journal import SqliteJournal
+from acuity.mcp.runtime.journal.journal import SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.journal_file import JournalFile
+from acuity.mcp.runtime.journal.session_changes import SessionChanges
+from acuity.mcp.runtime.journal.sqlite_journal import SqliteJournal
 from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
 
 

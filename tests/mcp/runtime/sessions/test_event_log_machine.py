@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.event_log import EventLog
-from acuity.mcp.runtime.journal import EventKind, NoJournal
-from acuity.mcp.runtime.sessions import Sessions
-from acuity.mcp.runtime.streams import ROOM, Stream
+from acuity.mcp.runtime.journal.journal import EventKind, NoJournal
+from acuity.mcp.runtime.sessions.event_log import EventLog
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.streams import ROOM, Stream
 from acuity.mcp.settings import WireLimits
 from fake_journal import FakeJournal
 from fake_responder import FakeClock, FakeResponder

@@ -11,8 +11,8 @@ from mcp_types import INTERNAL_ERROR
 
 from acuity.mcp.runtime.client_requests import ClientRequests
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.event_log import EventLog
-from acuity.mcp.runtime.journal import Journal, SessionRecord
+from acuity.mcp.runtime.journal.journal import Journal, SessionRecord
+from acuity.mcp.runtime.sessions.event_log import EventLog
 from acuity.mcp.settings import WireLimits
 
 # Why a session ended. One that stopped with the server goes on in the next if the journal is durable.

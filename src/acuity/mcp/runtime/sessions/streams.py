@@ -10,7 +10,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Final, Protocol
 
-from acuity.mcp.runtime.journal import EventKind
+from acuity.mcp.runtime.journal.journal import EventKind
 from acuity.mcp.wire.http.request import Responder
 
 # Bytes that a client may leave unread before nothing more is written to it. Not less than what makes an event

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from acuity.mcp.runtime.journal import EventRecord, SessionRecord, StreamRecord
+from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StreamRecord
 
 _ITEM: Final = 200  # bytes of memory for a change besides its texts, roughly
 

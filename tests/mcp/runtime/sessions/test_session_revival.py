@@ -7,8 +7,8 @@ import json
 import pytest
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.session import Session
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.settings import WireLimits
 from fake_journal import FakeJournal
 from fake_responder import FakeClock, FakeResponder

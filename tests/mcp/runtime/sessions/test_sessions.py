@@ -10,9 +10,9 @@ import pytest
 
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import NoJournal
-from acuity.mcp.runtime.session import Session
-from acuity.mcp.runtime.sessions import SLICE, Sessions
+from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.sessions.registry import SLICE, Sessions
+from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
 from fake_responder import FakeClock, FakeResponder

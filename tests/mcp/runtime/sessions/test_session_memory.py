@@ -7,8 +7,8 @@ import tracemalloc
 from collections.abc import Callable
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import NoJournal
-from acuity.mcp.runtime.sessions import Sessions
+from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.settings import WireLimits
 from fake_responder import FakeClock, FakeResponder
 

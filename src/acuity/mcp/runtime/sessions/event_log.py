@@ -16,8 +16,8 @@ from math import inf
 from typing import Final
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import EventKind, EventRecord, Journal, StoredSession, StreamRecord
-from acuity.mcp.runtime.streams import ROOM, Event, Stream
+from acuity.mcp.runtime.journal.journal import EventKind, EventRecord, Journal, StoredSession, StreamRecord
+from acuity.mcp.runtime.sessions.streams import ROOM, Event, Stream
 from acuity.mcp.settings import WireLimits
 
 MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids are still known

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import SettingsError
-from acuity.mcp.runtime.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
-from acuity.mcp.runtime.session_changes import SessionChanges
+from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.session_changes import SessionChanges
 
 FAILURES: Final = (sqlite3.Error, OSError, ValueError)  # of a file that is full, locked, damaged…
 

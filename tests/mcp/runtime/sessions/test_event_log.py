@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.event_log import MAX_QUIET_GETS, EventLog
-from acuity.mcp.runtime.journal import NoJournal
-from acuity.mcp.runtime.streams import ROOM
+from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.sessions.event_log import MAX_QUIET_GETS, EventLog
+from acuity.mcp.runtime.sessions.streams import ROOM
 from acuity.mcp.settings import WireLimits
 from fake_journal import FakeJournal
 from fake_responder import FakeResponder

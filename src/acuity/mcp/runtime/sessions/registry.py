@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import Journal
-from acuity.mcp.runtime.session import EndReason, Session, compact
+from acuity.mcp.runtime.journal.journal import Journal
+from acuity.mcp.runtime.sessions.session import EndReason, Session, compact
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
 

@@ -17,9 +17,9 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import NoJournal
-from acuity.mcp.runtime.journal_file import JournalFile
-from acuity.mcp.runtime.journals import open_journal
+from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.journal.journal_file import JournalFile
+from acuity.mcp.runtime.journal.open_journal import open_journal
 from journal_records import ALICE, BOB, event, found, journal, record, stored
 
 
@@ -224,7 +224,7 @@ def test_a_full_disk_is_told_at_the_start(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     program = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from acuity.mcp.runtime.journal_file import JournalFile\n"
+        "from acuity.mcp.runtime.journal.journal_file import JournalFile\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "try: JournalFile(Path(sys.argv[1]), expired=0.0)\n"
         "except Exception as error: print(type(error).__name__, error)\n"

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity.mcp.runtime.journal import EventRecord, StreamRecord
-from acuity.mcp.runtime.session_changes import SessionChanges, SessionRow
+from acuity.mcp.runtime.journal.journal import EventRecord, StreamRecord
+from acuity.mcp.runtime.journal.session_changes import SessionChanges, SessionRow
 from journal_records import event, record
 
 _SMALL = st.integers(1, 3)

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
-from acuity.mcp.runtime.journal_file import FAILURES
-from acuity.mcp.runtime.session_changes import SessionChanges, SessionRow
+from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.journal_file import FAILURES
+from acuity.mcp.runtime.journal.session_changes import SessionChanges, SessionRow
 
 logger: Final = logging.getLogger(__name__)
 

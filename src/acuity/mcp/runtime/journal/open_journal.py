@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal import Journal, NoJournal
-from acuity.mcp.runtime.journal_file import JournalFile
-from acuity.mcp.runtime.sqlite_journal import SqliteJournal
+from acuity.mcp.runtime.journal.journal import Journal, NoJournal
+from acuity.mcp.runtime.journal.journal_file import JournalFile
+from acuity.mcp.runtime.journal.sqlite_journal import SqliteJournal
 
 # Opens a journal: given what follows the colon, seconds until an unused session ends, and the counters.
 Opener: TypeAlias = Callable[[str, float, RuntimeCounters], Journal]

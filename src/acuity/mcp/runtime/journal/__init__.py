@@ -1,0 +1,1 @@
+"""Journals: what a restarted server continues its sessions from."""

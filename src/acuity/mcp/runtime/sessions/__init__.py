@@ -1,0 +1,1 @@
+"""Sessions: their table, their events, and the streams on which clients get these."""
