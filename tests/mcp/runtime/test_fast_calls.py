@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mcp.server.runner import ServerRunner
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
@@ -75,6 +75,8 @@ def test_a_fast_answer_has_the_bytes_of_the_long_way(version: str) -> None:
 
     @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(_PARAMS)
+    @example({"name": "plain", "arguments": {"text": "a"}, "_meta": _ENVELOPE})
+    @example({})
     def compare(params: Any) -> None:
         async def main() -> None:
             # As it comes from a wire.
