@@ -280,6 +280,7 @@ async def _port(
         guarded,
         address,
         serving.limits,
+        admit=guarded.admits,
         presence=serving.presence,
         listener=listener,
         tls=tls,

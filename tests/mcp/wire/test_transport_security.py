@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import anyio
 import pytest
 
 from acuity.errors import SettingsError
@@ -201,6 +202,23 @@ def test_a_token_is_asked_for_everywhere(offer: str) -> None:
             if offer == "http":
                 known = {"Authorization": f"bearer {TOKEN}"}
                 assert (await http.post(url, json=HELLO, headers={**ACCEPT, **known})).status_code == 200
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    "refused", ["Host: evil.example", "Host: 127.0.0.1", "Host: a\r\nOrigin: http://evil.example"]
+)
+def test_a_long_body_is_refused_before_it_is_sent(refused: str) -> None:
+    async def main() -> None:
+        async with serving(Http(ANYWHERE), access=Access(TOKENS)) as server:
+            port = int(server.where.rpartition(":")[2].partition("/")[0])
+            async with await anyio.connect_tcp("127.0.0.1", port) as client:
+                head = f"POST /mcp HTTP/1.1\r\n{refused}\r\nContent-Length: 4000000\r\nExpect: 100-continue\r\n\r\n"
+                await client.send(head.encode())
+                answer = await client.receive()
+                assert answer.split()[1] in (b"401", b"403", b"421")
+                assert b"100 Continue" not in answer
 
     run(main)
 

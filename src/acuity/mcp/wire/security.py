@@ -113,7 +113,7 @@ class Access:
         )
         return replace(security, wrong_host=self.wrong_host, origins=self.origins)
 
-    def guard(self, handler: Handler, address: Address) -> Handler:
+    def guard(self, handler: Handler, address: Address) -> Guarded:
         """The handler behind the checks for that address."""
         return Guarded(
             handler,
@@ -161,6 +161,19 @@ class Guarded:
             self._authentication.ask(request, partial(self._decided, request, responder))
         else:
             self._decided(request, responder, found)
+
+    def admits(self, request: Request, responder: Responder) -> bool:
+        """Check a request whose body has not arrived yet; answers it and returns False if it is refused.
+
+        So nobody without a token has the server read and keep a long body.
+        """
+        refusal = self._refusal(request)
+        if refusal is None and self._authentication and request.method == "POST":
+            found = self._authentication.check(request)
+            refusal = found if isinstance(found, Refusal) else None
+        if refusal is not None:
+            self._refuse(refusal, responder)
+        return refusal is None
 
     def _refusal(self, request: Request) -> Refusal | None:
         """Why a request may not come here, whoever sends it."""

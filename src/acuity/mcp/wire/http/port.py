@@ -10,6 +10,7 @@ from typing import Final
 from acuity.mcp.limits import BUSY, Quota
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.answers import whole_answer
+from acuity.mcp.wire.http.connection import Admission
 from acuity.mcp.wire.http.protocol import HttpProtocol
 from acuity.mcp.wire.http.request import Handler, HeaderList, Responder
 from acuity.mcp.wire.http.routes import JSON, refuse
@@ -41,8 +42,10 @@ class Port:
         limits: WireLimits,
         presence: Presence,
         refused: Counter[str] | None = None,
+        admit: Admission | None = None,
     ) -> None:
         self.handler = handler
+        self.admit = admit
         self.turned_away = _TURNED_AWAY  # what a connection over the limit of its address is told
         self.refused: Counter[str] = Counter() if refused is None else refused  # requests, by reason
         self.limits = limits

@@ -101,7 +101,7 @@ class HttpProtocol(asyncio.Protocol):
             limits,
             address=self.address,
             peer=self.peer,
-            admit=self._admit,
+            admit=self._admit_head,
             clock=self._loop.time,
             refused=self._port.refused,
         )
@@ -140,8 +140,14 @@ class HttpProtocol(asyncio.Protocol):
 
     # ---- requests -----------------------------------------------------------------------------
 
-    def _admit(self, _: Request, responder: Responder) -> bool:
+    def _admit_head(self, request: Request, responder: Responder) -> bool:
         """Whether the body of a request is worth reading."""
+        if not self._admit(request, responder):
+            return False
+        return self._port.admit is None or self._port.admit(request, responder)
+
+    def _admit(self, _: Request, responder: Responder) -> bool:
+        """Whether there is a place for this connection."""
         if self._port.lets_in(self):
             return True
         if self._connection is not None:
