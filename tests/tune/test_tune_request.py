@@ -76,7 +76,7 @@ def test_lists() -> None:
             scores(text)
 
 
-@given(st.lists(st.tuples(st.integers(1, 9999), st.integers(1, 9999)), min_size=1, unique=True))
+@given(st.lists(st.tuples(st.integers(1, 9999), st.integers(1, 9999)), min_size=1, max_size=32, unique=True))
 def test_sizes_come_back(wanted: list[tuple[int, int]]) -> None:
     assert sizes(",".join(f"{width}x{height}" for width, height in wanted)) == wanted
 
