@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Generator
@@ -22,6 +23,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def _leave_real_time() -> None:
+    """Give all threads of this process the usual scheduling.
+
+    For root, SVT-AV1 makes its threads and its caller real-time ones. A test that encodes in its own process
+    would leave all later ones so, and two such threads that wait for a third by spinning wait for ever.
+    """
+    for thread in map(int, os.listdir("/proc/self/task")):
+        with contextlib.suppress(OSError):  # it has ended
+            if os.sched_getscheduler(thread) in (os.SCHED_FIFO, os.SCHED_RR):
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, None, None]:
+    """Fixtures that encode leave no real-time threads to their test."""
+    yield
+    _leave_real_time()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, None, None]:
+    """Nor does a test to the next one."""
+    _leave_real_time()
+    yield
 
 
 def instruction_sets() -> list[str]:
