@@ -53,6 +53,7 @@ class WireLimits:
     max_headers: int = 100
     max_header_line: int = 16 << 10  # bytes
     max_head: int = 64 << 10  # bytes of all header lines together
+    max_body_bytes: int = 64 << 20  # of bodies that have arrived in part, of one port, beside one message
     client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
     capability_policy: CapabilityPolicy = "error"  # for clients that didn't declare the capability
     linger: float = float("inf")  # seconds that calls may take after the end of a client's input

@@ -206,3 +206,80 @@ def test_a_client_that_goes_is_noticed() -> None:
             assert (await (await at.connect()).ask()).status == 200
 
     run(main)
+
+
+def test_bodies_that_do_not_arrive_take_no_place_from_clients() -> None:
+    async def main() -> None:
+        async with ground(SMALL) as at:
+            known = await at.connect()
+            assert (await known.ask()).status == 200
+            calls = await busy(at, 2)
+            slow = [await at.connect() for _ in range(40)]
+            for wire in slow:
+                wire.send((POST % b"x")[:-1])
+            # The oldest are told, and as many as there are clients at most stay.
+            answers = await asyncio.gather(*(wire.rest() for wire in slow[:36]))
+            assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
+            assert all(b"retry-after: 5\r\n" in answer for answer in answers)
+            assert (await known.ask()).status == 200
+            assert (await (await at.connect()).ask()).status == 200
+            for waiting in at.pages.waiting:
+                waiting.answer(200)
+            assert [(await wire.reply()).status for wire in calls] == [200, 200]
+            slow[-1].send(b"}")
+            assert (await slow[-1].reply()).body == b"/x"
+
+    run(main)
+
+
+def test_slow_bodies_of_an_address_make_room_for_its_other_clients() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:
+            kept = [await at.connect() for _ in range(4)]
+            for wire in kept:
+                assert (await wire.ask()).status == 200
+            slow = [await at.connect() for _ in range(4)]  # now the address has all of its places
+            for wire in slow:
+                wire.send((POST % b"x")[:-1].replace(b"Content", b"Expect: 100-continue\r\nContent"))
+                await wire.reader.readuntil(b"Continue\r\n\r\n")
+            assert (await (await at.connect()).ask()).status == 200
+            assert (await slow[0].rest()).startswith(b"HTTP/1.1 503 ")
+            for wire in kept:
+                assert (await wire.ask()).status == 200
+
+    run(main)
+
+
+def test_bodies_in_part_have_a_limit_together() -> None:
+    async def main() -> None:
+        async with ground(WireLimits(max_message=1000, max_body_bytes=2000)) as at:
+            head = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"
+            wires = [await at.connect() for _ in range(5)]
+            for wire in wires[:3]:
+                wire.send(head + b"x" * 900)
+            wires[0].send(b"x" * 100)  # whole bodies don't count
+            assert (await wires[0].reply()).status == 200
+            for wire in wires[3:]:
+                wire.send(head + b"x" * 900)
+            assert (await wires[1].rest()).startswith(b"HTTP/1.1 503 ")
+            for wire in wires[2:]:
+                wire.send(b"x" * 100)
+                assert (await wire.reply()).status == 200
+
+    run(main)
+
+
+def test_a_pipeline_gives_others_their_turns() -> None:
+    async def main() -> None:
+        async with ground() as at:
+            busy_one, other = await at.connect(), await at.connect()
+            assert (await busy_one.ask()).status == (await other.ask()).status == 200
+            at.pages.paths.clear()
+            busy_one.send(GET % b"many" * 200)
+            other.send(GET % b"one")
+            assert (await other.reply()).body == b"/one"
+            assert at.pages.paths.index("/one") < 100
+            for _ in range(200):
+                assert (await busy_one.reply()).body == b"/many"
+
+    run(main)

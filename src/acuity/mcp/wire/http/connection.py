@@ -15,7 +15,8 @@ How an asyncio protocol drives it:
 
 The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request
 comes to the handler with a Responder of its own, and only when the one before was answered; up to _AHEAD
-bytes behind it are taken meanwhile, then reading pauses.
+bytes behind it are taken meanwhile, then reading pauses. One request is handed out in a turn of the event
+loop, and none while the client has not taken an earlier answer: others get their turns too.
 """
 
 from __future__ import annotations
@@ -28,21 +29,22 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INVALID_REQUEST
 
+from acuity.mcp.limits import BUSY
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http import answers
 from acuity.mcp.wire.http.head import Head
 from acuity.mcp.wire.http.parser import Bad, RequestParser
 from acuity.mcp.wire.http.reply import Reply
-from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.http.routes import JSON
 from acuity.mcp.wire.messages import encode, error_message
 
 _LOG: Final = logging.getLogger(__name__)
 _AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
-_PER_TURN: Final = 16  # requests that one connection may have answered before others get a turn
+LATER: Final[HeaderList] = [(b"retry-after", b"5")]
 _NEVER: Final = float("inf")
 # For counters: what was wrong with a request that no handler saw.
-_REASONS: Final = {408: "slow", 413: "size", 414: "headers", 431: "headers"}
+_REASONS: Final = {408: "slow", 413: "size", 414: "headers", 431: "headers", 503: "connections"}
 _LINGER: Final = 2.0  # seconds in which a client may read a refusal, while what it still sends is thrown away
 
 # What a connection waits for. "request": the first byte of the next one; "end": that the client closes.
@@ -200,13 +202,19 @@ class HttpConnection:
             self._refuse(408, f"the request's {self.waits_for} took over {seconds:g} s: send it at once")
         self._shut(linger=False)
 
+    def give_way(self, sentence: str) -> None:
+        """Close the connection in the midst of a body, because its place or its bytes are needed."""
+        if not self._closed:
+            self._refuse(503, sentence)
+        self._shut(linger=False)
+
     def _pump(self) -> None:
-        """Hand out requests until one is being answered, or bytes are missing."""
+        """Hand out the next request, unless one is being answered or bytes are missing."""
         if self._pumping or self._closed:
             return
         self._pumping = True
-        handed_out, starved = 0, False
-        while self._answer is None and not (self._closed or self._full or starved) and handed_out < _PER_TURN:
+        handed_out = starved = False
+        while self._answer is None and not (self._closed or self._full or starved or handed_out):
             event = self.parser.next_event()
             if isinstance(event, Head):
                 self._head = event
@@ -215,8 +223,9 @@ class HttpConnection:
                     self._begin_body(self._head)
                     continue
             if isinstance(event, Request):
-                handed_out += 1
+                handed_out = True
                 self._hand_out(event)
+                starved = self._answer is None and not self.parser.begun
             elif isinstance(event, Bad):
                 self._refuse(event.status, event.sentence)
                 self._shut(linger=True)
@@ -226,7 +235,7 @@ class HttpConnection:
         if not self._closed:
             self._settle(handed_out, starved)
 
-    def _settle(self, handed_out: int, starved: bool) -> None:
+    def _settle(self, handed_out: bool, starved: bool) -> None:
         """Say what the connection waits for, and whether to read on."""
         wait: Wait = ""
         if starved:
@@ -292,8 +301,9 @@ class HttpConnection:
         if self._refused is not None:
             self._refused[_REASONS.get(status, "http")] += 1
         general = self._date() + answers.CLOSE
-        body = encode(error_message(INVALID_REQUEST, sentence))
-        self._sink.write(answers.whole_answer(status, body, JSON, (), general))
+        full = status == 503
+        body = encode(error_message(BUSY if full else INVALID_REQUEST, sentence))
+        self._sink.write(answers.whole_answer(status, body, JSON, LATER if full else (), general))
 
     def _shut(self, *, linger: bool) -> None:
         """Take no more requests; close when all is written, or when a client that still sends has read it.

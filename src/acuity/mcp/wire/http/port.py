@@ -1,4 +1,4 @@
-"""The connections of one port: how many there may be, and which of them are half open."""
+"""The connections of one port: how many there may be, and which of them have to make room."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Final
 from acuity.mcp.limits import BUSY, Quota
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.answers import whole_answer
-from acuity.mcp.wire.http.connection import Admission
+from acuity.mcp.wire.http.connection import LATER, Admission
 from acuity.mcp.wire.http.protocol import HttpProtocol
-from acuity.mcp.wire.http.request import Handler, HeaderList, Responder
+from acuity.mcp.wire.http.request import Handler, Responder
 from acuity.mcp.wire.http.routes import JSON, refuse
 from acuity.mcp.wire.messages import Refused, encode
 from acuity.mcp.wire.serving import Presence
 
-LATER: Final[HeaderList] = [(b"retry-after", b"5")]
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
 _CONNECTIONS: Final = "connections"  # the reason, for counters
 _FULL: Final = "too many clients are connected already: try again later"
 _TOO_MANY: Final = "too many connections of this address are open: close some"
+_SLOW: Final = "others need the place of this request, whose body has not arrived: send it again, at once"
 _TURNED_AWAY: Final = whole_answer(
     503, encode(Refused(BUSY, _TOO_MANY).answer()), JSON, [*LATER, (b"connection", b"close")], b""
 )
@@ -32,8 +32,9 @@ class Port:
 
     A connection takes its place before it has said anything, so a few clients that say nothing could take
     every one. Those that have not sent a whole request head are therefore counted apart: their number is
-    bounded, the oldest make room for new ones, and clients with requests don't notice. Where the places for
-    those are taken, a connection that waits for its next request makes room.
+    bounded, the oldest make room for new ones, and clients with requests don't notice. The same holds for
+    those whose body has not arrived, and for the bytes of such bodies together. Where the places for clients
+    with requests are taken, the oldest of these makes room, then one that waits for its next request.
     """
 
     def __init__(
@@ -55,6 +56,10 @@ class Port:
         self._places = Quota(sys.maxsize, sys.maxsize if limits.max_connections_each is None else most // 2)
         self._half_open: dict[HttpProtocol, None] = {}  # oldest first
         self._with_requests: dict[HttpProtocol, None] = {}
+        self._bodies: dict[
+            HttpProtocol, int
+        ] = {}  # those of them that wait for a body, with its bytes so far
+        self._body_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
 
@@ -66,26 +71,38 @@ class Port:
         """Take in a new connection, unless its address has too many; whether it is in."""
         if connection in self._half_open:  # since before its TLS handshake
             return True
-        if self._places.full(connection.address) is not None:
+        if self._places.full(connection.address) is not None and not self._end_body(connection.address):
             self.refused[_CONNECTIONS] += 1
             return False
         self._places.take(connection.address)
         self._half_open[connection] = None
         self.presence.came(connection)
-        # Not at once: connections are accepted by the dozen, and the heads that came with them are read next.
-        if len(self._half_open) > self.limits.max_connections and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_GRACE, self._drop_oldest)
+        self._watch(len(self._half_open))
         return True
 
     def lets_in(self, connection: HttpProtocol) -> bool:
         """Whether there is a place for a connection that has sent a request; it keeps the place."""
         if connection in self._with_requests:
             return True
-        if len(self._with_requests) >= self._most and not self._make_room():
+        if len(self._with_requests) >= self._most and not (self._end_body() or self._end_idle()):
             return False
         self._half_open.pop(connection, None)
         self._with_requests[connection] = None
         return True
+
+    def keeps(self, connection: HttpProtocol, size: int) -> None:
+        """Take note that a connection waits for a body of which that many bytes have arrived."""
+        if connection not in self._with_requests:  # it had to go
+            return
+        self._body_bytes += size - self._bodies.get(connection, 0)
+        self._bodies[connection] = size
+        while self._body_bytes > self.limits.max_body_bytes + self.limits.max_message:
+            self._end_body()
+        self._watch(len(self._bodies))
+
+    def has_read(self, connection: HttpProtocol) -> None:
+        """Take note that a connection waits for no body."""
+        self._body_bytes -= self._bodies.pop(connection, 0)
 
     def refuse(self, responder: Responder) -> None:
         """Answer a request for which there is no place."""
@@ -97,6 +114,7 @@ class Port:
         held = (self._half_open, self._with_requests)
         if not any(connection in places for places in held):
             return
+        self.has_read(connection)
         for places in held:
             places.pop(connection, None)
         self._places.give_back(connection.address)
@@ -116,7 +134,16 @@ class Port:
             self._changed.clear()
             await self._changed.wait()
 
-    def _make_room(self) -> bool:
+    def _end_body(self, address: str | None = None) -> bool:
+        """End the oldest connection, of that address if one is given, that waits for a body."""
+        slow = next((found for found in self._bodies if address in (None, found.address)), None)
+        if slow is None:
+            return False
+        self.left(slow)
+        slow.give_way(_SLOW)
+        return True
+
+    def _end_idle(self) -> bool:
         """End the oldest connection that waits for its next request; whether there was one."""
         idle = next((found for found in self._with_requests if found.idle), None)
         if idle is None:
@@ -125,8 +152,18 @@ class Port:
         idle.finish()
         return True
 
+    def _watch(self, number: int) -> None:
+        """Drop connections soon if that many of a kind are too many.
+
+        Not at once: connections are accepted by the dozen, and what came with them is read next.
+        """
+        if number > self.limits.max_connections and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_GRACE, self._drop_oldest)
+
     def _drop_oldest(self) -> None:
         self._timer = None
         surplus = max(len(self._half_open) - self.limits.max_connections, 0)
         for connection in list(self._half_open)[:surplus]:
             connection.abort()
+        while len(self._bodies) > self.limits.max_connections:
+            self._end_body()

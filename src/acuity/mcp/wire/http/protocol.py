@@ -66,6 +66,11 @@ class HttpProtocol(asyncio.Protocol):
         """Whether the connection waits for the first byte of its next request."""
         return self._connection is not None and self._connection.waits_for == "request"
 
+    def give_way(self, sentence: str) -> None:
+        """Close the connection in the midst of a body."""
+        if self._connection is not None:
+            self._connection.give_way(sentence)
+
     def finish(self) -> None:
         """Close the connection after the answer in progress."""
         if self._connection is not None:
@@ -123,6 +128,8 @@ class HttpProtocol(asyncio.Protocol):
             return
         self._port.presence.heard(self)
         self._turn(lambda: connection.receive(data))
+        if connection.waits_for == "body":
+            self._port.keeps(self, connection.parser.buffered)
 
     def pause_writing(self) -> None:
         if self._connection is not None:
@@ -144,7 +151,10 @@ class HttpProtocol(asyncio.Protocol):
         """Whether the body of a request is worth reading."""
         if not self._admit(request, responder):
             return False
-        return self._port.admit is None or self._port.admit(request, responder)
+        if self._port.admit is not None and not self._port.admit(request, responder):
+            return False
+        self._port.keeps(self, 0)
+        return True
 
     def _admit(self, _: Request, responder: Responder) -> bool:
         """Whether there is a place for this connection."""
@@ -156,6 +166,7 @@ class HttpProtocol(asyncio.Protocol):
         return False
 
     def _handle(self, request: Request, responder: Responder) -> None:
+        self._port.has_read(self)
         if self._admit(request, responder):
             self._port.handler(request, responder)
 
