@@ -126,7 +126,7 @@ def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:
     async def test(limits: CallLimits, calls: Calls) -> None:
         for _ in range(2):
             await calls.begin("a")
-        with pytest.raises(MCPError, match=r"faster than their rate allows: try again in 30 s") as refused:
+        with pytest.raises(MCPError, match=r"^requests .* faster than 2/min, .* in 30 s$") as refused:
             await calls.begin("a")
         assert refused.value.error.code == BUSY
         assert refused.value.error.data == {"retryAfter": 30}
@@ -134,6 +134,7 @@ def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:
         await calls.begin("a", "notifications/cancelled", request_id=None)
         await calls.begin("b")
         assert limits.in_flight == 3
+        assert limits.refused == {"rate": 1}
 
     with_calls(Settings(rate=parse_rate("2/min")), test)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import SettingsError
-from acuity.mcp.rates import Allowances, Rate, RateLimits, parse_rate, whole_seconds
+from acuity.mcp.rates import Allowances, Over, Rate, RateLimits, parse_rate, whole_seconds
 
 MINUTE = parse_rate("60/min")
 TWO = parse_rate("2/min")
@@ -21,6 +21,11 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def seconds(over: Over | None) -> float:
+    assert over is not None
+    return over.seconds
 
 
 def calling(tool: str, /, **arguments: Any) -> dict[str, Any]:
@@ -66,10 +71,10 @@ def test_a_full_allowance_is_the_number_of_its_rate() -> None:
     clock = Clock()
     limits = RateLimits(MINUTE, clock=clock)
     assert [limits.check("alice") for _ in range(60)] == [None] * 60
-    assert limits.check("alice") == pytest.approx(1.0)
+    assert seconds(limits.check("alice")) == pytest.approx(1.0)
     assert limits.check("bob") is None  # has one of his own
     clock.now += 0.75
-    assert limits.check("alice") == pytest.approx(0.25)
+    assert seconds(limits.check("alice")) == pytest.approx(0.25)
     clock.now += 0.25
     assert limits.check("alice") is None
     assert limits.check("alice") is not None
@@ -83,7 +88,7 @@ def test_a_refused_request_takes_nothing() -> None:
     for _ in range(2):
         limits.check("alice")
     for _ in range(100):
-        assert limits.check("alice") == pytest.approx(30.0)
+        assert seconds(limits.check("alice")) == pytest.approx(30.0)
     clock.now += 30
     assert limits.check("alice") is None
 
@@ -91,10 +96,18 @@ def test_a_refused_request_takes_nothing() -> None:
 def test_a_tool_has_an_allowance_of_its_own() -> None:
     limits = RateLimits(MINUTE, {"score": TWO}, clock=Clock())
     assert [limits.check("alice", params=calling("score")) for _ in range(2)] == [None, None]
-    assert limits.check("alice", params=calling("score")) == pytest.approx(30.0)
+    assert seconds(limits.check("alice", params=calling("score"))) == pytest.approx(30.0)
     # 58 are left of the principal's own: the refused call took none.
     assert [limits.check("alice", params=calling("list")) for _ in range(59)].count(None) == 58
     assert limits.check("bob", params=calling("score")) is None
+
+
+def test_the_rate_that_was_hit_is_named() -> None:
+    limits = RateLimits(TWO, {"sco*": parse_rate("1/min")}, clock=Clock())
+    assert limits.check("alice", params=calling("score")) is None
+    assert limits.check("alice", params=calling("score")) == (60.0, parse_rate("1/min"), "sco*")
+    assert limits.check("alice", params=calling("list")) is None
+    assert limits.check("alice", params=calling("list")) == (30.0, TWO, None)
 
 
 def test_tools_that_fit_one_pattern_share_an_allowance() -> None:
@@ -128,7 +141,7 @@ def test_a_principals_own_rate_replaces_the_servers() -> None:
     assert [limits.check("alice", MINUTE) for _ in range(61)].count(None) == 60
     # Another rate, as after a change of the token file, begins with a full allowance.
     assert limits.check("alice", parse_rate("1/day")) is None
-    assert limits.check("alice", parse_rate("1/day")) == pytest.approx(86400.0)
+    assert seconds(limits.check("alice", parse_rate("1/day"))) == pytest.approx(86400.0)
 
 
 def test_without_rates_nothing_is_counted() -> None:

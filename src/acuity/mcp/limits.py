@@ -127,6 +127,7 @@ class CallLimits(ServerMiddleware[Any]):
         self._clients = Quota(settings.calls, settings.calls_each)
         self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
         self._streams = Quota(settings.streams, settings.streams_each)
+        self.refused: Counter[str] = Counter()  # by reason: `rate` or `calls`
         self._ended = anyio.Event()
         self._stopping = False
 
@@ -165,7 +166,7 @@ class CallLimits(ServerMiddleware[Any]):
                 (self._origins, origin, "requests from this address or token"),
             ]
         for quota, holder, what in places:
-            _check(quota, holder, what)
+            self._check_places(quota, holder, what)
         self._check_rate(ctx, origin)  # last, because it takes from the allowance
         for quota, holder, _ in places:
             quota.take(holder)
@@ -179,18 +180,21 @@ class CallLimits(ServerMiddleware[Any]):
     def _check_rate(self, ctx: ServerRequestContext[Any, Any], origin: str) -> None:
         principal = PRINCIPAL.get()
         own = principal.rate if principal is not None else None
-        wait = self._rates.check(origin, own, ctx.params if ctx.method == _CALL else None)
-        if wait is not None:
-            seconds = whole_seconds(wait)
-            sentence = f"requests come faster than their rate allows: try again in {seconds} s"
+        over = self._rates.check(origin, own, ctx.params if ctx.method == _CALL else None)
+        if over is not None:
+            self.refused["rate"] += 1
+            seconds = whole_seconds(over.seconds)
+            what = "requests" if over.tools is None else f"calls of '{over.tools}'"
+            sentence = f"{what} come faster than {over.rate}, their rate: try again in {seconds} s"
             raise MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
 
-
-def _check(quota: Quota, holder: str, what: str) -> None:
-    full = quota.full(holder)
-    if full == "each":
-        raise MCPError(BUSY, f"{quota.each} {what} are in flight, which is the most: wait for one")
-    if full == "all":
+    def _check_places(self, quota: Quota, holder: str, what: str) -> None:
+        full = quota.full(holder)
+        if full is None:
+            return
+        self.refused["calls"] += 1
+        if full == "each":
+            raise MCPError(BUSY, f"{quota.each} {what} are in flight, which is the most: wait for one")
         kind = what.split()[0]
         raise MCPError(
             BUSY, f"{quota.places} {kind} are in flight, which is the most: try again when some have ended"

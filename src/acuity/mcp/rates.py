@@ -50,6 +50,14 @@ def parse_rate(text: object) -> Rate:
     return Rate(int(found[1]), _UNITS[found[2]])
 
 
+class Over(NamedTuple):
+    """A rate that leaves no room for a request now."""
+
+    seconds: float  # to wait
+    rate: Rate
+    tools: str | None  # the entry of tools that it is for; None: the principal's own rate
+
+
 class Allowances:
     """The token buckets of many holders."""
 
@@ -101,24 +109,25 @@ class RateLimits:
 
     def check(
         self, principal: str, own: Rate | None = None, params: Mapping[str, Any] | None = None
-    ) -> float | None:
-        """Take one from the principal's allowances; returns the seconds to wait where one of them is empty.
+    ) -> Over | None:
+        """Take one from the principal's allowances; returns the one with the longest wait if any is empty.
 
         `own` is the principal's own rate, which replaces the server's. `params` are those of a tools/call.
         Nothing is taken from any allowance if one is empty.
         """
         rate = own or self._rate
-        held: list[tuple[Hashable, Rate]] = [] if rate is None else [(principal, rate)]
+        held: list[tuple[Hashable, Rate, str | None]] = [] if rate is None else [(principal, rate, None)]
         if self._tools and params:
-            held += [((principal, entry), self._tools[entry]) for entry in self._entries(params)]
-        if not held:
-            return None
-        wait = max([self._allowances.wait(*one) for one in held])
-        if wait > 0:
-            return wait
-        for one in held:
-            self._allowances.take(*one)
-        return None
+            held += [((principal, entry), self._tools[entry], entry) for entry in self._entries(params)]
+        longest: Over | None = None
+        for holder, limit, entry in held:
+            wait = self._allowances.wait(holder, limit)
+            if wait > 0 and (longest is None or wait > longest.seconds):
+                longest = Over(wait, limit, entry)
+        if longest is None:
+            for holder, limit, _ in held:
+                self._allowances.take(holder, limit)
+        return longest
 
     def _entries(self, params: Mapping[str, Any]) -> set[str]:
         """The entries that a call is held to."""

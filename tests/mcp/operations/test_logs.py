@@ -104,6 +104,18 @@ def test_credentials_are_hidden(text: str, format: str) -> None:
     assert written.count("[hidden]") >= 5
 
 
+@pytest.mark.parametrize("format", ["json", "text"])
+def test_names_and_sentences_about_tokens_are_no_secrets(format: str) -> None:
+    sentence = "this server takes a bearer token in the Authorization header"
+    names = ["token:alice", "token:encoder-farm-number-7", "token:default"]
+    with logging_to_lines(format=format) as lines:
+        for name in names:
+            log.info(sentence, extra={"client": name})
+        written = lines.text()
+    assert written.count(sentence) == len(names)
+    assert all(name in written for name in names)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -15,6 +15,7 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 NAMES = {
     "sessions_created": "acuity_mcp_sessions_created_total",
     "sessions_deleted": "acuity_mcp_sessions_deleted_total",
+    "sessions_revoked": "acuity_mcp_sessions_revoked_total",
     "sessions_expired": "acuity_mcp_sessions_expired_total",
     "sessions_evicted": "acuity_mcp_sessions_evicted_total",
     "sessions_resumed": "acuity_mcp_sessions_resumed_total",

@@ -75,6 +75,30 @@ def test_an_address_that_guesses_is_slowed_down() -> None:
     assert status(authentication.check(sent(WRONG))) == 429
 
 
+def test_the_log_tells_once_that_an_address_guesses(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    authentication = Authentication(TOKENS, clock=clock)
+    for number in range(19):
+        authentication.check(sent(f"{WRONG}{number}"))
+    assert not caplog.records
+    for _ in range(10):
+        authentication.check(sent(WRONG))
+        clock.now += 3
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert vars(record)["address"] == "192.0.2.1"
+
+
+def test_a_wrong_token_is_told_from_none() -> None:
+    authentication = Authentication(TOKENS)
+    wrong, none = authentication.check(sent(WRONG)), authentication.check(sent(None))
+    assert isinstance(wrong, Refusal)
+    assert isinstance(none, Refusal)
+    assert wrong.reason == "the token is unknown or has expired"
+    assert dict(wrong.headers)[b"www-authenticate"].endswith(b'error="invalid_token"')
+    assert none.reason.startswith("this server takes a bearer token")
+
+
 def test_requests_without_a_token_are_no_guesses() -> None:
     authentication = Authentication(TOKENS, clock=Clock())
     for _ in range(100):

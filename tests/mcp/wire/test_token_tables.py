@@ -59,6 +59,24 @@ def test_a_table_without_tools_allows_all() -> None:
     assert bob.may_call("anything")
 
 
+def test_no_scopes_open_nothing() -> None:
+    text = f'[tokens.bob]\ntoken = "{BOB}"\nscopes = []'
+    bob = parse_tokens(text, "t.toml", SCOPES).find(BOB)
+    assert bob is not None
+    assert not bob.may_call("anything")
+    with pytest.raises(SettingsError, match="without known tools"):
+        parse_tokens(text, "t.toml", Scopes())
+    listed = parse_tokens(f'{text}\ntools = ["list_*"]', "t.toml", Scopes()).find(BOB)
+    assert listed is not None
+    assert listed.tools == {"list_*"}
+
+
+def test_scopes_that_nobody_knows_are_named() -> None:
+    text = f'[tokens.bob]\ntoken = "{BOB}"\nscopes = ["scroe"]'
+    with pytest.raises(SettingsError, match="scroe"):
+        parse_tokens(text, "t.toml", SCOPES)
+
+
 def test_a_name_has_as_many_tokens_as_it_needs() -> None:
     tokens = at(FILE, 2026, 1, 1)
     assert {tokens.find(token) for token in (ALICE, SECOND, CAROL)} == {tokens.find(ALICE)}
@@ -110,7 +128,7 @@ TABLE = f'[tokens.a]\ntoken = "{ALICE}"\n'
         (f"{TABLE}tools = ['a;b']", "'a;b' among the tools of 'a' in 't.toml' is no tool and"),
         (
             f"{TABLE}scopes = ['other']",
-            r"has scopes without known tools: name its tools, or .*\[auth.scopes\]",
+            r"has only scopes without known tools \(other\): name its tools, or .*\[auth.scopes\]",
         ),
         (f"{TABLE}expires = 'soon'", "expires at 'soon': write a date or time such as 2026-12-31"),
         (f"{TABLE}[other]\nx = 1", "the token file 't.toml' has the unknown key 'other'"),
@@ -154,7 +172,7 @@ def test_scopes_that_make_no_sense(document: Any) -> None:
         (["score", "admin"], None, {"vmaf_score*", "*"}),
         (["score"], ["a"], {"a", "vmaf_score*"}),
         (["openid"], None, set()),  # none of its scopes allows a tool
-        ([], None, None),
+        ([], None, set()),
         ([], ["a"], {"a"}),
         ([], [], set()),
     ],

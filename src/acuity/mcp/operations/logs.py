@@ -40,11 +40,16 @@ _HIDDEN: Final = "[hidden]"
 _SECRET_NAMES: Final = frozenset(
     {"authorization", "proxy-authorization", "token", "access_token", "cookie", "password", "secret"}
 )
-_SUSPICIOUS: Final = ("bearer", "authorization", "token")
+_SUSPICIOUS: Final = re.compile(
+    r"bearer\s|authorization|token(?:[\\\"']*\s*=|[\\\"']+\s*:|:\s)"
+)  # in lower case
+# Long, or with a digit: so not the next word of a sentence about tokens.
+_SECRET: Final = r"(?:[^\s\"',;&]{16,}|(?=[^\s\"',;&]*[0-9])[^\s\"',;&]+)"
 _PATTERNS: Final = (
-    re.compile(r"(?i)\b(bearer\s+)[^\s\"',;]+"),
+    re.compile(rf"(?i)\b(bearer\s+){_SECRET}"),
     re.compile(r"(?i)\b(authorization[\"']?\s*[:=]\s*[\"']?)(?!bearer\b)[^\"',;]+"),
-    re.compile(r"(?i)\b(\w*token[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&]+"),
+    # Not `token:NAME`, which is how a client with a token is called.
+    re.compile(rf"(?i)\b(\w*token(?:[\"']?\s*=\s*|[\"']\s*:\s*|:\s+)[\"']?){_SECRET}"),
 )
 # Session ids are credentials, too. Their beginning tells sessions apart.
 _SESSION_ID: Final = r"((?:session|sse)(?:[-_ ]?id)?[\\\"']*\s*[:=]\s*[\\\"']*[0-9a-f]{8})[0-9a-f-]+"
@@ -143,12 +148,16 @@ class Redactor:
         """Remove these secrets from now on, as well as the earlier ones."""
         self._secrets = list(dict.fromkeys([*self._secrets, *(secret for secret in secrets if secret)]))
         written = {form for secret in self._secrets for form in (secret, _ENCODE(secret)[1:-1])}
-        self._suspicious = [*_SUSPICIOUS, *(form.lower() for form in written)]
+        self._suspicious = [form.lower() for form in written]
 
     def suspects(self, line: str) -> bool:
         """Whether a line, encoded or not, may hold a secret: a quick check, because patterns are slow."""
         lower = line.lower()
-        return any(word in lower for word in self._suspicious) or _LOWER_SESSION.search(lower) is not None
+        return (
+            any(word in lower for word in self._suspicious)
+            or _SUSPICIOUS.search(lower) is not None
+            or _LOWER_SESSION.search(lower) is not None
+        )
 
     def text(self, text: str) -> str:
         for secret in self._secrets:

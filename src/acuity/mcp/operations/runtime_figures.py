@@ -31,6 +31,11 @@ _COUNTERS: Final = (
     ("sessions_expired", "acuity_mcp_sessions_expired", "Sessions that ended because nobody used them"),
     ("sessions_evicted", "acuity_mcp_sessions_evicted", "Sessions that made room for others"),
     (
+        "sessions_revoked",
+        "acuity_mcp_sessions_revoked",
+        "Sessions that ended because their principal has no token any more",
+    ),
+    (
         "sessions_resumed",
         "acuity_mcp_sessions_resumed",
         "Sessions of an earlier process that were used again",

@@ -102,7 +102,9 @@ async def serve(
             stack.enter_context(stop.on_signals())
         state = await stack.enter_async_context(shared_lifespan(server))
         ended = _Once(stop)
-        serving = Serving(server, settings.wire_limits(), state, access or Access(), presence=presence)
+        access = access or Access()
+        limits.refused = access.refused  # one count, whichever check refuses
+        serving = Serving(server, settings.wire_limits(), state, access, presence=presence)
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(http_runtime(serving, settings.store, counters))

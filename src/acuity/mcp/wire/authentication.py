@@ -27,9 +27,9 @@ from acuity.mcp.wire.tokens import TokenStore, bearer, digest
 logger: Final = logging.getLogger(__name__)
 
 WRONG_TOKENS: Final = Rate(20, 60.0)  # that may come from one address
+_TOLD: Final = Rate(1, 60.0)  # log lines about one address that guesses
 _MOST_PROVEN: Final = 8192  # pairs of an address and who was let in from there
-_CHALLENGE: Final[HeaderList] = [(b"www-authenticate", b'Bearer realm="acuity"')]
-_NO_TOKEN: Final = "this server takes a bearer token in the Authorization header"
+_CHALLENGE: Final = b'Bearer realm="acuity"'
 
 
 class Refusal(NamedTuple):
@@ -41,16 +41,32 @@ class Refusal(NamedTuple):
     headers: HeaderList = ()
     code: int = INVALID_REQUEST
 
-    def answer(self, responder: Responder) -> None:
+    def answer(self, request: Request, responder: Responder) -> None:
         # One who is slowed down may go on knocking, and would fill the log.
         level = logging.DEBUG if self.status == 429 else logging.WARNING
-        fields = {"event": "http_refused", "status": self.status}
+        fields = {
+            "event": "http_refused",
+            "status": self.status,
+            "address": request.address,
+            "path": request.path,
+        }
         logger.log(level, "refused a request: %s", self.reason, extra=fields)
         body = encode(error_message(self.code, self.reason))
         responder.answer(self.status, body, b"application/json", self.headers)
 
 
-_UNKNOWN: Final = Refusal(401, "token", _NO_TOKEN, _CHALLENGE)
+_MISSING: Final = Refusal(
+    401,
+    "token",
+    "this server takes a bearer token in the Authorization header",
+    [(b"www-authenticate", _CHALLENGE)],
+)
+_UNKNOWN: Final = Refusal(
+    401,
+    "token",
+    "the token is unknown or has expired",
+    [(b"www-authenticate", _CHALLENGE + b', error="invalid_token"')],
+)
 
 
 class Authentication:
@@ -62,6 +78,7 @@ class Authentication:
         self._tokens = tokens
         self._hook = hook
         self._wrong = Allowances(clock)
+        self._told = Allowances(clock)  # of addresses that guess: log lines
         # With the principals of the server's own tokens, and the digests of those that the hook knew.
         self._proven: OrderedDict[tuple[str, str | bytes], None] = OrderedDict()
 
@@ -82,8 +99,10 @@ class Authentication:
                 self._note_right(place, principal.key)
                 return principal
             if self._hook is None:
-                self._wrong.take(place, WRONG_TOKENS)
-        return None if self._hook is not None else _UNKNOWN
+                self._note_wrong(place)
+        if self._hook is not None:
+            return None
+        return _MISSING if token is None else _UNKNOWN
 
     def ask(self, request: Request, done: Callable[[Principal | Refusal], None]) -> None:
         """Have `done` called with what the hook says: at once or later."""
@@ -98,12 +117,25 @@ class Authentication:
             if token is not None:
                 place = neighbourhood(request.address)
                 if verdict is None:
-                    self._wrong.take(place, WRONG_TOKENS)
+                    self._note_wrong(place)
                 else:
                     self._note_right(place, digest(token))
-            done(_UNKNOWN if verdict is None else verdict)
+            if verdict is None:
+                done(_MISSING if token is None else _UNKNOWN)
+            else:
+                done(verdict)
 
         self._hook.ask(token, request.headers, request.address, decided)
+
+    def _note_wrong(self, place: str) -> None:
+        self._wrong.take(place, WRONG_TOKENS)
+        if self._wrong.wait(place, WRONG_TOKENS) == 0 or self._told.wait(place, _TOLD) > 0:
+            return
+        self._told.take(place, _TOLD)
+        text = (
+            "too many wrong tokens came from %s: only clients that were let in from there before are let in"
+        )
+        logger.warning(text, place, extra={"event": "guessing", "address": place})
 
     def _note_right(self, place: str, proof: str | bytes) -> None:
         key = (place, proof)

@@ -60,6 +60,8 @@ def granted(name: object, document: Mapping[str, Any], scopes: Scopes, source: s
         rate = parse_rate(document["rate"]) if "rate" in document else None
     except SettingsError as error:
         raise SettingsError(f"the rate of '{name}' in {source}: {error}") from None
+    if own is None and scopes.tools and "scopes" in document and not named:
+        own = frozenset()  # an empty list opens nothing, like an empty list of tools
     return Principal.of_token(name, named, scopes.allowlist(named, own), rate)
 
 

@@ -146,7 +146,7 @@ class Guarded:
     def __call__(self, request: Request, responder: Responder) -> None:
         refusal = self._refusal(request)
         if refusal is not None:
-            self._refuse(refusal, responder)
+            self._refuse(refusal, request, responder)
             return
         if self._for_pages:
             prepared = for_page(request, responder)
@@ -172,7 +172,7 @@ class Guarded:
             found = self._authentication.check(request)
             refusal = found if isinstance(found, Refusal) else None
         if refusal is not None:
-            self._refuse(refusal, responder)
+            self._refuse(refusal, request, responder)
         return refusal is None
 
     def _refusal(self, request: Request) -> Refusal | None:
@@ -194,12 +194,12 @@ class Guarded:
 
     def _decided(self, request: Request, responder: Responder, found: Principal | Refusal) -> None:
         if isinstance(found, Refusal):
-            self._refuse(found, responder)
+            self._refuse(found, request, responder)
             return
         if responder.gone:  # the hook took its time
             return
         if "origin" not in request.headers and not self._security.admits_pageless(found, request.address):
-            self._refuse(_NO_ORIGIN, responder)
+            self._refuse(_NO_ORIGIN, request, responder)
             return
         request.principal = found
         before = PRINCIPAL.set(found)
@@ -208,9 +208,9 @@ class Guarded:
         finally:
             PRINCIPAL.reset(before)
 
-    def _refuse(self, refusal: Refusal, responder: Responder) -> None:
+    def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
         self._refused[refusal.word] += 1
-        refusal.answer(responder)
+        refusal.answer(request, responder)
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again

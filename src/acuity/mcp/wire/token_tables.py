@@ -75,9 +75,12 @@ def _table(name: str, table: Any, source: str, scopes: Scopes) -> Table:
         raise SettingsError(f'{where} is no table: write [tokens.{name}] and token = "…" below it')
     _check_keys(table, _KEYS, where)
     principal = granted(name, table, scopes, f"'{source}'")
-    if principal.scopes and "tools" not in table and not principal.scopes & scopes.tools.keys():
+    # Without a table of scopes an empty list would open all tools; with one it opens none.
+    known = principal.scopes & scopes.tools.keys() if principal.scopes else scopes.tools
+    if "scopes" in table and "tools" not in table and not known:
         raise SettingsError(
-            f"{where} has scopes without known tools: name its tools, or those of a scope in [auth.scopes]"
+            f"{where} has only scopes without known tools ({', '.join(sorted(principal.scopes)) or 'none'}): "
+            "name its tools, or those of a scope in [auth.scopes]"
         )
     tokens = tuple(_tokens(table, where))
     if not tokens:

@@ -267,7 +267,8 @@ def test_sessions_of_a_principal_can_be_ended(make: Make) -> None:
     mine, other = [_begin(sessions) for _ in range(2)], _begin(sessions, "token:b")
     assert sessions.end_principal("token:a") == 2
     assert sessions.end_principal("token:nobody") == 0
-    assert [session.ended for session in (*mine, other)] == ["deleted", "deleted", None]
+    assert [session.ended for session in (*mine, other)] == ["revoked", "revoked", None]
+    assert (sessions.counters.sessions_revoked, sessions.counters.sessions_deleted) == (2, 0)
 
 
 def test_iteration_shows_them_by_last_use(make: Make, clock: FakeClock) -> None:

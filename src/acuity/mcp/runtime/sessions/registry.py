@@ -115,7 +115,7 @@ class Sessions:
         """End the sessions of a principal that may no longer come; returns how many."""
         found = list(self._of.get(principal_key, {}).values())
         for session in found:
-            session.end("deleted")
+            session.end("revoked")
         return len(found)
 
     def close(self) -> None:
