@@ -249,7 +249,7 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
             bare = runtime.bare if serving.bare else None
             streams = SseStreams(serving, endpoint.sse.stream, endpoint.sse.messages, bare)
             stack.push_async_callback(streams.close)
-            stack.callback(serving.access.tokens.on_gone(streams.end_principals))
+            stack.callback(serving.access.tokens.on_gone(streams.end_gone))
             handlers |= streams.paths()
             found["sse"] = endpoint.sse.stream
         routes = Routes(handlers)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.mcp.rates import Rate
 
@@ -23,6 +23,7 @@ class Principal:
     scopes: frozenset[str] = frozenset()
     tools: frozenset[str] | None = None  # names and patterns of those that it may list and call; None: all
     rate: Rate | None = None  # its own, in place of the server's
+    proof: bytes | None = field(default=None, repr=False, compare=False)  # stands for the token it came with
 
     @classmethod
     def of_token(
@@ -45,6 +46,16 @@ class Principal:
 
     def may_call(self, tool: str) -> bool:
         return self.tools is None or any(fnmatchcase(tool, pattern) for pattern in self.tools)
+
+
+class Holders(NamedTuple):
+    """Those who hold tokens: whole principals by key, and single tokens by proof."""
+
+    keys: frozenset[str] = frozenset()
+    proofs: frozenset[bytes] = frozenset()
+
+    def include(self, principal: Principal) -> bool:
+        return principal.key in self.keys or principal.proof in self.proofs
 
 
 # Set for each admitted HTTP request and everything that it starts; None on other transports.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from acuity.mcp.app import build_server
 from acuity.mcp.limits import CallLimits
-from acuity.mcp.principal import PRINCIPAL, Principal
+from acuity.mcp.principal import PRINCIPAL, Holders, Principal
 from acuity.mcp.rates import parse_rate
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import NoJournal
@@ -132,6 +133,30 @@ def test_a_session_is_one_principals() -> None:
     run(main)
 
 
+def test_what_a_token_opened_ends_with_it_and_the_session_stays() -> None:
+    async def main() -> None:
+        runtime = Runtime()
+        leaked, kept = replace(ALICE, proof=b"leaked"), replace(ALICE, proof=b"kept")
+        session = await runtime.open(leaked)
+        old_get, new_get = runtime.send(leaked, "GET", session), runtime.send(kept, "GET", session)
+        old_call = runtime.send(leaked, "POST", session, call(1, "wait"))
+        new_call = runtime.send(kept, "POST", session, call(2, "wait"))
+        body, headers = modern(call(3, "wait"))
+        alone = runtime.send(leaked, "POST", headers, body)
+        await runtime.bench.started.reaches(3)
+        runtime.streamable.end_gone(Holders(proofs=frozenset({b"leaked"})))
+        await runtime.bench.cancelled.reaches(2)
+        for responder in (old_get, old_call, alone):
+            await over(responder)
+        assert not new_get.ended
+        assert not new_call.ended
+        assert (await over(runtime.send(kept, "POST", session, call(4)))).status == 200
+        runtime.streamable.end_gone(Holders(frozenset({ALICE.key})))
+        await over(new_call)
+
+    run(main)
+
+
 def test_what_a_principal_has_open_ends_with_it() -> None:
     async def main() -> None:
         runtime = Runtime()
@@ -141,7 +166,7 @@ def test_what_a_principal_has_open_ends_with_it() -> None:
         body, headers = modern(call(1, "wait"))
         alone = runtime.send(ALICE, "POST", headers, body)
         await runtime.bench.started.reaches(2)
-        runtime.streamable.end_principals(frozenset({ALICE.key}))
+        runtime.streamable.end_gone(Holders(frozenset({ALICE.key})))
         await runtime.bench.cancelled.reaches(2)
         for responder in (alices, alone, in_session):
             await over(responder)

@@ -72,7 +72,7 @@ def test_what_an_expired_token_left_open_ends(tmp_path: Path) -> None:
         path = tmp_path / "tokens.toml"
         path.write_text(f"[tokens.alice]\ntoken = '{ALICE}'\nexpires = 2026-01-01T00:00:00Z\n")
         ends = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
-        ticks = iter([ends - 0.001])
+        ticks = iter([ends - 0.001] * 2)
         tokens = TokenFile(str(path), clock=lambda: next(ticks, ends))
         expired = Signal()
         tokens.on_gone(lambda _: expired.add())

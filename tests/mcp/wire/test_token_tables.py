@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import SettingsError
+from acuity.mcp.principal import Holders
 from acuity.mcp.rates import parse_rate
 from acuity.mcp.wire.grants import Scopes, granted
 from acuity.mcp.wire.tokens import TokenFile, Tokens, bearer, parse_tokens, read_tokens
@@ -217,12 +218,12 @@ def test_a_file_that_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"alice {ALICE}\nbob {BOB}\n")
     file = TokenFile(str(path))
-    told: list[frozenset[str]] = []
+    told: list[Holders] = []
     undo = file.on_gone(told.append)
     path.write_text(f"alice {SECOND}\ncarol {CAROL}\n")
     assert file.find(BOB) is not None  # nothing changes by itself
     assert file.reload() == {"bob"}
-    assert told == [{"token:bob"}]
+    assert [gone.keys for gone in told] == [{"token:bob"}]
     assert [file.find(token) is not None for token in (ALICE, SECOND, BOB, CAROL)] == [
         False,
         True,
@@ -245,22 +246,41 @@ def test_a_name_is_gone_when_its_last_token_has_expired(tmp_path: Path) -> None:
     path.write_text(FILE)
     now = datetime(2026, 12, 31, 17, tzinfo=UTC).timestamp()
     file = TokenFile(str(path), SCOPES, clock=lambda: now)
-    told: list[frozenset[str]] = []
+    told: list[Holders] = []
     file.on_gone(told.append)
-    assert file.end_expired() == pytest.approx(3600)
+    assert file.end_invalid() == pytest.approx(3600)
     now += 3600
     assert file.find(BOB) is None
-    assert file.end_expired() is None  # alice has tokens that never expire
-    assert told == [{"token:bob"}]
-    file.end_expired()
+    assert file.end_invalid() == pytest.approx(6 * 3600)  # another of alice's
+    assert [gone.keys for gone in told] == [{"token:bob"}]
+    file.end_invalid()
     assert len(told) == 1
     path.write_text(FILE.replace("2026-12-31T18:00:00", "2027-12-31"))
     file.reload()
     assert file.find(BOB) is not None
-    assert file.end_expired() is not None
+    assert file.end_invalid() is not None
     now += 366 * 86400
-    file.end_expired()
-    assert told == [{"token:bob"}] * 2
+    file.end_invalid()
+    assert [gone.keys for gone in told] == [{"token:bob"}] * 2
+    assert [len(gone.proofs) for gone in told] == [1, 2]  # one of alice's tokens has expired as well
+
+
+def test_a_token_that_was_replaced_is_told_though_its_name_stays(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(f"alice {ALICE}\nalice {SECOND}\nbob {BOB}\n")
+    file = TokenFile(str(path))
+    told: list[Holders] = []
+    file.on_gone(told.append)
+    leaked, kept, bob = (file.find(token) for token in (ALICE, SECOND, BOB))
+    assert leaked is not None
+    assert kept is not None
+    assert bob is not None
+    assert leaked == kept
+    path.write_text(f"alice {SECOND}\nbob {BOB}\n")
+    assert file.reload() == set()
+    (gone,) = told
+    assert gone.keys == set()
+    assert [gone.include(principal) for principal in (leaked, kept, bob)] == [True, False, False]
 
 
 @pytest.mark.parametrize("text", ["", "short", "[tokens.a]\ntoken = ", None])
@@ -268,7 +288,7 @@ def test_a_bad_file_changes_nothing(tmp_path: Path, text: str | None) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"alice {ALICE}\n")
     file = TokenFile(str(path))
-    told: list[frozenset[str]] = []
+    told: list[Holders] = []
     file.on_gone(told.append)
     if text is None:
         path.unlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Container, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
 from inspect import iscoroutinefunction
@@ -17,6 +17,7 @@ from mcp.shared.transport_context import TransportContext
 
 from acuity.mcp.app import CatalogServer
 from acuity.mcp.catalog import Handler
+from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.fast_calls import CALL, FastCalls, Work
@@ -98,10 +99,10 @@ class Dispatcher:
             work = _continued(work, step)
         self._start(work, variables)
 
-    def end_principals(self, keys: Container[str]) -> None:
-        """Cancel the requests of principals that may no longer come."""
+    def end_gone(self, gone: Holders) -> None:
+        """Cancel the requests of those who may no longer come."""
         for task, exchange in list(self._exchanges.items()):
-            if exchange.request.principal.key in keys:
+            if gone.include(exchange.request.principal):
                 task.cancel()
 
     def clean_up(self, connection: Connection) -> None:

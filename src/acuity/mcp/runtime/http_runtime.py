@@ -35,7 +35,7 @@ async def http_runtime(
     try:
         sessions = Sessions(serving.limits, journal, counters)
         streamable = Streamable(serving, sessions, counters)
-        undo = serving.access.tokens.on_gone(streamable.end_principals)
+        undo = serving.access.tokens.on_gone(streamable.end_gone)
         try:
             async with streamable.run():
                 yield HttpRuntime(streamable.handle, streamable.bare, sessions, counters)

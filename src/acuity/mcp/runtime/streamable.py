@@ -21,6 +21,7 @@ from mcp.server.connection import Connection
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
 
+from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.connections import session_connection
 from acuity.mcp.runtime.core import Core
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -39,6 +40,7 @@ from acuity.mcp.runtime.headers import (
     is_json,
     is_plain_json,
 )
+from acuity.mcp.runtime.proven_streams import ProvenStreams
 from acuity.mcp.runtime.replies import JSON, refuse, retry_after
 from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
 from acuity.mcp.runtime.sessions.registry import Sessions
@@ -84,6 +86,7 @@ class Streamable:
         self._moment = moment
         self._stateless = Stateless(core)
         self._bare = Bare(core)
+        self._proven = ProvenStreams()
         sessions.on_end = self._ended
 
     @property
@@ -102,11 +105,12 @@ class Streamable:
             self._sessions.close()
             await self._core.close()
 
-    def end_principals(self, keys: frozenset[str]) -> None:
-        """End the sessions and calls of principals that may no longer come."""
-        for key in keys:
+    def end_gone(self, gone: Holders) -> None:
+        """End the sessions of principals that may no longer come, and calls and streams of single tokens."""
+        for key in gone.keys:
             self._sessions.end_principal(key)
-        self._core.dispatcher.end_principals(keys)
+        self._proven.end(gone)
+        self._core.dispatcher.end_gone(gone)
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a request, now or later."""
@@ -302,6 +306,7 @@ class Streamable:
         responder.begin_events(session_headers(session))
         stream.attach(responder)
         self._core.heartbeats.add(responder)
+        self._proven.add(request.principal, stream, responder)
 
     def _delete(self, session: Session, request: Request, responder: Responder) -> None:
         self._sessions.delete(session.id, session.principal)

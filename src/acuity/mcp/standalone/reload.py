@@ -34,7 +34,7 @@ def reloading(tokens: TokenStore, redactor: Redactor) -> Iterator[None]:
         nonlocal timer
         if timer is not None:
             timer.cancel()
-        wait = tokens.end_expired()
+        wait = tokens.end_invalid()
         # No longer than that, because the time of day may be set.
         timer = None if wait is None else loop.call_later(min(wait, _LONGEST_WAIT), look)
 

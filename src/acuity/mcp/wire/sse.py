@@ -22,7 +22,7 @@ from mcp_types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from acuity.mcp.limits import BUSY, Full, Quota
-from acuity.mcp.principal import Principal
+from acuity.mcp.principal import Holders, Principal
 from acuity.mcp.wire.events import EventStream, event
 from acuity.mcp.wire.http.reply import TEXT
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
@@ -49,6 +49,7 @@ class _Stream:
 
     def __init__(self, principal: Principal, events: EventStream) -> None:
         self.id = uuid4().hex
+        self.principal = principal
         self.origin = principal.key
         self.owner = _proven(principal)  # whose messages it takes, if a token proves that
         self.handshake = Handshake(f"sse:{self.id}")
@@ -94,10 +95,10 @@ class SseStreams:
     def handle(self, request: Request, responder: Responder) -> None:
         (self._begin if request.method == "GET" else self._posted)(request, responder)
 
-    def end_principals(self, keys: frozenset[str]) -> None:
-        """End the streams of principals that may no longer come."""
+    def end_gone(self, gone: Holders) -> None:
+        """End the streams of those who may no longer come."""
         for stream in list(self._open.values()):
-            if stream.origin in keys:
+            if gone.include(stream.principal):
                 self._forget(stream)
 
     async def close(self) -> None:

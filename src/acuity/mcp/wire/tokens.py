@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from acuity.errors import SettingsError
-from acuity.mcp.principal import Principal
+from acuity.mcp.principal import Holders, Principal
 from acuity.mcp.wire.grants import NO_SCOPES, Scopes
 from acuity.mcp.wire.token_tables import is_toml, parse_tables
 
@@ -29,6 +29,7 @@ _LONGEST_TOKEN: Final = 4096
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
 
+_NEVER: Final = float("inf")
 _NOBODY: Final[tuple[Principal | None, float]] = (None, 0.0)
 
 
@@ -60,8 +61,8 @@ class TokenStore(Protocol):
         """The principal that a token proves."""
         ...
 
-    def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
-        """Call a function with the keys of principals that have no token any more; returns the undoing."""
+    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
+        """Call a function when tokens are no longer valid; returns the undoing."""
         ...
 
 
@@ -76,13 +77,11 @@ class Tokens:
     _by_digest: dict[bytes, tuple[Principal, float]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = {
-            digest(token): (
-                self.granted.get(name) or Principal.of_token(name),
-                self.expires.get(token, float("inf")),
-            )
-            for token, name in self.by_token.items()
-        }
+        found = {}
+        for token, name in self.by_token.items():
+            proof = digest(token)
+            principal = replace(self.granted.get(name) or Principal.of_token(name), proof=proof)
+            found[proof] = (principal, self.expires.get(token, _NEVER))
         object.__setattr__(self, "_by_digest", found)
 
     def __bool__(self) -> bool:
@@ -100,14 +99,16 @@ class Tokens:
         principal, ends = self._by_digest.get(digest(token), _NOBODY)
         return principal if self.clock() < ends else None
 
-    def ends(self) -> dict[str, float]:
-        """When the last token of each name expires."""
-        found: dict[str, float] = {}
-        for token, name in self.by_token.items():
-            found[name] = max(found.get(name, 0.0), self.expires.get(token, float("inf")))
-        return found
+    def valid(self, now: float) -> Holders:
+        """The holders of all tokens that have not expired."""
+        left = {proof: principal for proof, (principal, ends) in self._by_digest.items() if now < ends}
+        return Holders(frozenset(principal.key for principal in left.values()), frozenset(left))
 
-    def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+    def next_end(self, now: float) -> float | None:
+        """The seconds until another token expires, if any will."""
+        return min((ends - now for ends in self.expires.values() if now < ends), default=None)
+
+    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
         return lambda: None  # these never change
 
 
@@ -120,8 +121,8 @@ class TokenFile:
         self._scopes = scopes
         self._clock = clock
         self._tokens = self._read()
-        self._expired: frozenset[str] = frozenset()  # names that were told of
-        self._gone: list[Callable[[frozenset[str]], None]] = []
+        self._valid = self._tokens.valid(clock())  # when it was last looked at
+        self._gone: list[Callable[[Holders], None]] = []
 
     def __bool__(self) -> bool:
         return bool(self._tokens)
@@ -137,33 +138,28 @@ class TokenFile:
     def find(self, token: str) -> Principal | None:
         return self._tokens.find(token)
 
-    def on_gone(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
         self._gone.append(callback)
         return lambda: self._gone.remove(callback)
 
     def reload(self) -> frozenset[str]:
         """Read the file again; returns the names that are gone. Raises SettingsError and changes nothing."""
         before, self._tokens = self._tokens, self._read()
-        gone = before.principals - self._tokens.principals
-        self._tell(gone)
-        return gone
+        self.end_invalid()
+        return before.principals - self._tokens.principals
 
-    def end_expired(self) -> float | None:
-        """Tell of names whose last token has expired; returns the seconds until another may, if any will."""
-        now, ends = self._clock(), self._tokens.ends()
-        expired = frozenset(name for name, end in ends.items() if end <= now)
-        self._tell(expired - self._expired)
-        self._expired = expired
-        return min((end - now for end in ends.values() if now < end < float("inf")), default=None)
+    def end_invalid(self) -> float | None:
+        """Tell of tokens that are valid no more; returns the seconds until another expires, if any will."""
+        now = self._clock()
+        before, self._valid = self._valid, self._tokens.valid(now)
+        gone = Holders(before.keys - self._valid.keys, before.proofs - self._valid.proofs)
+        if gone.proofs:
+            for callback in list(self._gone):
+                callback(gone)
+        return self._tokens.next_end(now)
 
     def _read(self) -> Tokens:
         return replace(read_tokens(self.path, {}, scopes=self._scopes), clock=self._clock)
-
-    def _tell(self, gone: frozenset[str]) -> None:
-        if gone:
-            keys = frozenset(Principal.of_token(name).key for name in gone)
-            for callback in list(self._gone):
-                callback(keys)
 
 
 def read_tokens(
