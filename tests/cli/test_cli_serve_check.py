@@ -56,11 +56,11 @@ def test_it_prints_the_values_and_starts_nothing(
 
 def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = check(
-        "--json", "--allow", "/", "--allow", "/usr", "--tool-rate", "a=1/s", "--tool-rate", "b=2/s"
+        "--json", "--allow", "/opt", "--allow", "/usr", "--tool-rate", "a=1/s", "--tool-rate", "b=2/s"
     )
     assert code == 0
     rows = {row["key"]: row for row in json.loads(out)["keys"]}
-    assert rows["server.allow"]["value"] == ["/", "/usr"]
+    assert rows["server.allow"]["value"] == ["/opt", "/usr"]
     assert rows["limits.tools"]["value"] == {"a": "1/s", "b": "2/s"}
     assert serve.main(["--json"]) == 1
     assert "--json is for --check" in capsys.readouterr().err
@@ -85,6 +85,40 @@ def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.Capt
         ("[server]\nhttp = 0\ntls_key = 'a.pem'", [], "a.pem': set tls_certificate too"),
         ("[server]\nhttp = 0\ntls_certificate = 'a.pem'", [], "can't read the TLS certificate"),
         ("[auth]\nhook = 'no.such:thing'", [], "can't import the auth hook 'no.such:thing'"),
+        (
+            "[server]\nallow = ['/']",
+            [],
+            "acuity.toml, line 2: server.allow: the folder is '/', which would open",
+        ),
+        ("[server]\nallow = ['/usr']", ["--allow", "/"], "--allow: the folder is '/', which would open"),
+        ("[server]\ndata = 'file'", [], "acuity.toml, line 2: server.data: the data folder is"),
+        ("[server]\ndata = 'file/data'", [], "file' is no folder"),
+        ("[server]\nallow = ['.']\ndata = '.'", [], "line 2: server.allow: '"),
+        (
+            "[server]\nhttp = 8080\nmetrics = 8080",
+            [],
+            "acuity.toml, line 3: server.metrics: 127.0.0.1:8080 is the port of",
+        ),
+        (
+            "",
+            ["--http", "8080", "--metrics", "localhost:8080"],
+            "localhost:8080 is the port of --http already",
+        ),
+        (
+            "[server]\nhttp = 'no.such.invalid:1'",
+            ["--token-file", "TOKEN"],
+            "the host 'no.such.invalid' is unknown",
+        ),
+        ("[server]\nuds = 'nowhere/socket'", [], "line 2: server.uds: the socket's folder"),
+        ("[server]\nuds = 'file'", [], "exists and is no socket"),
+        ("[store]\nsessions = 'sqlite:nowhere/s.db'", ["--http", "0"], "create the folder"),
+        ("[store]\nsessions = 'sqlite:.'", ["--http", "0"], "line 2: store.sessions: the session store"),
+        ("[store]\nsessions = 'sqlite:file'", ["--http", "0"], "file is not a database): move it away"),
+        (
+            "[auth]\n\ntoken_file = 'nowhere'",
+            [],
+            "acuity.toml, line 3: auth.token_file: can't read the token file",
+        ),
         ("", ["--store", "redis"], "'redis' is no store: use memory or sqlite:PATH"),
     ],
 )
@@ -92,8 +126,56 @@ def test_or_one_sentence(
     check: Callable[..., tuple[int, str, str]], tmp_path: Path, text: str, options: list[str], sentence: str
 ) -> None:
     (tmp_path / "acuity.toml").write_text(text)
+    (tmp_path / "file").write_text("no database")
+    (tmp_path / "token").write_text(TOKEN)
+    before = sorted(tmp_path.rglob("*"))
+    options = [str(tmp_path / "token") if option == "TOKEN" else option for option in options]
     code, out, err = check("--config", str(tmp_path / "acuity.toml"), *options)
+    assert sorted(tmp_path.rglob("*")) == before
     assert (code, out) == (1, "")
     assert sentence in err
     assert len(err.splitlines()) <= 2
     assert "Traceback" not in err
+
+
+def test_a_store_that_is_not_there_yet_is_not_made(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    assert check("--http", "0", "--store", f"sqlite:{tmp_path}/s.db")[0] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_has_no_effect_is_a_warning(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACUITY_LIMIT_RATE", "5/s")
+    monkeypatch.setenv("VMAF_MCP_ALLOW", f"{tmp_path}/nowhere:/usr")
+    monkeypatch.setenv("VMAF_BIN", f"{tmp_path}/vmaf")
+    config = tmp_path / "a.toml"
+    config.write_text(
+        "[mcp]\nmax_sessions = 5\nmax_sessions_per_principal = 6\n[store]\nsessions = 'sqlite:s.db'"
+    )
+    expected = [
+        "the variable ACUITY_LIMIT_RATE means nothing: did you mean ACUITY_LIMITS_RATE?",
+        f"VMAF_MCP_ALLOW: '{tmp_path}/nowhere' is no folder: make it, or correct it",
+        f"{config}, line 3: mcp.max_sessions_per_principal: 6 is more than max_sessions, 5: "
+        "lower it, or raise max_sessions",
+        f"{config}, line 5: store.sessions: sessions are of Streamable HTTP only: set http too",
+        f"VMAF_BIN: there is no program '{tmp_path}/vmaf': install it, or correct it",
+    ]
+    code, out, _ = check("--config", str(config))
+    assert code == 0
+    said = [line.removeprefix("# warning: ") for line in out.splitlines() if line.startswith("# warning")]
+    assert said == expected
+    assert json.loads(check("--config", str(config), "--json")[1])["warnings"] == expected
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_introduction_fits_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert serve.main(["--help"]) == 0
+    introduction = capsys.readouterr().out.partition("where to listen")[0].splitlines()
+    assert [line for line in introduction if len(line) > columns and not line.startswith("    ")] == []
+    assert max(map(len, introduction)) < 80

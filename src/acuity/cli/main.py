@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional, unknown_option
+from acuity.cli.help_format import HelpFormatter
 from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
@@ -130,7 +131,7 @@ def _run_command(program: str, name: str, argv: list[str]) -> int:
         prog=program,
         usage=usage and f"{program} {usage}",
         description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.missing = getattr(module, "MISSING", "")
     module.configure(parser)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
+from acuity.cli.help_format import HelpFormatter
 from acuity.errors import SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.config import check_report
@@ -43,10 +44,27 @@ if TYPE_CHECKING:
 
 USAGE: Final = "[options]"  # there are dozens
 
+
+class Once(argparse.Action):
+    """Takes the value of an option, and refuses a second one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            raise argparse.ArgumentError(self, "it is given twice: keep one")
+        setattr(namespace, self.dest, values)
+
+
 _Offer: TypeAlias = Literal["http", "sse"]
 
 _CONFIGURATION: Final[dict[str, dict[str, Any]]] = {
     "--config": {
+        "action": Once,
         "help": "a TOML file with any of these settings (or set ACUITY_CONFIG); options and variables win",
         "metavar": "FILE",
         "type": Path,
@@ -75,8 +93,8 @@ def _argument(key: Key) -> dict[str, Any]:
         "metavar": key.metavar or kind.metavar,
     }
     if kind.choices:
-        return taken | {"type": str, "choices": kind.choices, "metavar": None}
-    return taken | {"action": "append"} if kind.many else taken
+        taken |= {"type": str, "choices": kind.choices, "metavar": None}
+    return taken | {"action": "append" if kind.many else Once}
 
 
 def _reader(parse: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -125,7 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
     found = values(arguments)
     wanted = options(found)
     if arguments.check:
-        print(check_report.as_json(found) if arguments.json else check_report.as_toml(found))
+        report = check_report.as_json if arguments.json else check_report.as_toml
+        print(report(found, wanted.warnings))
         return 0
     from acuity.mcp.standalone.main import run as serve
 
@@ -140,7 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="vmaf-mcp",
         usage=f"vmaf-mcp {USAGE}",
         description=(__doc__ or "").replace("acuity serve", "vmaf-mcp").replace(_ALIAS, _ALIAS_OF),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     configure(parser)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
@@ -164,11 +183,14 @@ def _run_script(parser: Parser, argv: Sequence[str] | None) -> int:
 def options(found: Effective) -> ServeOptions:
     """What to serve; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
+    from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
 
     access = _access(found)
-    for name in ("server.http", "server.sse", "server.metrics"):
+    for name in PORTS:
         if found[name] is not None:
-            access.at(found[name])
+            with blaming(found, name):
+                access.at(found[name])
+    check_start(found)
     return ServeOptions(
         settings=found.settings(),
         endpoints=_endpoints(found),
@@ -176,11 +198,13 @@ def options(found: Effective) -> ServeOptions:
         metrics=found["server.metrics"],
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
+        warnings=start_warnings(found),
     )
 
 
 def _access(found: Effective) -> Access:
     """Who may connect over HTTP."""
+    from acuity.mcp.standalone.start_checks import blaming
     from acuity.mcp.wire.auth_hook import AuthHook, load_hook
     from acuity.mcp.wire.grants import Scopes
     from acuity.mcp.wire.origins import Origins
@@ -189,7 +213,9 @@ def _access(found: Effective) -> Access:
     scopes = Scopes.parse(found["auth.scopes"])
     hook = None
     if (name := found["auth.hook"]) is not None:
-        hook = AuthHook(load_hook(name), scopes=scopes, remembered=found["auth.hook_cache_seconds"])
+        with blaming(found, "auth.hook"):
+            function = load_hook(name)
+        hook = AuthHook(function, scopes=scopes, remembered=found["auth.hook_cache_seconds"])
     return Access(
         _tokens(found, scopes),
         frozenset(found["auth.allow_host"]),
@@ -199,10 +225,12 @@ def _access(found: Effective) -> Access:
 
 
 def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
+    from acuity.mcp.standalone.start_checks import blaming
     from acuity.mcp.wire.tokens import TokenFile, Tokens, parse_tokens
 
     if (path := found["auth.token_file"]) is not None:
-        return TokenFile(str(path), scopes)
+        with blaming(found, "auth.token_file"):
+            return TokenFile(str(path), scopes)
     if (token := found["auth.token"]) is not None:
         source = found.source("auth.token")
         where = f"{source.name}, auth.token" if source.kind == "file" else source.name
@@ -226,13 +254,16 @@ def _endpoints(found: Effective) -> list[Endpoint]:
 
 
 def _tls(found: Effective) -> ssl.SSLContext | None:
+    from acuity.mcp.standalone.start_checks import blaming
     from acuity.mcp.wire.http.tls import tls_context
 
     certificate, key = found["server.tls_certificate"], found["server.tls_key"]
     if certificate is not None:
-        return tls_context(str(certificate), None if key is None else str(key))
+        with blaming(found, "server.tls_certificate"):
+            return tls_context(str(certificate), None if key is None else str(key))
     if key is not None:
-        raise SettingsError(f"there is no certificate for the TLS key '{key}': set tls_certificate too")
+        with blaming(found, "server.tls_key"):
+            raise SettingsError(f"there is no certificate for the TLS key '{key}': set tls_certificate too")
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -113,10 +114,14 @@ def test_variables(name: str, text: str, key: str, value: Any) -> None:
         ("VMAF_MCP_MAX_CONCURRENT", "²", "'²' should be a whole number"),
         ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "soon", "'soon' should be a number of seconds"),
         ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "0", "'0' should be more than 0 seconds"),
+        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "-1", "'-1' should be more than 0 seconds"),
+        ("ACUITY_SERVER_GRACE", "-1", "'-1' should be 0 or more seconds"),
+        ("ACUITY_SERVER_HTTP", "http://0.0.0.0:1", "is no address: leave out 'http://'"),
+        ("ACUITY_STORE", "sqlite::memory:", "'sqlite::memory:' names no file: use memory"),
         ("ACUITY_SERVER_STDIO", "perhaps", "'perhaps' should be true or false"),
         ("ACUITY_LIMITS_TOOLS", "vmaf_score", "'vmaf_score' should have the form NAME=VALUE"),
         ("ACUITY_SERVER_HTTP", "x:y", "'x:y' is no address"),
-        ("ACUITY_CONFIG", "/nowhere.toml", "can't read the configuration '/nowhere.toml'"),
+        ("ACUITY_CONFIG", "/nowhere.toml", "'/nowhere.toml' (ACUITY_CONFIG): No such file"),
     ],
 )
 def test_variables_that_are_refused(name: str, text: str, sentence: str) -> None:
@@ -159,7 +164,8 @@ def test_a_check_says_whence(varied: Path) -> None:
     assert sources["rate"] == str(varied)
     assert sources["max_calls"] == "default"
     assert any(line.startswith("# sse is not set ") for line in lines)
-    named = [line.removeprefix("# ").split()[0] for line in lines if line and not line.startswith("[")]
+    assert lines[-1].startswith("# not checked: whether a port")
+    named = [line.removeprefix("# ").split()[0] for line in lines[:-1] if line and not line.startswith("[")]
     assert named == [key.name for key in KEYS]
 
 
@@ -184,19 +190,44 @@ def test_variables_that_are_mistyped_are_named() -> None:
         "ACUITY_MCP_PORT": "tcp://10.0.0.1:80",
         "ACUITY_CPU": "plain",
     }
-    found = effective(environ={"ACUITY_MCP_MAX_SESSION": "5", "VMAF_MCP_MAX_CONCURENT": "1", **services})
+    mistyped = ("ACUITY_MCP_MAX_SESSION", "ACUITY_LIMIT_RATE", "ACUITY_SERVER_HTPP", "VMAF_MCP_MAX_CONCURENT")
+    found = effective(environ={**dict.fromkeys(mistyped, "5"), **services})
     assert found.mistyped == (
+        ("ACUITY_LIMIT_RATE", "ACUITY_LIMITS_RATE"),
         ("ACUITY_MCP_MAX_SESSION", "ACUITY_MCP_MAX_SESSIONS"),
+        ("ACUITY_SERVER_HTPP", "ACUITY_SERVER_HTTP"),
         ("VMAF_MCP_MAX_CONCURENT", "VMAF_MCP_MAX_CONCURRENT"),
     )
-    text = check_report.as_toml(found)
-    assert (
-        "# the variable ACUITY_MCP_MAX_SESSION means nothing: did you mean ACUITY_MCP_MAX_SESSIONS?" in text
-    )
     assert json.loads(check_report.as_json(found))["mistyped"][0] == {
-        "variable": "ACUITY_MCP_MAX_SESSION",
-        "near": "ACUITY_MCP_MAX_SESSIONS",
+        "variable": "ACUITY_LIMIT_RATE",
+        "near": "ACUITY_LIMITS_RATE",
     }
+
+
+def test_paths_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text("[auth]\ntoken_file = 'x/../tokens'\n[server]\nvlm_model = 'seeing'\n")
+    document = json.loads(check_report.as_json(effective({}, {"VMAF_BIN": "bin/vmaf"}, Path("a.toml"))))
+    rows = {row["key"]: row["value"] for row in document["keys"]}
+    assert document["config"] == str(tmp_path / "a.toml")
+    assert rows["auth.token_file"] == str(tmp_path / "tokens")
+    assert rows["server.vlm_model"] == str(tmp_path / "seeing")
+    assert rows["server.vmaf_binary"] == str(tmp_path / "bin" / "vmaf")
+
+
+def test_a_path_keeps_the_dots_that_follow_a_link(tmp_path: Path) -> None:
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away")
+    found = effective(environ={"ACUITY_SERVER_UDS": f"{tmp_path}/link/../s"})
+    assert os.path.realpath(found["server.uds"]) == str(tmp_path / "far" / "s")
+
+
+def test_a_key_is_named_with_its_line_option_or_variable(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("[server]\n\nhttp = 0\n")
+    found = effective({"server.sse": None}, {"ACUITY_STORE": "memory"}, path)
+    names = [found.named(key) for key in ("server.http", "server.sse", "store.sessions", "server.uds")]
+    assert names == [f"{path}, line 3: server.http", "--sse", "ACUITY_STORE", "server.uds"]
 
 
 def test_tokens_are_never_shown(varied: Path) -> None:

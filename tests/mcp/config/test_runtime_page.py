@@ -25,7 +25,7 @@ EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 def test_configurations_are_accepted(tmp_path: Path, text: str) -> None:
     (tmp_path / "videos").mkdir()
     found = parse_config(text.replace("/srv/videos", str(tmp_path / "videos")), tmp_path / "acuity.toml")
-    assert len(found) > 5
+    assert len(found.values) > 5
 
 
 @pytest.mark.parametrize("text", [text for text in EXAMPLES if "[tokens." in text])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acuity.mcp.config.check_report import toml_value
 from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.mcp.config.toml_words import toml_value
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "runtime.md").read_text()
 HEAD = "| key | default | option | variable | meaning |\n|---|---|---|---|---|\n"

@@ -66,4 +66,10 @@ def test_sessions_rates_and_the_store_are_as_written(tmp_path: Path) -> None:
         assert answers[0][0] == 200
         assert answers[-1][0] == 429
         assert int(answers[-1][1]["retry-after"]) > 60
+    with product_server(tmp_path, "--config", str(tmp_path / "acuity.toml")) as server:
+        server.where("http")
+    said = {line["event"]: line for line in server.lines if "event" in line}
+    assert (said["store"]["store"], said["store"]["sessions"]) == (f"sqlite:{tmp_path}/sessions.db", 1)
+    server.line(lambda line: line.get("event") == "ended")
+    assert server.lines[-2]["event"] == "stopped"
     assert (tmp_path / "sessions.db").stat().st_mode & 0o777 == 0o600

@@ -47,7 +47,8 @@ def test_a_bad_file_is_one_sentence_in_the_log(tmp_path: Path, caplog: pytest.Lo
     reload(tokens, Redactor())
     assert tokens.find(ALICE) is not None
     assert caplog.messages == [
-        f"the tokens stay as they were: the token in '{path}' is shorter than 16 characters: use a longer one"
+        f"the tokens stay as they were: the token of 'alice' in '{path}', line 1, "
+        "is shorter than 16 characters: use a longer one"
     ]
 
 

@@ -77,14 +77,16 @@ def test_one_port_for_both_kinds_of_http(start: Any) -> None:
 def test_settings(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VMAF_MCP_ALLOW", "/srv/videos")
     monkeypatch.setenv("VMAF_MCP_MAX_CONCURRENT", "3")
-    work = ["--queue", "9", "--time-limit", "1.5", "--grace", "0", "--data", str(tmp_path), "--metrics", "0"]
-    options = start("--allow", str(tmp_path), "--allow", "/", *work, "--log-format", "text")
+    data = str(tmp_path / "data")
+    work = ["--queue", "9", "--time-limit", "1.5", "--grace", "0", "--data", data, "--metrics", "0"]
+    options = start("--allow", str(tmp_path), "--allow", "/usr", *work, "--log-format", "text")
     settings = options.settings
-    assert settings.allow == ("/srv/videos", str(tmp_path), "/")
+    assert settings.allow == ("/srv/videos", str(tmp_path), "/usr")
     assert (settings.workers, settings.queue, settings.time_limit, settings.grace) == (3, 9, 1.5, 0.0)
-    assert settings.data == tmp_path
+    assert settings.data == tmp_path / "data"
     assert options.metrics == Address("127.0.0.1", 0)
     assert options.log_format == "text"
+    assert options.warnings == ["VMAF_MCP_ALLOW: '/srv/videos' is no folder: make it, or correct it"]
     assert start("--workers", "7").settings.workers == 7
 
 
@@ -110,11 +112,14 @@ def test_a_token_opens_the_door(start: Any, tmp_path: Path) -> None:
         (["--workers", "0"], "'0' should be a whole number of 1 or more"),
         (["--workers", "two"], "'two' should be a whole number"),
         (["--time-limit", "0"], "'0' should be more than 0 seconds"),
-        (["--grace", "-1"], "'-1' should be a number of seconds"),
+        (["--grace", "-1"], "'-1' should be 0 or more seconds"),
         (["--grace", "nan"], "'nan' should be a number of seconds"),
         (["--framing", "morse"], "'morse'"),
         (["--framing", "lines", "--http", "80"], "--framing is for stdin and stdout"),
         (["--log-level", "loud"], "'loud'"),
+        (["--http", "1", "--http", "2"], "argument --http: it is given twice: keep one"),
+        (["--config", "a", "--config", "a"], "argument --config: it is given twice: keep one"),
+        (["--log-level", "info", "--log-level", "info"], "argument --log-level: it is given twice"),
         (["--nonsense"], "--nonsense"),
         (["extra"], "extra"),
     ],

@@ -60,7 +60,7 @@ def test_a_principal_may_have_two_tokens_while_one_is_replaced() -> None:
         (f"alice {ALICE}\n{BOB}", "line 2, has no name"),
         (f"a/b {ALICE}", "line 1, has no name"),
         (f"alice {ALICE} more", "line 1, has no name"),
-        ("alice short", "shorter than 16 characters"),
+        ("alice short", "the token of 'alice' in '.*', line 1, is shorter than 16 characters"),
         (f"alice {ALICE}\nbob {ALICE}", "line 2, is also that of 'alice': make another"),
     ],
 )

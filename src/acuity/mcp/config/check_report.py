@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from acuity.mcp.config.effective import Effective, Value
 from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.mcp.config.kinds import whole_path
+from acuity.mcp.config.toml_words import toml_value
 from acuity.text import one_line
 
 SCHEMA: Final = "acuity.serve.check/1"
 _HIDDEN: Final = "[hidden]"
 _WIDEST: Final = 48  # characters before the remark
+_UNCHECKED: Final = "not checked: whether a port, a socket or the session store is in use already"
 
 
-def as_toml(values: Effective) -> str:
-    """A configuration file with these values; what isn't set is a comment."""
+def as_toml(values: Effective, warnings: Sequence[str] = ()) -> str:
+    """A configuration file with these values; what isn't set is a comment, and so are the warnings."""
     lines: list[str] = []
     for section in SECTIONS:
         lines += ["", f"[{section}]"] if lines else [f"[{section}]"]
@@ -23,12 +27,11 @@ def as_toml(values: Effective) -> str:
             if key.section == section:
                 found = values.values[key.path]
                 lines.append(f"{_assigned(key, found.value):{_WIDEST}}  # {_sources(found)}".rstrip())
-    for name, near in values.mistyped:
-        lines += ["", f"# the variable {one_line(name)} means nothing: did you mean {near}?"]
+    lines += ["", *(f"# warning: {one_line(warning)}" for warning in warnings), f"# {_UNCHECKED}"]
     return "\n".join(lines)
 
 
-def as_json(values: Effective) -> str:
+def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
     """One JSON document with the same values."""
     rows = [
         {
@@ -39,9 +42,15 @@ def as_json(values: Effective) -> str:
         }
         for key in KEYS
     ]
-    config = None if values.config is None else str(values.config)
-    mistyped = [{"variable": name, "near": near} for name, near in values.mistyped]
-    return json.dumps({"schema": SCHEMA, "config": config, "keys": rows, "mistyped": mistyped}, indent=2)
+    document = {
+        "schema": SCHEMA,
+        "config": None if values.config is None else whole_path(values.config),
+        "keys": rows,
+        "mistyped": [{"variable": name, "near": near} for name, near in values.mistyped],
+        "warnings": list(warnings),
+        "unchecked": _UNCHECKED.removeprefix("not checked: "),
+    }
+    return json.dumps(document, indent=2)
 
 
 def _plain(key: Key, value: Any) -> Any:
@@ -60,15 +69,3 @@ def _assigned(key: Key, value: Any) -> str:
 
 def _sources(found: Value) -> str:
     return one_line(", ".join(map(str, found.sources)))
-
-
-def toml_value(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, dict):
-        inner = ", ".join(f"{toml_value(name)} = {toml_value(entry)}" for name, entry in value.items())
-        return f"{{{inner}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(toml_value, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"{value:.12g}" if isinstance(value, float) else json.dumps(value)

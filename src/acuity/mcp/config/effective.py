@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from acuity.errors import SettingsError
 from acuity.mcp.config.keys import KEYS, Key
-from acuity.mcp.config.toml_file import read_config
+from acuity.mcp.config.toml_file import ConfigFile, read_config
 from acuity.mcp.settings import Settings
 
 CONFIG_VARIABLE: Final = "ACUITY_CONFIG"
@@ -26,6 +26,7 @@ class Source(NamedTuple):
 
     kind: SourceKind
     name: str = ""  # of the option, the variable or the file
+    line: int | None = None  # in the file, where it is plain to see
 
     def __str__(self) -> str:
         return f"variable {self.name}" if self.kind == "variable" else self.name or self.kind
@@ -36,6 +37,7 @@ class Value(NamedTuple):
 
     value: Any
     sources: tuple[Source, ...]
+    parts: tuple[Any, ...] = ()  # where they add up: the entries that each source has
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,13 @@ class Effective:
         """The last source of a value, the one that counts most."""
         return self.values[path].sources[-1]
 
+    def named(self, path: str, source: Source | None = None) -> str:
+        """A key as sentences begin with it: its line in the file, its option or its variable."""
+        source = source or self.source(path)
+        if source.kind == "file":
+            return f"{source.name}{f', line {source.line}' if source.line else ''}: {path}"
+        return source.name or path
+
     def settings(self) -> Settings:
         """The settings that these values make."""
         return Settings(**{key.setting: self[key.path] for key in KEYS if key.setting is not None})
@@ -70,15 +79,17 @@ def effective(
     `flags` has the parsed values of options, by key with its section. `config` is a file, otherwise the
     variable ACUITY_CONFIG may name one.
     """
+    source = "--config"
     if config is None and (named := environ.get(CONFIG_VARIABLE)):
-        config = Path(os.path.expanduser(named))
-    written = read_config(config).values if config is not None else {}
+        config, source = Path(os.path.expanduser(named)), CONFIG_VARIABLE
+    file = ConfigFile(Path(), {}, {}) if config is None else read_config(config, source)
     flags = flags or {}
     values: dict[str, Value] = {}
     for key in KEYS:
         found = []
-        if config is not None and key.path in written:
-            found.append(Value(written[key.path], (Source("file", str(config)),)))
+        if key.path in file.values:
+            source_there = Source("file", str(config), file.lines.get(key.path))
+            found.append(Value(file.values[key.path], (source_there,)))
         # A variable that is set to nothing is as good as unset, except where it should hold a secret.
         if (text := environ.get(key.environment)) or (key.secret and text is not None):
             found.append(Value(_of_variable(key, text), (Source("variable", key.environment),)))
@@ -110,4 +121,8 @@ def _of_variable(key: Key, text: str) -> Any:
 
 def _together(found: list[Value]) -> Value:
     entries = dict.fromkeys(entry for each in found for entry in each.value)
-    return Value(tuple(entries), tuple(source for each in found for source in each.sources))
+    return Value(
+        tuple(entries),
+        tuple(source for each in found for source in each.sources),
+        tuple(each.value for each in found),
+    )

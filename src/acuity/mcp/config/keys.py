@@ -301,7 +301,7 @@ KEYS: Final[tuple[Key, ...]] = (
     ),
     _work(
         "vmaf_binary",
-        kinds.text("PATH"),
+        kinds.PROGRAM,
         "an external vmaf that scores instead of Acuity's engine",
         setting="binary",
         variable="VMAF_BIN",

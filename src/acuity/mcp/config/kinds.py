@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import SettingsError
+from acuity.mcp.config.toml_words import toml_value
 from acuity.mcp.rates import Rate, parse_rate
 from acuity.mcp.wire.listeners import Address
 from acuity.text import quoted, shortened
@@ -40,7 +41,9 @@ class Kind:
 
 def said(value: object) -> str:
     """A value as sentences repeat it."""
-    return quoted(value) if isinstance(value, str) else shortened(repr(value))
+    if isinstance(value, str | float):  # 1.0 is no 1
+        return quoted(value)
+    return shortened(toml_value(value))
 
 
 def checked_text(value: Any) -> str:
@@ -92,10 +95,10 @@ def seconds(zero: bool = False) -> Kind:
 
     def read(value: Any, _: Path | None = None) -> float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value <= _LONGEST_SECONDS:  # also NaN
+        if number and (value < 0 or (value == 0 and not zero)):
+            raise SettingsError(f"{said(value)} should be {'0 or more' if zero else 'more than 0'} seconds")
+        if not number or not value <= _LONGEST_SECONDS:  # also NaN
             raise SettingsError(f"{said(value)} should be a number of seconds")
-        if value == 0 and not zero:
-            raise SettingsError(f"{said(value)} should be more than 0 seconds")
         return float(value)
 
     def parse(text: str) -> float:
@@ -106,7 +109,7 @@ def seconds(zero: bool = False) -> Kind:
         try:
             return read(number)
         except SettingsError as error:
-            raise SettingsError(str(error).replace(repr(number), said(text), 1)) from None
+            raise SettingsError(str(error).replace(said(number), said(text), 1)) from None
 
     return Kind(read, parse, "S")
 
@@ -192,8 +195,14 @@ def _path(value: Any, base: Path | None = None) -> Path:
     return (base or Path()) / os.path.expanduser(checked_text(value))
 
 
+def whole_path(path: str | Path) -> str:
+    """The path from the root on, without '..' where that doesn't lead elsewhere because of a link."""
+    short = os.path.abspath(path)
+    return short if os.path.realpath(short) == os.path.realpath(path) else str(Path(path).absolute())
+
+
 def _place(value: Any, base: Path | None = None) -> Path:
-    return _path(value, base).absolute()
+    return Path(whole_path(_path(value, base)))
 
 
 def _folders(value: Any, base: Path | None = None) -> tuple[str, ...]:
@@ -201,18 +210,25 @@ def _folders(value: Any, base: Path | None = None) -> tuple[str, ...]:
     for entry in _texts(value):
         path = _path(entry, base)
         if not path.is_dir():
-            raise SettingsError(f"'{shortened(entry)}' is no folder: make it, or name another")
-        found.append(str(path.absolute()))
+            place = "" if str(path) == entry else f" ({shortened(whole_path(path))})"
+            raise SettingsError(f"'{shortened(entry)}'{place} is no folder: make it, or name another")
+        found.append(whole_path(path))
     return tuple(found)
 
 
 def _address(value: Any, _: Path | None = None) -> Address:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
+    if not isinstance(value, str):
+        raise SettingsError(f"{said(value)} is no address: write a port such as 8080, or '127.0.0.1:8080'")
     return Address.parse(checked_text(value))
 
 
 def _rate(value: Any, _: Path | None = None) -> Rate:
+    if not isinstance(value, str):
+        raise SettingsError(
+            f"{said(value)} is no rate: write a number and s, min, hour or day in quotes, such as '60/min'"
+        )
     return parse_rate(checked_text(value))
 
 
@@ -222,6 +238,8 @@ def _store(value: Any, base: Path | None = None) -> str:
     kind, colon, path = checked_text(value).partition(":")
     if kind != "sqlite" or not colon or not path:
         raise SettingsError(f"{said(value)} is no store: use memory or sqlite:PATH")
+    if path == ":memory:":
+        raise SettingsError(f"{said(value)} names no file: use memory")
     return f"sqlite:{_place(path, base)}"
 
 
@@ -240,8 +258,21 @@ FOLDERS: Final = Kind(
     option=lambda name: _folders([name]),
     many=True,
 )
-FILE: Final = Kind(_path, _path, "FILE", plain=str)  # as named, for sentences about it
-PATH: Final = Kind(lambda value, base: str(_path(value, base)), lambda name: str(_path(name)), "PATH")
+# As named, for sentences about it; shown so that it can be used anywhere.
+FILE: Final = Kind(_path, _path, "FILE", plain=whole_path)
+PATH: Final = Kind(
+    lambda value, base: str(_path(value, base)),
+    lambda name: str(_path(name)),
+    "PATH",
+    plain=whole_path,
+)
+# The name of a program on PATH, or a path to it.
+PROGRAM: Final = Kind(
+    lambda value, _: os.path.expanduser(checked_text(value)),
+    lambda name: os.path.expanduser(checked_text(name)),
+    "PATH",
+    plain=lambda name: whole_path(name) if os.sep in name else name,
+)
 PLACE: Final = Kind(_place, _place, "PATH", plain=str)  # absolute
 ADDRESS: Final = Kind(_address, _address, "[HOST:]PORT", plain=str)
 RATE: Final = Kind(_rate, _rate, "RATE", plain=str)

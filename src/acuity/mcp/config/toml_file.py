@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from acuity.errors import SettingsError
 from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.mcp.config.toml_words import why_no_toml
 from acuity.text import one_line, shortened
 
 _LARGEST: Final = 1 << 20  # bytes of a file that somebody wrote by hand
@@ -25,33 +26,36 @@ class ConfigFile:
 
     path: Path
     values: Mapping[str, Any]
+    lines: Mapping[str, int]  # where each is, if that is plain to see
 
 
-def read_config(path: Path) -> ConfigFile:
-    """Read a configuration file; raises SettingsError."""
+def read_config(path: Path, source: str = "--config") -> ConfigFile:
+    """Read a configuration file, which the option or variable `source` names; raises SettingsError."""
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise SettingsError(f"can't read the configuration '{path}': {reason}") from None
+        raise SettingsError(
+            f"can't read the configuration '{path}' ({source}): {reason}: name a file that can be read"
+        ) from None
     if len(data) > _LARGEST:
         raise SettingsError(f"the configuration '{path}' is larger than {_LARGEST} bytes: name another file")
     try:
         text = data.decode()
     except UnicodeDecodeError:
         raise SettingsError(f"the configuration '{path}' is no UTF-8 text: save it as one") from None
-    return ConfigFile(path, parse_config(text, path))
+    return parse_config(text, path)
 
 
-def parse_config(text: str, path: Path) -> dict[str, Any]:
+def parse_config(text: str, path: Path) -> ConfigFile:
     """The values in the text of a configuration file; raises SettingsError."""
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        why = "it nests too deeply" if isinstance(error, RecursionError) else one_line(str(error))
-        raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
-    return _Reader(text, path).values(document)
+        raise SettingsError(f"the configuration '{path}' is no TOML: {why_no_toml(text, error)}") from None
+    reader = _Reader(text, path)
+    return ConfigFile(path, reader.values(document), reader.lines)
 
 
 class _Reader:
@@ -59,6 +63,7 @@ class _Reader:
 
     def __init__(self, text: str, path: Path) -> None:
         self._path = path
+        self.lines: dict[str, int] = {}  # of the values
         # Headers and keys can be told by their form, except among the lines of long strings.
         self._lines = [] if '"""' in text or "'''" in text else text.splitlines()
 
@@ -76,6 +81,8 @@ class _Reader:
                     found[key.path] = key.kind.read(value, self._path.parent)
                 except SettingsError as error:
                     raise self._error(section, name, f"{key.path}: {_said(key, error)}") from None
+                if line := self._line(section, name):
+                    self.lines[key.path] = line
         return found
 
     def _check_section(self, section: str, entries: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
 
+logger: Final = logging.getLogger(__name__)
+
 NAME: Final = "acuity"
 
 # Requests leave reference cycles, and a full collection takes tens of milliseconds: collect rarely, new
@@ -55,10 +58,13 @@ class Product:
 def run(options: ServeOptions) -> int:
     """Serve until a signal or the end of stdin; raises AcuityError if an endpoint can't be started."""
     redactor = configure_logging(options.log_level, options.log_format, secrets=options.access.tokens)
+    for sentence in options.warnings:
+        logger.warning("%s", sentence, extra={"event": "configuration"})
     end_tracing = configure_tracing()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_run(options, redactor))
+        logger.info("stopped", extra={"event": "stopped"})
     finally:
         end_tracing()
     return 0

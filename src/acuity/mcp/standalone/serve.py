@@ -42,6 +42,7 @@ class ServeOptions:
     metrics: Address | None = None
     log_level: str = "info"
     log_format: str = "json"
+    warnings: Sequence[str] = ()  # sentences for the log
 
 
 class Stop:
@@ -108,6 +109,12 @@ async def serve(
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(http_runtime(serving, settings.store, counters))
+            logger.info(
+                "sessions are kept in %s, %d came back",
+                settings.store,
+                len(runtime.sessions),
+                extra={"event": "store", "store": settings.store, "sessions": len(runtime.sessions)},
+            )
             if on_runtime is not None:
                 stack.callback(on_runtime(runtime))
         opened: list[Open] = []

@@ -41,6 +41,8 @@ class Address:
     @classmethod
     def parse(cls, text: str) -> Address:
         """`8080`, `localhost:8080`, `0.0.0.0:8080` or `[::1]:8080`; raises SettingsError."""
+        if "://" in text:
+            raise SettingsError(f"'{text}' is no address: leave out '{text.partition('://')[0]}://'")
         host, colon, port = text.rpartition(":")
         if not colon:
             host = LOOPBACK
@@ -71,7 +73,7 @@ def is_loopback(host: str) -> bool:
 
 def bind(address: Address) -> socket.socket:
     """A listening socket; raises SettingsError with what is wrong with the address."""
-    family, resolved = _resolve(address)
+    family, resolved = resolve(address)
     # With the protocol named, or asyncio doesn't know it for TCP and leaves Nagle's delay on: 40 ms a call.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -93,8 +95,8 @@ def bound(listener: socket.socket) -> Address:
     return Address(str(host), int(port))
 
 
-def _resolve(address: Address) -> tuple[int, tuple[Any, ...]]:
-    """The family, and the address as sockets of that family take it."""
+def resolve(address: Address) -> tuple[int, tuple[Any, ...]]:
+    """The family, and the address as sockets of that family take it; raises SettingsError."""
     try:
         found = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -119,11 +121,7 @@ def _why_not(address: Address, error: OSError) -> str:
 @contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
     """A socket that listens there; its file goes with it. Raises SettingsError."""
-    length = len(os.fsencode(path))
-    if length > LONGEST_PATH:
-        raise SettingsError(
-            f"the socket path '{path}' has {length} bytes, {LONGEST_PATH} are the most: shorten it"
-        )
+    check_socket_path(path)
     with _alone_in(path.parent):
         _make_room(path)
         listener = _bound(path)
@@ -134,6 +132,18 @@ def listening(path: Path) -> Iterator[socket.socket]:
         listener.close()
         if os.getpid() == owner:  # a forked child has a copy of this block, not of the server
             _remove(path, ours)
+
+
+def check_socket_path(path: Path) -> None:
+    """Raise SettingsError if no socket can be made there, whoever uses it. Changes nothing."""
+    length = len(os.fsencode(path))
+    if length > LONGEST_PATH:
+        raise SettingsError(
+            f"the socket path '{path}' has {length} bytes, {LONGEST_PATH} are the most: shorten it"
+        )
+    os.close(_open_folder(path.parent))
+    if _is_no_socket(path):
+        raise SettingsError(f"'{path}' exists and is no socket: choose another path")
 
 
 def peer_may_connect(client: socket.socket) -> bool:
@@ -151,16 +161,22 @@ def peer_may_connect(client: socket.socket) -> bool:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Keep other servers that start at the same time from taking each other's file for a dead one's."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise SettingsError(f"the socket's folder '{folder}' can't be used: {error.strerror}") from None
+    descriptor = _open_folder(folder)
     try:
         if not _locked(descriptor):
             raise SettingsError(f"another server is just starting in '{folder}': try again")
         yield
     finally:
         os.close(descriptor)
+
+
+def _open_folder(folder: Path) -> int:
+    try:
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise SettingsError(
+            f"the socket's folder '{folder}' can't be used: {error.strerror}; make it, or name another"
+        ) from None
 
 
 def _locked(descriptor: int) -> bool:
@@ -176,11 +192,9 @@ def _locked(descriptor: int) -> bool:
 
 def _make_room(path: Path) -> None:
     """Remove what a dead server left behind."""
-    try:
-        kind = os.lstat(path).st_mode
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return
-    if not stat.S_ISSOCK(kind):
+    if _is_no_socket(path):
         raise SettingsError(f"'{path}' exists and is no socket: choose another path")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
@@ -196,6 +210,13 @@ def _make_room(path: Path) -> None:
         except PermissionError:
             raise SettingsError(f"'{path}' belongs to somebody else: choose another path") from None
     raise SettingsError(f"'{path}' is in use by another server: stop it or choose another path")
+
+
+def _is_no_socket(path: Path) -> bool:
+    try:
+        return not stat.S_ISSOCK(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _bound(path: Path) -> socket.socket:

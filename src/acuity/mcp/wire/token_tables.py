@@ -121,5 +121,5 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str) ->
     for key in table:
         if key not in known:
             near = get_close_matches(key, known, 1)
-            remedy = f"did you mean '{near[0]}'" if near else f"use {', '.join(known)}"
+            remedy = f"did you mean '{near[0]}'?" if near else f"use {', '.join(known)}"
             raise SettingsError(f"{where} has the unknown key {quoted(key)}: {remedy}")

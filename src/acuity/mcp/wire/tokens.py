@@ -178,7 +178,9 @@ def read_tokens(
         raise SettingsError(f"the token in '{path}' is not ASCII: use letters and digits") from None
     except (OSError, ValueError) as error:  # a path with a null byte is a ValueError
         reason = error.strerror if isinstance(error, OSError) else error
-        raise SettingsError(f"can't read the token file '{path}': {reason}") from None
+        raise SettingsError(
+            f"can't read the token file '{path}': {reason}: name a file that can be read"
+        ) from None
     return parse_tokens(text, path, scopes)
 
 
@@ -188,7 +190,7 @@ def parse_tokens(text: str, source: str, scopes: Scopes = NO_SCOPES) -> Tokens:
         return _from_tables(text, source, scopes)
     lines = [line.split() for line in text.splitlines() if line.strip()] or [[""]]
     if len(lines) == 1 and len(lines[0]) == 1:
-        return Tokens({_checked(lines[0][0], source): UNNAMED})
+        return Tokens({_checked(lines[0][0], f"in '{source}'"): UNNAMED})
     found: dict[str, str] = {}
     for number, words in enumerate(lines, start=1):
         if len(words) != 2 or not _NAME.fullmatch(words[0]):
@@ -196,7 +198,8 @@ def parse_tokens(text: str, source: str, scopes: Scopes = NO_SCOPES) -> Tokens:
                 f"the token in '{source}', line {number}, has no name: write one token alone, "
                 "or lines of NAME TOKEN with letters, digits, '.', '_' and '-' in the names"
             )
-        _add(found, _checked(words[1], source), words[0], f"'{source}', line {number},")
+        whose = f"of '{words[0]}' in '{source}', line {number},"
+        _add(found, _checked(words[1], whose), words[0], f"'{source}', line {number},")
     return Tokens(found)
 
 
@@ -207,7 +210,8 @@ def _from_tables(text: str, source: str, scopes: Scopes) -> Tokens:
     for table in parse_tables(text, source, scopes):
         granted[table.name] = table.principal
         for one in table.tokens:
-            _add(found, _checked(one.token, source), table.name, f"'{source}', table '{table.name}',")
+            whose = f"of '{table.name}' in '{source}'"
+            _add(found, _checked(one.token, whose), table.name, f"'{source}', table '{table.name}',")
             if one.expires is not None:
                 expires[one.token] = one.expires
     return Tokens(found, granted, expires)
@@ -218,15 +222,15 @@ def _add(found: dict[str, str], token: str, name: str, where: str) -> None:
         raise SettingsError(f"the token in {where} is also that of '{found[token]}': make another")
 
 
-def _checked(token: str, source: str) -> str:
+def _checked(token: str, whose: str) -> str:
     if len(token) < _SHORTEST_TOKEN:
         raise SettingsError(
-            f"the token in '{source}' is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
+            f"the token {whose} is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
         )
     if len(token) > _LONGEST_TOKEN:
         raise SettingsError(
-            f"the token in '{source}' is longer than {_LONGEST_TOKEN} characters: use a shorter one"
+            f"the token {whose} is longer than {_LONGEST_TOKEN} characters: use a shorter one"
         )
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise SettingsError(f"the token in '{source}' holds special characters: use letters and digits")
+        raise SettingsError(f"the token {whose} holds special characters: use letters and digits")
     return token

@@ -141,7 +141,12 @@ def test_bad_files_are_named(files: Files, tmp_path: Path) -> None:
         (files.certificate, other.key, r"the TLS key '.*' isn't that of the certificate '.*': name its own"),
         (locked.certificate, locked.key, r"the TLS key '.*' is encrypted: decrypt it with 'openssl pkey'"),
         (str(nonsense), None, r"'.*nonsense.pem' are no PEM files of a certificate and its key"),
-        (files.certificate, None, r"'.*certificate.pem' are no PEM files of a certificate and its key"),
+        (files.certificate, None, r"'.*certificate.pem' has no key in its file: set tls_key too"),
+        (
+            files.key,
+            files.certificate,
+            r"'.*' is the key and '.*certificate.pem' the certificate: swap the two",
+        ),
     ):
         with pytest.raises(SettingsError, match=sentence):
             tls_context(certificate, key)

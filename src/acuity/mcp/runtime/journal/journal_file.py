@@ -200,18 +200,12 @@ class JournalFile:
 
         SQLite gives the mode of this file to the others that it makes beside it.
         """
-        if not self.path.parent.is_dir():
-            raise SettingsError(
-                f"the session store '{self.path}' can't be made: create the folder '{self.path.parent}'"
-            )
+        _check_folder(self.path)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(self.path, flags, 0o600)
         try:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise SettingsError(f"the session store '{self.path}' is no regular file: {_ANOTHER}")
-            if found.st_size:
-                self._recognise(os.pread(descriptor, _HEADER, 0))
+            _recognise(self.path, descriptor)
             if stat.S_IMODE(found.st_mode) & 0o077:
                 os.fchmod(descriptor, 0o600)
         finally:
@@ -219,13 +213,6 @@ class JournalFile:
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-
-    def _recognise(self, header: bytes) -> None:
-        """Refuse the file of another program before anything is done to it."""
-        if not header.startswith(_MAGIC):
-            raise sqlite3.DatabaseError("file is not a database")
-        if int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big") != _APPLICATION:
-            raise SettingsError(f"the session store '{self.path}' is a file of another program: {_ANOTHER}")
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
@@ -296,6 +283,51 @@ class JournalFile:
         assert self._reader is not None
         with closing(self._reader.execute(query, values)) as rows:
             return rows.fetchall()
+
+
+def check_journal_file(path: Path) -> None:
+    """Raise SettingsError if the file can't hold a journal. Changes nothing, and doesn't lock the file."""
+    _check_folder(path)
+    try:
+        # Without waiting for the other end of a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise SettingsError(
+                f"the session store '{path}' can't be made: its folder can't be written; {_ANOTHER}"
+            ) from None
+        return
+    except OSError as error:
+        raise SettingsError(
+            f"the session store '{path}' can't be used ({error.strerror}): {_ANOTHER}"
+        ) from None
+    try:
+        _recognise(path, descriptor)
+    except sqlite3.DatabaseError as error:
+        raise SettingsError(
+            f"the session store '{path}' can't be used ({error}): move it away, or {_ANOTHER}"
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+def _check_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise SettingsError(f"the session store '{path}' can't be made: create the folder '{path.parent}'")
+
+
+def _recognise(path: Path, descriptor: int) -> None:
+    """Refuse the file of another program before anything is done to it."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise SettingsError(f"the session store '{path}' is no regular file: {_ANOTHER}")
+    if not found.st_size:
+        return
+    header = os.pread(descriptor, _HEADER, 0)
+    if not header.startswith(_MAGIC):
+        raise sqlite3.DatabaseError("file is not a database")
+    if int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big") != _APPLICATION:
+        raise SettingsError(f"the session store '{path}' is a file of another program: {_ANOTHER}")
 
 
 @contextmanager

@@ -8,6 +8,9 @@ from typing import Final
 
 from acuity.errors import SettingsError
 
+_CERTIFICATE: Final = b"CERTIFICATE-----"  # in the lines before parts of PEM files
+_KEY: Final = b"PRIVATE KEY-----"
+_MOST: Final = 1 << 20  # bytes that are looked at
 _FOREIGN: Final = "KEY_VALUES_MISMATCH"  # as OpenSSL calls it
 
 
@@ -16,7 +19,7 @@ def tls_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
 
     Both are PEM files. Without `key`, the certificate's file has the key too.
     """
-    key = key or certificate
+    alone, key = key is None, key or certificate
     for what, path in (("certificate", certificate), ("key", key)):
         _check_readable(what, path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -26,8 +29,13 @@ def tls_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
         # The function is asked for the password of an encrypted key; else OpenSSL asks at the terminal.
         context.load_cert_chain(certificate, key, password=lambda: _no_password(key))
     except ssl.SSLError as error:
+        holds = _has(certificate, _CERTIFICATE), _has(certificate, _KEY)
         if error.reason == _FOREIGN:
             sentence = f"the TLS key '{key}' isn't that of the certificate '{certificate}': name its own"
+        elif alone and holds == (True, False):
+            sentence = f"the TLS certificate '{certificate}' has no key in its file: set tls_key too"
+        elif holds == (False, True) and _has(key, _CERTIFICATE):
+            sentence = f"'{certificate}' is the key and '{key}' the certificate: swap the two"
         else:
             reason = str(error).partition(" (_ssl")[0]
             sentence = f"'{certificate}' and '{key}' are no PEM files of a certificate and its key: {reason}"
@@ -43,6 +51,11 @@ def _check_readable(what: str, path: str) -> None:
         raise SettingsError(
             f"can't read the TLS {what} '{path}': {os.strerror(error.errno or 0)}; name a PEM file"
         ) from None
+
+
+def _has(path: str, label: bytes) -> bool:
+    with open(path, "rb") as file:
+        return label in file.read(_MOST)
 
 
 def _no_password(key: str) -> str:

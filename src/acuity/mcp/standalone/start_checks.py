@@ -1,0 +1,146 @@
+"""What can be known of a configuration before the server starts: what would stop it, and what has no effect.
+
+Nothing is bound, created or locked. Sentences begin with the key's line in the file, its option or its
+variable.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+from acuity.access.path_roots import resolve_root
+from acuity.errors import SettingsError
+from acuity.mcp.config.effective import Effective, Source
+from acuity.mcp.runtime.journal.journal_file import check_journal_file
+from acuity.mcp.wire.listeners import Address, check_socket_path, resolve
+
+PORTS: Final = ("server.http", "server.sse", "server.metrics")
+_ANY: Final = ("0.0.0.0", "::")  # hosts that stand for all addresses of the machine
+
+
+@contextmanager
+def blaming(found: Effective, path: str, source: Source | None = None) -> Iterator[None]:
+    """Begin the sentences of errors with where the key is set."""
+    try:
+        yield
+    except SettingsError as error:
+        raise SettingsError(f"{found.named(path, source)}: {error}") from None
+
+
+def check_start(found: Effective) -> None:
+    """Raise SettingsError for what the server can't start with."""
+    for check in _CHECKS:
+        check(found)
+
+
+def _check_folders(found: Effective) -> None:
+    """The data folder, and the folders that clients may read."""
+    data = found["server.data"]
+    with blaming(found, "server.data"):
+        folder = resolve_root(data, "the data folder")
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        if not there.is_dir():
+            raise SettingsError(f"the data folder '{data}' can't be made: '{there}' is no folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise SettingsError(
+                f"the data folder '{data}' can't be used: '{there}' can't be written; name another folder"
+            )
+    for source, entry in _allowed(found):
+        with blaming(found, "server.allow", source):
+            path = Path(os.path.expanduser(entry))
+            if not path.is_absolute():
+                raise SettingsError(f"the folder '{entry}' is not absolute: write the whole path")
+            if resolve_root(path, "the folder") == folder:
+                raise SettingsError(
+                    f"'{entry}' is the data folder, which has the jobs of every client: "
+                    "name the folders that hold videos, or another data folder"
+                )
+
+
+def _allowed(found: Effective) -> Iterator[tuple[Source, str]]:
+    """The folders that clients may read, each with where it is named."""
+    value = found.values["server.allow"]
+    for source, entries in zip(value.sources, value.parts or (value.value,), strict=True):
+        for entry in entries:
+            yield source, entry
+
+
+def _check_ports(found: Effective) -> None:
+    used: dict[str, tuple[Address, Any]] = {}
+    for path in PORTS:
+        if (address := found[path]) is not None:
+            with blaming(found, path):
+                used[path] = address, resolve(address)
+    for (first, (one, known)), (second, (other, also)) in combinations(used.items(), 2):
+        shared = "server.metrics" not in (first, second) and one == other
+        if not shared and _overlap(known, also):
+            raise SettingsError(
+                f"{found.named(second)}: {other} is the port of {found.named(first)} already: choose another"
+            )
+
+
+def _overlap(one: tuple[int, tuple[Any, ...]], other: tuple[int, tuple[Any, ...]]) -> bool:
+    """Whether two addresses can't be listened on at once."""
+    (family, (host, port, *_)), (other_family, (other_host, other_port, *_)) = one, other
+    if port != other_port or port == 0:
+        return False
+    if family != other_family:  # '::' takes both families
+        return bool((host if family == socket.AF_INET6 else other_host) == "::")
+    return bool(host == other_host) or host in _ANY or other_host in _ANY
+
+
+def _check_socket(found: Effective) -> None:
+    if (path := found["server.uds"]) is not None:
+        with blaming(found, "server.uds"):
+            check_socket_path(path)
+
+
+def _check_store(found: Effective) -> None:
+    kind, _, path = found["store.sessions"].partition(":")
+    if kind == "sqlite" and found["server.http"] is not None:
+        with blaming(found, "store.sessions"):
+            check_journal_file(Path(path))
+
+
+_CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
+    _check_folders,
+    _check_ports,
+    _check_socket,
+    _check_store,
+)
+
+
+def start_warnings(found: Effective) -> list[str]:
+    """Sentences about settings that are allowed, but that have no effect."""
+    said = [f"the variable {name} means nothing: did you mean {near}?" for name, near in found.mistyped]
+    for source, entry in _allowed(found):
+        if not os.path.isdir(os.path.expanduser(entry)):
+            said.append(
+                f"{found.named('server.allow', source)}: '{entry}' is no folder: make it, or correct it"
+            )
+    each, most = found["mcp.max_sessions_per_principal"], found["mcp.max_sessions"]
+    if each > most and found.source("mcp.max_sessions_per_principal").kind != "default":
+        said.append(
+            f"{found.named('mcp.max_sessions_per_principal')}: {each} is more than max_sessions, {most}: "
+            "lower it, or raise max_sessions"
+        )
+    if found["server.http"] is None and found.source("store.sessions").kind != "default":
+        said.append(f"{found.named('store.sessions')}: sessions are of Streamable HTTP only: set http too")
+    if found["server.http"] is found["server.sse"] is None:
+        said += [
+            f"{found.named(path)}: TLS is for HTTP only: set http or sse too"
+            for path in ("server.tls_certificate", "server.tls_key")
+            if found[path] is not None
+        ]
+    if (binary := found["server.vmaf_binary"]) is not None and shutil.which(binary) is None:
+        said.append(
+            f"{found.named('server.vmaf_binary')}: there is no program '{binary}': install it, or correct it"
+        )
+    return said
