@@ -33,12 +33,11 @@ from acuity.mcp.config.keys import KEYS, Key
 from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:
-    import ssl
-
     from acuity.cli.main import Parser
     from acuity.mcp.endpoints import Endpoint
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.wire.grants import Scopes
+    from acuity.mcp.wire.http.tls import Certificate
     from acuity.mcp.wire.security import Access
     from acuity.mcp.wire.tokens import TokenStore
 
@@ -191,10 +190,12 @@ def options(found: Effective) -> ServeOptions:
             with blaming(found, name):
                 access.at(found[name])
     check_start(found)
+    certificate = _certificate(found)
     return ServeOptions(
         settings=found.settings(),
-        endpoints=_endpoints(found),
+        endpoints=_endpoints(found, certificate),
         access=access,
+        certificate=certificate,
         metrics=found["server.metrics"],
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
@@ -238,13 +239,13 @@ def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
     return Tokens()
 
 
-def _endpoints(found: Effective) -> list[Endpoint]:
+def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoint]:
     from acuity.mcp.endpoints import Http, Stdio, Uds
 
     endpoints: list[Endpoint] = []
     if found["server.uds"] is not None:
         endpoints.append(Uds(found["server.uds"]))
-    tls = _tls(found)
+    tls = None if certificate is None else certificate.context
     endpoints += [Http(address, frozenset(offers), tls=tls) for address, offers in _ports(found)]
     if found["server.stdio"] or not endpoints:
         endpoints.append(Stdio(found["server.framing"]))
@@ -253,14 +254,14 @@ def _endpoints(found: Effective) -> list[Endpoint]:
     return endpoints
 
 
-def _tls(found: Effective) -> ssl.SSLContext | None:
+def _certificate(found: Effective) -> Certificate | None:
     from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.http.tls import tls_context
+    from acuity.mcp.wire.http.tls import Certificate
 
     certificate, key = found["server.tls_certificate"], found["server.tls_key"]
     if certificate is not None:
         with blaming(found, "server.tls_certificate"):
-            return tls_context(str(certificate), None if key is None else str(key))
+            return Certificate(str(certificate), None if key is None else str(key))
     if key is not None:
         with blaming(found, "server.tls_key"):
             raise SettingsError(f"there is no certificate for the TLS key '{key}': set tls_certificate too")

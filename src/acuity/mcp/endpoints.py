@@ -11,7 +11,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -28,6 +28,7 @@ from acuity.mcp.wire.http.server import serve_http
 from acuity.mcp.wire.lines import LINGER, LineConnection
 from acuity.mcp.wire.listeners import Address, listening, peer_may_connect
 from acuity.mcp.wire.messages import encode, error_message
+from acuity.mcp.wire.security import Guarded
 from acuity.mcp.wire.serving import Serving
 from acuity.mcp.wire.sse import SseStreams
 
@@ -94,12 +95,13 @@ class Http:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A port with something else for operators, such as metrics."""
+    """A port with something else for operators, such as metrics. It is open until the server has ended."""
 
     name: str
     address: Address
     handler: Handler
     path: str = "/"
+    tls: ssl.SSLContext | None = None  # None: without TLS
 
 
 Endpoint: TypeAlias = Stdio | Pair | Uds | Http | Page
@@ -252,35 +254,43 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
             stack.callback(serving.access.tokens.on_gone(streams.end_gone))
             handlers |= streams.paths()
             found["sse"] = endpoint.sse.stream
-        routes = Routes(handlers)
+        routes = Routes(handlers, shown=[*endpoint.pages, *found.values()])
         yield await stack.enter_async_context(
-            _port(routes, endpoint.address, serving, found, endpoint.listener, endpoint.tls)
+            _port(
+                serving.access.guard(routes, endpoint.address),
+                endpoint.address,
+                serving,
+                found,
+                endpoint.listener,
+                endpoint.tls,
+            )
         )
 
 
 @asynccontextmanager
 async def _page(endpoint: Page, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
+    guarded = serving.access.guard(endpoint.handler, endpoint.address, for_operators=True)
     paths = {endpoint.name: endpoint.path}
-    async with _port(endpoint.handler, endpoint.address, serving, paths) as opened:
-        yield opened
+    async with _port(guarded, endpoint.address, serving, paths, tls=endpoint.tls) as opened:
+        yield [replace(port, close=_nothing) for port in opened]
 
 
 @asynccontextmanager
 async def _port(
-    handler: Handler,
+    guarded: Guarded,
     address: Address,
     serving: Serving,
     paths: Mapping[str, str],
     listener: socket.socket | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[list[Open]]:
-    guarded = serving.access.guard(handler, address)
     scheme = "http" if tls is None else "https"
     async with serve_http(
         guarded,
         address,
         serving.limits,
         admit=guarded.admits,
+        for_pages=guarded.page_headers,
         presence=serving.presence,
         listener=listener,
         tls=tls,

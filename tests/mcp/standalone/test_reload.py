@@ -7,12 +7,15 @@ import os
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
 
+from acuity.errors import SettingsError
 from acuity.mcp.operations.logs import Redactor
-from acuity.mcp.standalone.reload import reload, reloading
+from acuity.mcp.standalone.reload import reload, reload_certificate, reloading
+from acuity.mcp.wire.http.tls import Certificate
 from acuity.mcp.wire.tokens import TokenFile, Tokens
 from transport_bench import Signal, run
 
@@ -90,5 +93,39 @@ def test_without_a_file_the_signal_keeps_its_meaning() -> None:
         with reloading(Tokens({ALICE: "alice"}), Redactor()):
             assert signal.getsignal(signal.SIGHUP) == before
             await anyio.lowlevel.checkpoint()
+
+    run(main)
+
+
+def test_the_certificate_is_read_again_or_stays(caplog: pytest.LogCaptureFixture) -> None:
+    class Files:
+        bad = False
+
+        def reload(self) -> None:
+            if self.bad:
+                raise SettingsError("can't read the TLS key 'k': name a PEM file")
+
+    files = Files()
+    with caplog.at_level(logging.INFO):
+        reload_certificate(cast(Certificate, files))
+        files.bad = True
+        reload_certificate(cast(Certificate, files))
+    assert caplog.messages == [
+        "read the certificate again",
+        "the certificate stays as it was: can't read the TLS key 'k': name a PEM file",
+    ]
+
+
+def test_the_signal_without_a_token_file() -> None:
+    async def main() -> None:
+        read = Signal()
+
+        class Files:
+            def reload(self) -> None:
+                read.add()
+
+        with reloading(Tokens(), Redactor(), cast(Certificate, Files())):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await read.reaches()
 
     run(main)

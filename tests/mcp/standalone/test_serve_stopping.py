@@ -11,12 +11,16 @@ from typing import Any
 import anyio
 import pytest
 from mcp import MCPError
+from prometheus_client import CollectorRegistry
 
 from acuity.errors import SettingsError
-from acuity.mcp.endpoints import Http, Uds
+from acuity.mcp.endpoints import Http, Page, Uds
+from acuity.mcp.operations.metrics import metrics_pages
 from acuity.mcp.settings import Settings
 from acuity.mcp.wire.listeners import bind, bound
-from raw_http import HELLO, call
+from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.tokens import Tokens
+from raw_http import HELLO, call, http_client
 from server_program import program, say, until
 from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, run, serving
 
@@ -221,3 +225,31 @@ def test_a_second_server_says_so_in_one_sentence(tmp_path: Path) -> None:
             err.decode() == f"bench: '{path}' is in use by another server: stop it or choose another path\n"
         )
         assert path.exists()
+
+
+def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> None:
+    async def main() -> None:
+        stopping, go_on = anyio.Event(), anyio.Event()
+
+        async def on_stop(_: float) -> None:
+            stopping.set()
+            await go_on.wait()
+
+        pages = metrics_pages(CollectorRegistry(), lambda: not stopping.is_set())
+        page = Page("metrics", LOCAL, pages, "/readyz")
+        access, settings = Access(Tokens({"a-token-of-some-length": "a"})), Settings(grace=SECONDS)
+        async with (
+            serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server,
+        ):
+            url = next(found.where for found in server.opened if found.transport == "metrics")
+            for status in (200, 503):
+                async with http_client() as http:  # a new connection
+                    assert (await http.get(url)).status_code == status
+                    assert (await http.get(url.replace("readyz", "healthz"))).status_code == 200
+                if status == 200:
+                    server.stop.request()
+                    await stopping.wait()
+            go_on.set()
+            await server.over.wait()
+
+    run(main)

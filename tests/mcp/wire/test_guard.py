@@ -214,3 +214,55 @@ def test_who_guesses_at_one_port_is_slowed_down_at_all() -> None:
 
     assert [status(first, number) for number in range(20)] == [401] * 20
     assert status(second, 20) == 429
+
+
+def test_headers_that_a_page_asks_for() -> None:
+    asks = "mcp-param-region, X-Evil, traceparent,Mcp-Param-A, mcp-param-\t"
+    answered, _ = asked(
+        Access(origins=STUDIO),
+        method="OPTIONS",
+        origin="https://studio.example",
+        access_control_request_headers=asks,
+    )
+    allowed = answered.headers[b"access-control-allow-headers"].decode().split(", ")
+    assert {"Traceparent", "Tracestate", "mcp-param-region", "Mcp-Param-A"} <= set(allowed)
+    assert "X-Evil" not in allowed
+    assert "mcp-param-" not in allowed
+
+
+def test_what_a_page_may_read_of_an_answer() -> None:
+    answered, _ = asked(Access(origins=STUDIO), origin="https://studio.example")
+    exposed = answered.headers[b"access-control-expose-headers"].decode().split(", ")
+    assert set(exposed) == {"Mcp-Session-Id", "Retry-After", "WWW-Authenticate"}
+
+
+def test_refusals_by_the_head_can_be_read_by_admitted_pages() -> None:
+    guarded = Access(TOKENS, origins=STUDIO).guard(Inner(), HERE)
+    for origin, status, readable in (
+        ("https://studio.example", 401, True),
+        ("https://evil.example", 403, False),
+    ):
+        answered = Answered()
+        headers = {"host": "127.0.0.1", "origin": origin}
+        assert not guarded.admits(Request("POST", "/mcp", headers=headers), answered)
+        assert answered.status == status
+        assert (b"access-control-allow-origin" in answered.headers) == readable
+        assert bool(guarded.page_headers(headers)) == readable
+    assert not Access().guard(Inner(), HERE).page_headers({"host": "127.0.0.1", "origin": "http://localhost"})
+
+
+def test_a_request_without_a_host_is_told_so() -> None:
+    answered = Answered()
+    Access().guard(Inner(), HERE)(Request("GET", "/mcp"), answered)
+    assert (answered.status, b"no Host header" in answered.body) == (400, True)
+
+
+@pytest.mark.parametrize(("at", "status"), [(HERE, 200), (EVERYWHERE, 401)])
+def test_pages_for_operators_take_no_token_on_this_machine(at: Address, status: int) -> None:
+    guarded = Access(TOKENS).guard(Inner(), at, for_operators=True)
+    answered = Answered()
+    guarded(Request("GET", "/metrics", headers={"host": "127.0.0.1"}), answered)
+    assert answered.status == status
+    foreign = Answered()
+    guarded(Request("GET", "/metrics", headers={"host": "evil.example"}), foreign)
+    assert foreign.status == 421

@@ -251,7 +251,7 @@ KEYS: Final[tuple[Key, ...]] = (
     _listen(
         "tls_certificate",
         kinds.PLACE,
-        "a PEM file: clients then use HTTPS; the metrics port stays HTTP",
+        "a PEM file: clients then use HTTPS; the metrics port stays HTTP on this machine",
         setting="tls_certificate",
     ),
     _listen(

@@ -212,7 +212,7 @@ class _JobFigures(Collector):
 def metrics_pages(registry: CollectorRegistry, ready: Callable[[], bool] = lambda: True) -> Handler:
     """The handler of the pages for operators: metrics, health and readiness.
 
-    It has no authentication, so it belongs on an address of its own.
+    It looks at no token itself: see `Access.guard`.
     """
 
     def metrics(request: Request, responder: Responder) -> None:

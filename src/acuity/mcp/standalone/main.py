@@ -34,6 +34,7 @@ from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
+from acuity.mcp.wire.listeners import is_loopback
 
 logger: Final = logging.getLogger(__name__)
 
@@ -122,7 +123,7 @@ def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> lis
 
 
 async def _run(options: ServeOptions, redactor: Redactor) -> None:
-    with reloading(options.access.tokens, redactor):
+    with reloading(options.access.tokens, redactor, options.certificate):
         await _serve(options)
 
 
@@ -133,7 +134,9 @@ async def _serve(options: ServeOptions) -> None:
         endpoints: list[Endpoint] = list(options.endpoints)
         if options.metrics is not None:
             pages = metrics_pages(made.metrics.registry, ready)
-            endpoints.append(Page("metrics", options.metrics, pages, "/metrics"))
+            certificate = None if is_loopback(options.metrics.host) else options.certificate
+            tls = None if certificate is None else certificate.context
+            endpoints.append(Page("metrics", options.metrics, pages, "/metrics", tls))
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
         await serve(

@@ -1,4 +1,4 @@
-"""The token file while the server runs: SIGHUP reads it again, and tokens expire."""
+"""What SIGHUP reads again while the server runs: the token file, whose tokens expire, and the certificate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 from acuity.errors import SettingsError
 from acuity.mcp.operations.logs import Redactor
+from acuity.mcp.wire.http.tls import Certificate
 from acuity.mcp.wire.tokens import TokenFile, TokenStore
 
 logger: Final = logging.getLogger(__name__)
@@ -19,12 +20,15 @@ _LONGEST_WAIT: Final = 60.0  # seconds
 
 
 @contextmanager
-def reloading(tokens: TokenStore, redactor: Redactor) -> Iterator[None]:
-    """Let SIGHUP read the token file again, if there is one, and end what expired tokens left open.
+def reloading(
+    tokens: TokenStore, redactor: Redactor, certificate: Certificate | None = None
+) -> Iterator[None]:
+    """Let SIGHUP read the token file and the certificate again, and end what expired tokens left open.
 
     In the main thread only.
     """
-    if not isinstance(tokens, TokenFile):
+    file = tokens if isinstance(tokens, TokenFile) else None
+    if file is None and certificate is None:
         yield
         return
     loop = asyncio.get_running_loop()
@@ -34,12 +38,15 @@ def reloading(tokens: TokenStore, redactor: Redactor) -> Iterator[None]:
         nonlocal timer
         if timer is not None:
             timer.cancel()
-        wait = tokens.end_invalid()
+        wait = None if file is None else file.end_invalid()
         # No longer than that, because the time of day may be set.
         timer = None if wait is None else loop.call_later(min(wait, _LONGEST_WAIT), look)
 
     def signalled() -> None:
-        reload(tokens, redactor)
+        if file is not None:
+            reload(file, redactor)
+        if certificate is not None:
+            reload_certificate(certificate)
         look()
 
     loop.add_signal_handler(signal.SIGHUP, signalled)
@@ -62,3 +69,13 @@ def reload(tokens: TokenFile, redactor: Redactor) -> None:
     redactor.hide(tokens)
     fields = {"event": "token_file", "principals": len(tokens.principals), "gone": ", ".join(sorted(gone))}
     logger.info("read the token file again", extra=fields)
+
+
+def reload_certificate(certificate: Certificate) -> None:
+    """Read certificate and key again; if they can't be used, the old ones stay."""
+    try:
+        certificate.reload()
+    except SettingsError as error:
+        logger.error("the certificate stays as it was: %s", error, extra={"event": "certificate"})
+    else:
+        logger.info("read the certificate again", extra={"event": "certificate"})

@@ -19,6 +19,7 @@ from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import Settings
+from acuity.mcp.wire.http.tls import Certificate
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import IGNORED, Presence, Serving, shared_lifespan
@@ -40,6 +41,7 @@ class ServeOptions:
     endpoints: Sequence[Endpoint]
     access: Access = field(default_factory=Access)
     metrics: Address | None = None
+    certificate: Certificate | None = None
     log_level: str = "info"
     log_format: str = "json"
     warnings: Sequence[str] = ()  # sentences for the log

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
@@ -9,13 +10,14 @@ from acuity.mcp.wire.http.routes import answer_text
 
 _ALLOWED: Final[HeaderList] = [
     (b"access-control-allow-methods", b"GET, POST, DELETE, OPTIONS"),
-    (
-        b"access-control-allow-headers",
-        b"Accept, Authorization, Content-Type, Last-Event-ID, "
-        b"MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, X-MCP-Session",
-    ),
     (b"access-control-max-age", b"600"),
 ]
+_HEADERS: Final = (
+    "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, "
+    "Mcp-Name, X-MCP-Session, Traceparent, Tracestate"
+)
+_PARAMETER: Final = re.compile(r"mcp-param-[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.IGNORECASE)
+_EXPOSED: Final = b"Mcp-Session-Id, Retry-After, WWW-Authenticate"
 
 
 def for_page(request: Request, responder: Responder) -> Responder | None:
@@ -27,15 +29,29 @@ def for_page(request: Request, responder: Responder) -> Responder | None:
             answer_text(responder, 403, "foreign pages may not use this server")
             return None
         return responder
-    added = [
-        (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"Mcp-Session-Id, Retry-After"),
-        (b"vary", b"Origin"),
-    ]
+    added = page_headers(origin)
     if request.method == "OPTIONS":
-        responder.answer(204, headers=[*_ALLOWED, *added])
+        # Parameters of tools have headers of their own names, so those that are asked for are allowed.
+        asked = request.headers.get("access-control-request-headers", "").split(",")
+        parameters = [name.strip() for name in asked if _PARAMETER.fullmatch(name.strip())]
+        allowed = ", ".join([_HEADERS, *parameters]).encode()
+        responder.answer(204, headers=[*_ALLOWED, (b"access-control-allow-headers", allowed), *added])
         return None
     return _WithHeaders(responder, added)
+
+
+def page_headers(origin: str) -> HeaderList:
+    """The headers that let a page of that origin read an answer."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", _EXPOSED),
+        (b"vary", b"Origin"),
+    ]
+
+
+def with_headers(responder: Responder, added: HeaderList) -> Responder:
+    """A responder that adds these headers to the answer."""
+    return _WithHeaders(responder, added) if added else responder
 
 
 class _WithHeaders:

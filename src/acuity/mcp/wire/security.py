@@ -10,7 +10,7 @@ import ipaddress
 import re
 import socket
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Final
@@ -20,10 +20,10 @@ from acuity.errors import SettingsError
 from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.wire.auth_hook import AuthHook
 from acuity.mcp.wire.authentication import Authentication, Refusal
-from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
 from acuity.mcp.wire.origins import Origins
-from acuity.mcp.wire.pages import for_page
+from acuity.mcp.wire.pages import for_page, page_headers, with_headers
 from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens, TokenStore
 from acuity.text import quoted
 
@@ -113,13 +113,17 @@ class Access:
         )
         return replace(security, wrong_host=self.wrong_host, origins=self.origins)
 
-    def guard(self, handler: Handler, address: Address) -> Guarded:
-        """The handler behind the checks for that address."""
+    def guard(self, handler: Handler, address: Address, *, for_operators: bool = False) -> Guarded:
+        """The handler behind the checks for that address.
+
+        What is for operators takes no token from this machine: those who scrape or look after it have none.
+        """
+        no_token = for_operators and is_loopback(address.host)
         return Guarded(
             handler,
             self.at(address),
-            self._authentication,
-            for_pages=self.local_pages or bool(self.origins),
+            Authentication(Tokens()) if no_token else self._authentication,
+            for_pages=not for_operators and (self.local_pages or bool(self.origins)),
             refused=self.refused,
         )
 
@@ -138,7 +142,8 @@ class Guarded:
     ) -> None:
         self._handler = handler
         self._security = security
-        self._authentication = authentication or Authentication(security.tokens)
+        # One without tokens and hook is false, and still the one to ask.
+        self._authentication = Authentication(security.tokens) if authentication is None else authentication
         self._for_pages = for_pages
         self._refused = Counter() if refused is None else refused
         self._known: dict[tuple[str | None, str | None], None] = {}
@@ -171,9 +176,18 @@ class Guarded:
         if refusal is None and self._authentication and request.method == "POST":
             found = self._authentication.check(request)
             refusal = found if isinstance(found, Refusal) else None
+            responder = with_headers(responder, self.page_headers(request.headers))
         if refusal is not None:
             self._refuse(refusal, request, responder)
         return refusal is None
+
+    def page_headers(self, headers: Mapping[str, str]) -> HeaderList:
+        """What lets the page that sent a request with these headers read a refusal."""
+        origin, host = headers.get("origin"), headers.get("host")
+        if not self._for_pages or origin is None:
+            return ()
+        known = self._security.knows_host(host) and self._security.knows_origin(origin, host)
+        return page_headers(origin) if known else ()
 
     def _refusal(self, request: Request) -> Refusal | None:
         """Why a request may not come here, whoever sends it."""
@@ -183,9 +197,11 @@ class Guarded:
         host, origin = request.headers.get("host"), request.headers.get("origin")
         if (host, origin) in self._known:
             return None
+        if host is None:
+            return Refusal(400, "host", "the request has no Host header: send one")
         if not self._security.knows_host(host):
             remedy = self._security.wrong_host
-            return Refusal(421, "host", f"this server isn't called {quoted(host or '')}: {remedy}")
+            return Refusal(421, "host", f"this server isn't called {quoted(host)}: {remedy}")
         if not self._security.knows_origin(origin, host):
             return Refusal(403, "origin", f"pages of {quoted(origin)} may not use this server")
         if len(self._known) < _MOST_KNOWN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.connection import HttpConnection
-from acuity.mcp.wire.http.request import Request, Responder
+from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from fake_sink import FakeSink
 
 GET = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -653,3 +653,29 @@ def test_any_bytes_in_any_pieces_with_late_answers_give_the_same_answers(
         at += size
     pieces.append(data[at:])
     assert answers(pieces, late)[0] == answers([data], [False])[0]
+
+
+def test_a_post_without_a_length_is_411_and_the_last() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.receive(b"POST /a HTTP/1.1\r\nHost: a\r\n\r\n" + GET % b"b")
+    assert rig.sink.taken().startswith(b"HTTP/1.1 411 ")
+    assert rig.connection.closed
+    assert rig.paths == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"POST / HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nContent-Length: 99999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nTransfer-Encoding: chunked\r\n\r\nz\r\n",
+    ],
+)
+def test_pages_may_read_refusals_of_requests_that_no_handler_sees(data: bytes) -> None:
+    def for_pages(headers: Mapping[str, str]) -> HeaderList:
+        return [(b"access-control-allow-origin", headers["origin"].encode())]
+
+    sink = FakeSink()
+    connection = HttpConnection(lambda *_: None, sink, LIMITS, for_pages=for_pages)
+    connection.receive(data)
+    assert b"access-control-allow-origin: http://b\r\n" in sink.taken()

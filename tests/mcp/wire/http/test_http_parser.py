@@ -169,7 +169,7 @@ REFUSED = {
     "a target beyond ASCII": ("GET /ü HTTP/1.1\r\n\r\n".encode(), 400),
     "a control character in the target": (b"GET /\x01 HTTP/1.1\r\n\r\n", 400),
     "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n", 400),
-    "two empty lines before": (b"\r\n\r\nGET / HTTP/1.1\r\n", 400),
+    "five empty lines before": (b"\r\n" * 5 + b"GET / HTTP/1.1\r\n", 400),
     "a line feed before": (b"\nGET / HTTP/1.1\r\n", 400),
     "a line that ends in a line feed": (b"GET / HTTP/1.1\nhost: a\n\n", 400),
     "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
@@ -386,3 +386,11 @@ def test_any_bytes_in_any_pieces_give_the_same_events(case: tuple[bytes, list[by
     assert "bad" not in kinds[:-1], "nothing comes after a refusal"
     framed = [kind for kind in kinds if kind != "bad"]
     assert framed == ["head", "request"] * (len(framed) // 2) + ["head"] * (len(framed) % 2)
+
+
+def test_a_few_empty_lines_before_a_request_are_ignored() -> None:
+    assert request_of(b"\r\n" * 4 + b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n").path == "/a"
+
+
+def test_tls_on_a_plain_port_is_called_by_its_name() -> None:
+    assert "plain HTTP" in refusal_of(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n").sentence

@@ -17,7 +17,7 @@ from http_port import GET, ground, run
 
 from acuity.errors import SettingsError
 from acuity.mcp.settings import WireLimits
-from acuity.mcp.wire.http.tls import tls_context
+from acuity.mcp.wire.http.tls import Certificate, tls_context
 
 
 class Files(NamedTuple):
@@ -150,3 +150,25 @@ def test_bad_files_are_named(files: Files, tmp_path: Path) -> None:
     ):
         with pytest.raises(SettingsError, match=sentence):
             tls_context(certificate, key)
+
+
+def test_a_certificate_is_read_again_and_a_bad_one_is_not_taken(tmp_path: Path) -> None:
+    async def main() -> None:
+        old = made(tmp_path)
+        trusts_old, certificate = old.client(), Certificate(*old)
+        async with ground(tls=certificate.context) as at:
+            stays = await at.connect(trusts_old)
+            new = made(tmp_path)  # in the same files
+            certificate.reload()
+            assert (await (await at.connect(new.client())).ask()).status == 200
+            with pytest.raises(ssl.SSLError):
+                await at.connect(trusts_old)
+            trusts_new = new.client()
+            other = made(tmp_path / "other")
+            Path(new.key).write_bytes(Path(other.key).read_bytes())
+            with pytest.raises(SettingsError, match="isn't that of the certificate"):
+                certificate.reload()
+            assert (await (await at.connect(trusts_new)).ask()).status == 200
+            assert (await stays.ask()).status == 200
+
+    run(main)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INVALID_REQUEST
@@ -45,12 +45,15 @@ LATER: Final[HeaderList] = [(b"retry-after", b"5")]
 _NEVER: Final = float("inf")
 # For counters: what was wrong with a request that no handler saw.
 _REASONS: Final = {408: "slow", 413: "size", 414: "headers", 431: "headers", 503: "connections"}
+_NO_LENGTH: Final = "the request doesn't tell how long its body is: send Content-Length"
 _LINGER: Final = 2.0  # seconds in which a client may read a refusal, while what it still sends is thrown away
 
 # What a connection waits for. "request": the first byte of the next one; "end": that the client closes.
 Wait: TypeAlias = Literal["head", "body", "request", "end", ""]
 # Says whether the body of a request is worth reading; where it isn't, the function has answered.
 Admission: TypeAlias = Callable[[Request, Responder], bool]
+# The headers that let the page that sent a request read the refusal; given the headers of the request.
+PageHeaders: TypeAlias = Callable[[Mapping[str, str]], HeaderList]
 
 
 class Sink(Protocol):
@@ -94,6 +97,7 @@ class HttpConnection:
         "_clock",
         "_closed",
         "_date",
+        "_for_pages",
         "_full",
         "_handler",
         "_head",
@@ -119,6 +123,7 @@ class HttpConnection:
         admit: Admission | None = None,
         clock: Callable[[], float] = time.monotonic,
         refused: Counter[str] | None = None,
+        for_pages: PageHeaders | None = None,
         date: Callable[[], bytes] = answers.DATE_LINE,
     ) -> None:
         self._handler = handler
@@ -128,6 +133,7 @@ class HttpConnection:
         self._clock = clock
         self._date = date
         self._refused = refused
+        self._for_pages = for_pages
         self.parser = RequestParser(limits, address=address, peer=peer)
         self._head: Head | None = None  # of the request whose body is being read
         self._answer: Reply | None = None  # of the request that is being answered
@@ -218,6 +224,10 @@ class HttpConnection:
             event = self.parser.next_event()
             if isinstance(event, Head):
                 self._head = event
+                if event.method == "POST" and event.length == 0 and "content-length" not in event.headers:
+                    self._refuse(411, _NO_LENGTH)
+                    self._shut(linger=True)
+                    continue
                 event = self.parser.next_event()
                 if event is None:
                     self._begin_body(self._head)
@@ -227,7 +237,7 @@ class HttpConnection:
                 self._hand_out(event)
                 starved = self._answer is None and not self.parser.begun
             elif isinstance(event, Bad):
-                self._refuse(event.status, event.sentence)
+                self._refuse(event.status, event.sentence, event.headers)
                 self._shut(linger=True)
             else:
                 starved = True
@@ -297,13 +307,17 @@ class HttpConnection:
             _LOG.exception("the handler of %s %s failed", request.method, request.path)
             answer.fail()
 
-    def _refuse(self, status: int, sentence: str) -> None:
+    def _refuse(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        if headers is None:
+            headers = {} if self._head is None else self._head.headers
         if self._refused is not None:
             self._refused[_REASONS.get(status, "http")] += 1
         general = self._date() + answers.CLOSE
         full = status == 503
         body = encode(error_message(BUSY if full else INVALID_REQUEST, sentence))
-        self._sink.write(answers.whole_answer(status, body, JSON, LATER if full else (), general))
+        added = () if self._for_pages is None else self._for_pages(headers)
+        lines = [*(LATER if full else ()), *added]
+        self._sink.write(answers.whole_answer(status, body, JSON, lines, general))
 
     def _shut(self, *, linger: bool) -> None:
         """Take no more requests; close when all is written, or when a client that still sends has read it.

@@ -50,6 +50,7 @@ class Refused(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
+        self.headers: Mapping[str, str] = {}  # of the request, where they were read
 
 
 class Head:
@@ -92,8 +93,18 @@ class Head:
 
 def parse_head(line: tuple[str, str, str], block: bytes | bytearray, max_headers: int, max_body: int) -> Head:
     """The head that the parts of a request line and the block of header lines make; raises Refused."""
-    method, target, version = line
     fields, more = parse_fields(block, max_headers)
+    try:
+        return _checked_head(line, fields, more, max_body)
+    except Refused as refusal:
+        refusal.headers = fields
+        raise
+
+
+def _checked_head(
+    line: tuple[str, str, str], fields: dict[str, str], more: list[tuple[str, str]], max_body: int
+) -> Head:
+    method, target, version = line
     repeated = frozenset([name for name, _ in more]) if more else _NONE
     length = _body_length(version, fields, repeated, max_body)
     if "host" in repeated or ("host" not in fields and version == "1.1"):

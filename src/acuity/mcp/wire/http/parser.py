@@ -8,7 +8,7 @@ that it came as. What comes out doesn't depend on how the bytes were cut up on t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from acuity.mcp.principal import Principal
@@ -18,6 +18,8 @@ from acuity.mcp.wire.http.request import Request
 
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 _BLANK: Final = 0x20
+_TLS: Final = 0x16  # the first byte of a handshake
+_MOST_BLANKS: Final = 4  # empty lines that are ignored before a request
 _MAX_CHUNK_LINE: Final = 1024  # bytes
 # Bytes that may stand around the chunks of one body, beside half as many as the body has: tiny chunks cost
 # much more time than others.
@@ -28,11 +30,12 @@ _MAX_REMEMBERED: Final = 1024  # bytes of a head that is compared with the next 
 class Bad:
     """A request that is refused. Nothing after it is read."""
 
-    __slots__ = ("sentence", "status")
+    __slots__ = ("headers", "sentence", "status")
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
         self.status = status
         self.sentence = sentence
+        self.headers = headers or {}  # of the request, where they were read
 
     def __repr__(self) -> str:
         return f"Bad({self.status}, {self.sentence!r})"
@@ -51,7 +54,7 @@ class RequestParser:
 
     __slots__ = (
         "_address",
-        "_blank",
+        "_blanks",
         "_body",
         "_buffer",
         "_chunk",
@@ -75,7 +78,7 @@ class RequestParser:
         self._principal = Principal.of_address(address)
         self._step: _Step = "line"
         self._buffer = bytearray()
-        self._blank = False  # whether an empty line was read before the request
+        self._blanks = 0  # empty lines that were read before the request
         self._searched = 0  # up to here no head ends
         self._fields_start = 0  # where the request line ends
         self._line = ("", "", "")  # method, target, version
@@ -105,9 +108,12 @@ class RequestParser:
         try:
             return _STEPS[self._step](self)
         except Refused as refusal:
+            headers = refusal.headers
+            if self._head is not None and self._step in ("chunks", "trailers"):
+                headers = self._head.headers
             self._step = "nothing"
             self._read_nothing()
-            return Bad(refusal.status, str(refusal))
+            return Bad(refusal.status, str(refusal), headers)
 
     def make_request(self, head: Head, body: bytes = b"") -> Request:
         """The request that a head of this connection and a body make."""
@@ -130,13 +136,15 @@ class RequestParser:
     def _read_line(self) -> Event | None:
         """Look for the end of the request line, so that one that can't be right is refused at once."""
         buffer = self._buffer
-        if not self._blank and buffer.startswith(b"\r\n"):  # RFC 9112, 2.2: one before a request is ignored
+        while self._blanks < _MOST_BLANKS and buffer.startswith(b"\r\n"):  # RFC 9112, 2.2
             del buffer[:2]
-            self._blank = True
+            self._blanks += 1
         if self._head is not None and self._remembered and buffer.startswith(self._remembered):
             return self._begin_body(self._head, len(self._remembered))
-        if buffer and buffer[0] <= _BLANK and (self._blank or buffer != b"\r"):
-            raise Refused(400, "a request begins with its method: send HTTP/1.1")  # TLS, for instance
+        if buffer and buffer[0] <= _BLANK and (self._blanks == _MOST_BLANKS or buffer != b"\r"):
+            if buffer[0] == _TLS:
+                raise Refused(400, "this port speaks plain HTTP: use http://, or an HTTPS port")
+            raise Refused(400, "a request begins with its method: send HTTP/1.1")
         longest = self._limits.max_header_line
         end = buffer.find(b"\n", 0, longest + 2)
         if end < 0:
@@ -266,7 +274,7 @@ class RequestParser:
     def _complete(self, body: bytes) -> Request:
         """The request whose last byte was read; the next one begins behind it."""
         assert self._head is not None
-        self._blank = False
+        self._blanks = 0
         self._step = "line"
         return self.make_request(self._head, body)
 

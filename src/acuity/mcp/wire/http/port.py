@@ -10,9 +10,9 @@ from typing import Final
 from acuity.mcp.limits import BUSY, Quota
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.answers import whole_answer
-from acuity.mcp.wire.http.connection import LATER, Admission
+from acuity.mcp.wire.http.connection import LATER, Admission, PageHeaders
 from acuity.mcp.wire.http.protocol import HttpProtocol
-from acuity.mcp.wire.http.request import Handler, Responder
+from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.http.routes import JSON, refuse
 from acuity.mcp.wire.messages import Refused, encode
 from acuity.mcp.wire.serving import Presence
@@ -44,9 +44,11 @@ class Port:
         presence: Presence,
         refused: Counter[str] | None = None,
         admit: Admission | None = None,
+        for_pages: PageHeaders | None = None,
     ) -> None:
         self.handler = handler
         self.admit = admit
+        self.for_pages = for_pages
         self.turned_away = _TURNED_AWAY  # what a connection over the limit of its address is told
         self.refused: Counter[str] = Counter() if refused is None else refused  # requests, by reason
         self.limits = limits
@@ -104,10 +106,11 @@ class Port:
         """Take note that a connection waits for no body."""
         self._body_bytes -= self._bodies.pop(connection, 0)
 
-    def refuse(self, responder: Responder) -> None:
+    def refuse(self, request: Request, responder: Responder) -> None:
         """Answer a request for which there is no place."""
         self.refused[_CONNECTIONS] += 1
-        refuse(responder, Refused(BUSY, _FULL), 503, LATER)
+        added = () if self.for_pages is None else self.for_pages(request.headers)
+        refuse(responder, Refused(BUSY, _FULL), 503, [*LATER, *added])
 
     def left(self, connection: HttpProtocol) -> None:
         """Take note that a connection has ended."""

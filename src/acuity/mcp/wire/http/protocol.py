@@ -109,6 +109,7 @@ class HttpProtocol(asyncio.Protocol):
             admit=self._admit_head,
             clock=self._loop.time,
             refused=self._port.refused,
+            for_pages=self._port.for_pages,
         )
         self._arm()
 
@@ -156,13 +157,13 @@ class HttpProtocol(asyncio.Protocol):
         self._port.keeps(self, 0)
         return True
 
-    def _admit(self, _: Request, responder: Responder) -> bool:
+    def _admit(self, request: Request, responder: Responder) -> bool:
         """Whether there is a place for this connection."""
         if self._port.lets_in(self):
             return True
         if self._connection is not None:
             self._connection.closing = True
-        self._port.refuse(responder)
+        self._port.refuse(request, responder)
         return False
 
     def _handle(self, request: Request, responder: Responder) -> None:

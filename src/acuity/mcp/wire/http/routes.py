@@ -10,16 +10,21 @@ from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.messages import Refused, encode
 
 JSON: Final = b"application/json"
+_METHODS: Final[HeaderList] = [(b"allow", b"GET, HEAD, POST, DELETE, OPTIONS")]
 
 
 class Routes:
     """A handler that hands each request to the handler of its path."""
 
-    def __init__(self, paths: Mapping[str, Handler]) -> None:
+    def __init__(self, paths: Mapping[str, Handler], shown: Collection[str] | None = None) -> None:
+        """`shown`: the paths that others are pointed to; None: all."""
         self._paths = paths
-        self._elsewhere = f"there is nothing here: use {' or '.join(paths)}"
+        self._elsewhere = f"there is nothing here: use {' or '.join(paths if shown is None else shown)}"
 
     def __call__(self, request: Request, responder: Responder) -> None:
+        if request.path == "*":  # of OPTIONS alone: the server as a whole
+            responder.answer(204, headers=_METHODS)
+            return
         handler = self._paths.get(request.path)
         if handler is None:
             answer_text(responder, 404, self._elsewhere)

@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 
 from acuity.mcp.settings import WireLimits
-from acuity.mcp.wire.http.connection import Admission
+from acuity.mcp.wire.http.connection import Admission, PageHeaders
 from acuity.mcp.wire.http.port import Port
 from acuity.mcp.wire.http.protocol import HttpProtocol
 from acuity.mcp.wire.http.request import Handler
@@ -75,6 +75,7 @@ async def serve_http(
     limits: WireLimits,
     *,
     admit: Admission | None = None,
+    for_pages: PageHeaders | None = None,
     presence: Presence = IGNORED,
     listener: socket.socket | None = None,
     tls: ssl.SSLContext | None = None,
@@ -82,12 +83,13 @@ async def serve_http(
 ) -> AsyncIterator[HttpEndpoint]:
     """Serve a handler until the block ends; raises SettingsError where the address can't be used.
 
-    `admit` decides by a request's head whether its body is read; `presence` is told about connections; a
-    `listener` is bound to the address already; `refused` counts requests that no handler saw, by reason.
+    `admit` decides by a request's head whether its body is read; `for_pages` gives the headers that let a
+    page read a refusal; `presence` is told about connections; a `listener` is bound to the address already;
+    `refused` counts requests that no handler saw, by reason.
     """
     listener = listener or bind(address)
     found = bound(listener)
-    port = Port(handler, limits, presence, refused, admit)
+    port = Port(handler, limits, presence, refused, admit, for_pages)
     server: asyncio.Server | TlsListener
     if tls is None:
         server = await asyncio.get_running_loop().create_server(lambda: HttpProtocol(port), sock=listener)

@@ -43,6 +43,24 @@ def tls_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
     return context
 
 
+class Certificate:
+    """The files of a certificate and its key, and the context that is made of them."""
+
+    def __init__(self, certificate: str, key: str | None = None) -> None:
+        """Read the files; raises SettingsError."""
+        self._certificate = certificate
+        self._key = key
+        self.context = tls_context(certificate, key)
+
+    def reload(self) -> None:
+        """Read the files again, for connections from now on; raises SettingsError, and keeps the old pair."""
+        tls_context(self._certificate, self._key)  # loading a bad pair would leave half of it in the context
+        try:
+            self.context.load_cert_chain(self._certificate, self._key)
+        except (OSError, ssl.SSLError) as error:
+            raise SettingsError(f"can't read the TLS certificate '{self._certificate}': {error}") from None
+
+
 def _check_readable(what: str, path: str) -> None:
     try:
         with open(path, "rb"):
