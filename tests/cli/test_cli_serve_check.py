@@ -54,6 +54,22 @@ def test_it_prints_the_values_and_starts_nothing(
     assert "# token is set, and hidden" in out
 
 
+def test_what_was_probably_overlooked_is_a_warning(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(TOKEN)
+    tokens.chmod(0o644)
+    monkeypatch.setenv("VMAF_MCP_TOKEN", TOKEN)
+    code, out, err = check("--token-file", str(tokens), "--tool-rate", "vmaf_verison=1/s")
+    assert (code, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("# warning")] == [
+        "# warning: VMAF_MCP_TOKEN: not used: there is a token file",
+        "# warning: no tool matches 'vmaf_verison' in [limits.tools]: did you mean 'vmaf_version'?",
+        f"# warning: the token file '{tokens}' is open to every user (mode 0644): chmod 600 it",
+    ]
+
+
 def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = check(
         "--json", "--allow", "/opt", "--allow", "/usr", "--tool-rate", "a=1/s", "--tool-rate", "b=2/s"

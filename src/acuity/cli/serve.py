@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = options(found)
     if arguments.check:
         report = check_report.as_json if arguments.json else check_report.as_toml
-        print(report(found, wanted.warnings))
+        print(report(found, [*wanted.warnings, *_oversights(wanted)]))
         return 0
     from acuity.mcp.standalone.main import run as serve
 
@@ -183,8 +183,10 @@ def options(found: Effective) -> ServeOptions:
     """What to serve; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
+    from acuity.mcp.wire.grants import Scopes
 
-    access = _access(found)
+    scopes = Scopes.parse(found["auth.scopes"])
+    access = _access(found, scopes)
     for name in PORTS:
         if found[name] is not None:
             with blaming(found, name):
@@ -197,21 +199,30 @@ def options(found: Effective) -> ServeOptions:
         access=access,
         certificate=certificate,
         metrics=found["server.metrics"],
+        scopes=scopes,
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
         warnings=start_warnings(found),
     )
 
 
-def _access(found: Effective) -> Access:
+def _oversights(wanted: ServeOptions) -> list[str]:
+    """What the server's log would say when it has its tools."""
+    named, tools = wanted.named, []
+    if named:  # making the tools takes a second
+        from acuity.mcp.standalone.main import tool_names
+
+        tools = tool_names(wanted.settings)
+    return list(named.oversights(tools))
+
+
+def _access(found: Effective, scopes: Scopes) -> Access:
     """Who may connect over HTTP."""
     from acuity.mcp.standalone.start_checks import blaming
     from acuity.mcp.wire.auth_hook import AuthHook, load_hook
-    from acuity.mcp.wire.grants import Scopes
     from acuity.mcp.wire.origins import Origins
     from acuity.mcp.wire.security import Access
 
-    scopes = Scopes.parse(found["auth.scopes"])
     hook = None
     if (name := found["auth.hook"]) is not None:
         with blaming(found, "auth.hook"):

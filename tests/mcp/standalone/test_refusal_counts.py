@@ -15,6 +15,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from product_server import SECONDS, ProductServer, product_server
 
 TOKEN = "correct-horse-battery"
+SLOW = "slow-horse-without-battery"  # may send one request a day
+TOKENS = f"""
+[tokens.encoder-farm-7]
+token = "{TOKEN}"
+[tokens.slow]
+token = "{SLOW}"
+rate = "1/day"
+"""
 HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
@@ -73,7 +81,7 @@ class Asker:
 @pytest.fixture(scope="module")
 def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
     folder = tmp_path_factory.mktemp("refusals")
-    (folder / "tokens").write_text(TOKEN)
+    (folder / "tokens").write_text(TOKENS)
     limits = ["--max-head-bytes", "4000", "--max-message-bytes", "4000", "--log-level", "debug"]
     with product_server(
         folder, "--http", "0", "--metrics", "0", "--token-file", str(folder / "tokens"), *limits
@@ -99,6 +107,26 @@ def test_each_refusal_is_counted_with_its_reason(asker: Asker) -> None:
         before = asker.refused().get(reason, 0)
         assert ask() == status, reason
         assert asker.refused()[reason] == before + 1, reason
+
+
+def test_requests_over_a_rate_are_counted_whatever_their_method(asker: Asker) -> None:
+    slow = f"Bearer {SLOW}"
+    assert asker.post("initialize", Authorization=slow)[0] == 200
+    before = asker.refused().get("rate", 0)
+    status, headers = asker.post("initialize", Authorization=slow)
+    assert status == 429
+    assert int(headers["retry-after"]) > 80_000
+    assert asker.refused()["rate"] == before + 1
+
+
+def test_log_lines_say_who_it_was_and_where(asker: Asker) -> None:
+    _, headers = asker.post("initialize")
+    asker.post("tools/call", Mcp_Session_Id=headers["mcp-session-id"])
+    line = asker.server.line(lambda line: line.get("logger") == "acuity.mcp.calls")
+    assert line["client"] == "token:encoder-farm-7"
+    asker.post(Authorization="Bearer some-wrong-token-or-other")
+    line = asker.server.line(lambda line: "unknown or has expired" in line["message"])
+    assert (line["status"], line["address"], line["path"]) == (401, "127.0.0.1", "/mcp")
 
 
 def test_neither_figures_nor_logs_tell_a_secret(asker: Asker) -> None:

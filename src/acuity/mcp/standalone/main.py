@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
@@ -29,7 +29,7 @@ from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.product import product_catalog
-from acuity.mcp.standalone.reload import reloading
+from acuity.mcp.standalone.reload import reloading, tell
 from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
@@ -54,6 +54,7 @@ class Product:
     limits: CallLimits
     metrics: Metrics
     counters: RuntimeCounters
+    tools: Sequence[str] = ()  # their names
 
 
 def run(options: ServeOptions) -> int:
@@ -83,20 +84,9 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 @asynccontextmanager
 async def product(settings: Settings) -> AsyncIterator[Product]:
     """The server with its job service, which ends with the block."""
-    paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
-    config = JobsConfig(
-        workers=settings.workers,
-        queue=settings.queue,
-        time_limit=settings.time_limit,
-        queue_each=max(1, settings.queue * 3 // 4),  # one client can't fill it
-        kept=settings.kept,
-        data=settings.data,
-        roots=tuple(str(root) for root in paths.roots),
-        private=tuple(str(root) for root in paths.private),
-    )
+    services = _services(settings)
     async with AsyncExitStack() as stack:
-        jobs = await stack.enter_async_context(Jobs(config))
-        services = Services(settings, paths, jobs)
+        jobs = await stack.enter_async_context(services.jobs)
         bus = InMemorySubscriptionBus()
         pictures = KeptPictures(settings.data)
         catalog = product_catalog(services, bus, pictures)
@@ -114,7 +104,30 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
             undo.callback(stop)
         undo.callback(observer.flush)
-        yield Product(server, services, limits, metrics, counters)
+        yield Product(server, services, limits, metrics, counters, [tool.name for tool in catalog.tools])
+
+
+def tool_names(settings: Settings) -> list[str]:
+    """The tools that a server with these settings has; nothing is started."""
+    services = _services(replace(settings, allow=()))  # folders are checked at the start, and name no tools
+    catalog = product_catalog(services, InMemorySubscriptionBus(), KeptPictures(settings.data))
+    return [tool.name for tool in catalog.tools]
+
+
+def _services(settings: Settings) -> Services:
+    """The services, before they are started."""
+    paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
+    config = JobsConfig(
+        workers=settings.workers,
+        queue=settings.queue,
+        time_limit=settings.time_limit,
+        queue_each=max(1, settings.queue * 3 // 4),  # one client can't fill it
+        kept=settings.kept,
+        data=settings.data,
+        roots=tuple(str(root) for root in paths.roots),
+        private=tuple(str(root) for root in paths.private),
+    )
+    return Services(settings, paths, Jobs(config))
 
 
 def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
@@ -123,36 +136,41 @@ def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> lis
 
 
 async def _run(options: ServeOptions, redactor: Redactor) -> None:
-    with reloading(options.access.tokens, redactor, options.certificate):
-        await _serve(options)
+    named = options.named
+    tools: list[str] = []
+
+    def oversights() -> Iterable[str]:
+        return named.of_tokens(tools) if tools else ()
+
+    with reloading(options.access.tokens, redactor, options.certificate, oversights):
+        async with product(options.settings) as made:
+            tools += made.tools
+            tell(named.oversights(tools))
+            await _serve(options, made)
 
 
-async def _serve(options: ServeOptions) -> None:
-    settings = options.settings
-    async with product(settings) as made:
-        ready = _Ready()
-        endpoints: list[Endpoint] = list(options.endpoints)
-        if options.metrics is not None:
-            pages = metrics_pages(made.metrics.registry, ready)
-            certificate = None if is_loopback(options.metrics.host) else options.certificate
-            tls = None if certificate is None else certificate.context
-            endpoints.append(Page("metrics", options.metrics, pages, "/metrics", tls))
-        gc.freeze()
-        gc.set_threshold(*_THRESHOLDS)
-        await serve(
-            made.server,
-            endpoints,
-            settings,
-            access=options.access,
-            limits=made.limits,
-            on_stop=ready.before(made.services.jobs.stop),
-            on_ready=ready.opened,
-            presence=made.metrics.connections,
-            counters=made.counters,
-            on_runtime=lambda runtime: made.metrics.watch_runtime(
-                runtime.counters, runtime.sessions.__iter__
-            ),
-        )
+async def _serve(options: ServeOptions, made: Product) -> None:
+    ready = _Ready()
+    endpoints: list[Endpoint] = list(options.endpoints)
+    if options.metrics is not None:
+        pages = metrics_pages(made.metrics.registry, ready)
+        certificate = None if is_loopback(options.metrics.host) else options.certificate
+        tls = None if certificate is None else certificate.context
+        endpoints.append(Page("metrics", options.metrics, pages, "/metrics", tls))
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+    await serve(
+        made.server,
+        endpoints,
+        options.settings,
+        access=options.access,
+        limits=made.limits,
+        on_stop=ready.before(made.services.jobs.stop),
+        on_ready=ready.opened,
+        presence=made.metrics.connections,
+        counters=made.counters,
+        on_runtime=lambda runtime: made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__),
+    )
 
 
 class _Ready:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -21,11 +21,14 @@ _LONGEST_WAIT: Final = 60.0  # seconds
 
 @contextmanager
 def reloading(
-    tokens: TokenStore, redactor: Redactor, certificate: Certificate | None = None
+    tokens: TokenStore,
+    redactor: Redactor,
+    certificate: Certificate | None = None,
+    oversights: Callable[[], Iterable[str]] = tuple,
 ) -> Iterator[None]:
     """Let SIGHUP read the token file and the certificate again, and end what expired tokens left open.
 
-    In the main thread only.
+    `oversights` are told each time the token file was read again. In the main thread only.
     """
     file = tokens if isinstance(tokens, TokenFile) else None
     if file is None and certificate is None:
@@ -43,8 +46,8 @@ def reloading(
         timer = None if wait is None else loop.call_later(min(wait, _LONGEST_WAIT), look)
 
     def signalled() -> None:
-        if file is not None:
-            reload(file, redactor)
+        if file is not None and reload(file, redactor):
+            tell(oversights())
         if certificate is not None:
             reload_certificate(certificate)
         look()
@@ -59,16 +62,23 @@ def reloading(
             timer.cancel()
 
 
-def reload(tokens: TokenFile, redactor: Redactor) -> None:
-    """Read the file again; if it can't be used, the tokens stay as they are."""
+def tell(oversights: Iterable[str]) -> None:
+    """Write what the operator has probably overlooked to the log."""
+    for sentence in oversights:
+        logger.warning("%s", sentence, extra={"event": "oversight"})
+
+
+def reload(tokens: TokenFile, redactor: Redactor) -> bool:
+    """Read the file again; False: it can't be used, and the tokens stay as they are."""
     try:
         gone = tokens.reload()
     except SettingsError as error:
         logger.error("the tokens stay as they were: %s", error, extra={"event": "token_file"})
-        return
+        return False
     redactor.hide(tokens)
     fields = {"event": "token_file", "principals": len(tokens.principals), "gone": ", ".join(sorted(gone))}
     logger.info("read the token file again", extra=fields)
+    return True
 
 
 def reload_certificate(certificate: Certificate) -> None:

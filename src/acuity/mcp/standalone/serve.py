@@ -19,6 +19,8 @@ from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.oversights import Named
+from acuity.mcp.wire.grants import NO_SCOPES, Scopes
 from acuity.mcp.wire.http.tls import Certificate
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.security import Access
@@ -42,9 +44,15 @@ class ServeOptions:
     access: Access = field(default_factory=Access)
     metrics: Address | None = None
     certificate: Certificate | None = None
+    scopes: Scopes = NO_SCOPES
     log_level: str = "info"
     log_format: str = "json"
     warnings: Sequence[str] = ()  # sentences for the log
+
+    @property
+    def named(self) -> Named:
+        """What these options say about tools by name."""
+        return Named(self.settings.tool_rates, self.scopes, self.access.tokens)
 
 
 class Stop:

@@ -143,4 +143,6 @@ def start_warnings(found: Effective) -> list[str]:
         said.append(
             f"{found.named('server.vmaf_binary')}: there is no program '{binary}': install it, or correct it"
         )
+    if found["auth.token"] is not None and found["auth.token_file"] is not None:
+        said.append(f"{found.named('auth.token')}: not used: there is a token file")
     return said

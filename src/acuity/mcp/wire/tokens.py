@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Protocol
@@ -26,6 +29,7 @@ EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measuremen
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
 _LONGEST_TOKEN: Final = 4096
+_OTHERS: Final = 0o007  # permissions of everybody
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
 
@@ -134,6 +138,23 @@ class TokenFile:
     def principals(self) -> frozenset[str]:
         """The names that have tokens."""
         return self._tokens.principals
+
+    @property
+    def granted(self) -> Mapping[str, Principal]:
+        """What names may do, as far as the file says so."""
+        return self._tokens.granted
+
+    def oversights(self) -> Iterator[str]:
+        """A sentence for each thing about the file that is probably a mistake."""
+        with suppress(OSError):
+            mode = stat.S_IMODE(os.stat(self.path).st_mode)
+            if mode & _OTHERS:
+                yield f"the token file '{self.path}' is open to every user (mode {mode:04o}): chmod 600 it"
+        now = self._clock()
+        for token, ends in self._tokens.expires.items():
+            if ends <= now:
+                name, when = self._tokens.by_token[token], datetime.fromtimestamp(ends, UTC)
+                yield f"a token of '{name}' in '{self.path}' expired at {when:%Y-%m-%d %H:%M} UTC: replace it"
 
     def find(self, token: str) -> Principal | None:
         return self._tokens.find(token)

@@ -1,0 +1,62 @@
+"""What an operator has probably overlooked: names that no tool has, tokens that can't work, open files.
+
+None of it keeps a server from starting. Each is one sentence, for the log and for `--check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from acuity.mcp.principal import Principal
+from acuity.mcp.wire.grants import NO_SCOPES, Scopes
+from acuity.mcp.wire.tokens import TokenFile, Tokens, TokenStore
+from acuity.text import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the settings say about tools and scopes by name."""
+
+    rates: Mapping[str, Any] = field(default_factory=dict)  # by tool or pattern
+    scopes: Scopes = NO_SCOPES
+    tokens: TokenStore = field(default_factory=Tokens)
+
+    def __bool__(self) -> bool:
+        """Whether any tool is named."""
+        return bool(self.rates or self.scopes.tools or any(one.tools for one in self._granted().values()))
+
+    def oversights(self, tools: Collection[str]) -> Iterator[str]:
+        """A sentence for each name that is none of the tools, or none of the scopes."""
+        yield from _unmatched(self.rates, tools, "[limits.tools]")
+        for scope, patterns in self.scopes.tools.items():
+            yield from _unmatched(patterns, tools, f"the scope '{scope}' of [auth.scopes]")
+        yield from self.of_tokens(tools)
+
+    def of_tokens(self, tools: Collection[str]) -> Iterator[str]:
+        """Those of the tokens alone, which change when their file is read again."""
+        opened = frozenset[str]().union(*self.scopes.tools.values())
+        for name, principal in self._granted().items():
+            yield from _unmatched((principal.tools or frozenset()) - opened, tools, f"the tokens of '{name}'")
+            for scope in sorted(principal.scopes - self.scopes.tools.keys()):
+                near = _near(scope, self.scopes.tools)
+                yield f"the tokens of '{name}' have the scope {quoted(scope)}, which opens no tool{near}"
+        if isinstance(self.tokens, TokenFile):
+            yield from self.tokens.oversights()
+
+    def _granted(self) -> Mapping[str, Principal]:
+        return self.tokens.granted if isinstance(self.tokens, (Tokens, TokenFile)) else {}
+
+
+def _unmatched(patterns: Iterable[str], tools: Collection[str], where: str) -> Iterator[str]:
+    for pattern in sorted(patterns):
+        if not any(fnmatchcase(tool, pattern) for tool in tools):
+            yield f"no tool matches {quoted(pattern)} in {where}{_near(pattern, tools)}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), 1)
+    return f": did you mean '{near[0]}'?" if near else ""
