@@ -85,6 +85,8 @@ def test_what_is_left_out_can_be_found() -> None:
     too_many = score_answer(report(5000), True)["frames_omitted"]["remedy"]
     assert "do not fit into one message" in too_many
     assert "include_frames" not in too_many
+    assert "read acuity://reports/1.csv?frames=0-499" in too_many
+    assert "csv?frames=0-499" in score_answer(report(5000))["frames_omitted"]["remedy"]
 
 
 def test_who_asks_gets_them_or_not_and_the_later_word_counts() -> None:

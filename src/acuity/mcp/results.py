@@ -130,7 +130,8 @@ def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]
 def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
     """The document without the figures of its frames, and a sentence on how to read them."""
     report = document.get("report")
-    where = f"read {report}.csv or {report}?frames=0-499" if report else "ask with include_frames: true"
+    parts = f"read {report}?frames=0-499 or {report}.csv?frames=0-499, and so on"
+    where = parts if report else "ask with include_frames: true"
     remedy = f"the figures of {count} frames are left out: {where}"
     return {**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}}
 

@@ -103,13 +103,17 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_PART: Final = 500  # frames of a report that fit into a message, whatever their figures
+
+
 def _without_frames(document: dict[str, Any], *, too_large: bool) -> dict[str, Any]:
     """The document without the figures of its frames, and a sentence on how to read them."""
     count = len(document["frames"])
     why = "do not fit into one message" if too_large else "are left out"
     ways = ["pass include_frames=true"] if not too_large else []
     if (report := document.get("report")) is not None:
-        ways = [f"call get_frames with job_id '{document['job_id']}'", f"read {report}.csv", *ways]
+        part = "?frames=0-499 and so on" if too_large or count > _PART else ""
+        ways = [f"call get_frames with job_id '{document['job_id']}'", f"read {report}.csv{part}", *ways]
     remedy = f"the figures of {count} frames {why}: {' or '.join(ways) or 'score fewer frames at once'}"
     return in_order({**document, "frames": [], "frames_omitted": {"count": count, "remedy": remedy}})
 

@@ -86,6 +86,24 @@ def test_some_frames_of_a_report() -> None:
     play(scenario)
 
 
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize(("suffix", "mime_type"), [("", "application/json"), (".csv", "text/csv")])
+def test_a_report_that_is_too_long_for_a_message(mode: str, suffix: str, mime_type: str) -> None:
+    async def scenario(jobs: FakeJobs, client: Client) -> None:
+        metrics = {f"feature_{number}": number / 7 for number in range(20)}
+        rows = [{"frameNum": number, "metrics": metrics} for number in range(5, 5005)]
+        jobs.complete((await jobs.completed()).id, {**REPORT, "frames": rows})
+        uri = f"acuity://reports/job-1{suffix}"
+        sentence = await refused(client, uri)
+        assert "5000 frames" in sentence
+        part = sentence.rpartition("?")[2]
+        assert part.startswith("frames=5-")
+        text = await read(client, f"{uri}?{part}", mime_type)
+        assert 500_000 < len(json.dumps(text)) < 900_000
+
+    play(scenario, mode)
+
+
 def test_a_report_as_csv() -> None:
     async def scenario(jobs: FakeJobs, client: Client) -> None:
         await jobs.completed()

@@ -18,6 +18,7 @@ from acuity.mcp.limits import owner
 from acuity.mcp.resources.content import (
     CSV,
     JSON,
+    beyond,
     document_content,
     in_words,
     is_family,
@@ -84,15 +85,17 @@ class ReportResources:
         name = name_in(REPORTS, path)
         if name is None:
             return None
-        form: Callable[[str, dict[str, Any]], types.ReadResourceResult]
-        form = _as_csv if name.endswith(_SUFFIX) else _as_json
+        mime_type, write = _FORMS[name.endswith(_SUFFIX)]
         wanted = _range(uri, query)
         document = await self._document(uri, name.removesuffix(_SUFFIX))
         if wanted is not None:
             kept = [row for row in document.get("frames", ()) if row["frameNum"] in wanted]
             document = {**document, "frames": kept}
         # Writing a hundred thousand frames would block the event loop.
-        return await anyio.to_thread.run_sync(form, uri, document)
+        text, problem = await anyio.to_thread.run_sync(_written, write, document)
+        if problem is not None:
+            raise missing(uri, problem)
+        return text_content(uri, text, mime_type)
 
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
@@ -127,12 +130,20 @@ def _range(uri: str, query: str) -> range | None:
     return range(first, last + 1)
 
 
-def _as_json(uri: str, document: dict[str, Any]) -> types.ReadResourceResult:
-    return text_content(uri, to_ordered_text(finite(document)), JSON)
+def _as_json(document: dict[str, Any]) -> str:
+    return to_ordered_text(finite(document))
 
 
-def _as_csv(uri: str, document: dict[str, Any]) -> types.ReadResourceResult:
-    return text_content(uri, report_csv(document), CSV)
+def _written(write: Callable[[dict[str, Any]], str], document: dict[str, Any]) -> tuple[str, str | None]:
+    """The text of a report, and what is wrong with it if it is too long."""
+    text = write(document)
+    return text, beyond(text, [row["frameNum"] for row in document.get("frames", ())])
+
+
+_FORMS: Final[dict[bool, tuple[str, Callable[[dict[str, Any]], str]]]] = {
+    False: (JSON, _as_json),
+    True: (CSV, report_csv),
+}
 
 
 def _resource(job: Job) -> types.Resource:

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.errors import AcuityError, EmbeddedError
 from acuity.mcp.embedded.live.report import MOST_FRAMES, excerpt, report_document, report_text, slices
 from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS, TABLE, WATCH, ResourceUri, parse
-from acuity.mcp.resources.content import CSV, JSON, document_content, text_content
+from acuity.mcp.resources.content import CSV, JSON, beyond, document_content, text_content
 from acuity.report import render_report
 from acuity.text import one_line
 
@@ -100,7 +100,8 @@ class MeasurementResources:
     async def _report(self, uri: str, asked: ResourceUri) -> types.ReadResourceResult:
         include = None if asked.frames is None else True
         document = await report_document(self._live, wanted=asked.frames, include=include)
-        return text_content(uri, await report_text(document, self._live.budget.turn), JSON)
+        text = await report_text(document, self._live.budget.turn)
+        return _fitting(uri, text, [row["frameNum"] for row in document["frames"]], JSON)
 
     async def _table(self, uri: str, asked: ResourceUri) -> types.ReadResourceResult:
         part = excerpt(self._live.results(), asked.frames)
@@ -113,4 +114,10 @@ class MeasurementResources:
         for rows in slices(part):
             await self._live.budget.turn()
             lines += list(render_report(rows, "csv"))[1:]
-        return text_content(uri, "".join(lines), CSV)
+        return _fitting(uri, "".join(lines), part.frames, CSV)
+
+
+def _fitting(uri: str, text: str, frames: Sequence[int], mime_type: str) -> types.ReadResourceResult:
+    if (problem := beyond(text, frames)) is not None:
+        raise EmbeddedError(problem)
+    return text_content(uri, text, mime_type)
