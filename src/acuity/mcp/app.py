@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import mcp_types as types
 from mcp.server.context import ServerMiddleware
 from mcp.server.extension import Extension, MethodBinding, RequestHandler, compose_tool_call_handler
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams, perform
@@ -20,6 +21,10 @@ from acuity.text import quoted, shortened
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
 _LONGEST_URI: Final = 500  # characters of an unknown URI in its error
+
+_NO_RESOURCE: Final = -32002  # of an unknown resource, at versions with a handshake
+_HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
+_Page: TypeAlias = types.PaginatedRequestParams | None
 
 
 class CatalogServer(Server[Any]):
@@ -82,7 +87,8 @@ class _Offer:
         tool = self._tools.current().by_name.get(name)
         return tool.input_schema if tool is not None else None
 
-    async def list_tools(self, _: Context, __: object) -> types.ListToolsResult:
+    async def list_tools(self, _: Context, params: _Page) -> types.ListToolsResult:
+        _check_cursor(params)
         return self._tools.list()
 
     async def call_tool(
@@ -103,7 +109,8 @@ class _Offer:
 
         return handler
 
-    async def list_prompts(self, _: Context, __: object) -> types.ListPromptsResult:
+    async def list_prompts(self, _: Context, params: _Page) -> types.ListPromptsResult:
+        _check_cursor(params)
         return types.ListPromptsResult(prompts=[prompt.describe() for prompt in self._catalog.prompts])
 
     async def get_prompt(
@@ -121,11 +128,13 @@ class _Offer:
                 )
         return await prompt.render(params, context)
 
-    async def list_resources(self, _: Context, __: object) -> types.ListResourcesResult:
+    async def list_resources(self, _: Context, params: _Page) -> types.ListResourcesResult:
+        _check_cursor(params)
         listed = [resource for family in self._catalog.resources for resource in await family.list()]
         return types.ListResourcesResult(resources=listed)
 
-    async def list_templates(self, _: Context, __: object) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, _: Context, params: _Page) -> types.ListResourceTemplatesResult:
+        _check_cursor(params)
         listed = [template for family in self._catalog.resources for template in family.templates()]
         return types.ListResourceTemplatesResult(resource_templates=listed)
 
@@ -137,7 +146,8 @@ class _Offer:
             if (content := await family.read(uri)) is not None:
                 return content
         short = shortened(uri, _LONGEST_URI)
-        raise MCPError(types.INVALID_PARAMS, f"no such resource: {short}", {"uri": short})
+        code = _NO_RESOURCE if context.protocol_version in _HANDSHAKE else types.INVALID_PARAMS
+        raise MCPError(code, f"no such resource: {short}", {"uri": short})
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         assert self._catalog.complete is not None
@@ -145,6 +155,15 @@ class _Offer:
         shown = values[:_MOST_COMPLETIONS]
         return types.CompleteResult(
             completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
+        )
+
+
+def _check_cursor(params: _Page) -> None:
+    """Refuse a cursor: every list is sent whole, so none was ever handed out."""
+    if params is not None and params.cursor:
+        raise MCPError(
+            types.INVALID_PARAMS,
+            f"unknown cursor {quoted(params.cursor)}: leave it out, the list has one page",
         )
 
 

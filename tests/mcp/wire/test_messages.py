@@ -36,7 +36,7 @@ def test_messages(text: bytes, kind: type[Any]) -> None:
         (b"{", types.PARSE_ERROR, None, "not JSON"),
         (b'{"jsonrpc":"2.0","id":NaN,"method":"x"}', types.PARSE_ERROR, None, "not JSON"),
         (b'{"a":"\xff"}', types.PARSE_ERROR, None, "not UTF-8: byte 6"),
-        (b"[" * 1000 + b"]" * 1000, types.PARSE_ERROR, None, "nested too deeply"),
+        (b"[" * 1000 + b"]" * 1000, types.INVALID_REQUEST, None, "batches"),
         (b'{"a":' * 100_000, types.PARSE_ERROR, None, "nested too deeply"),
         (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', types.INVALID_REQUEST, None, "batches"),
         (b"[]", types.INVALID_REQUEST, None, "batches"),

@@ -46,6 +46,7 @@ _NONE: Final[dict[str, Any]] = {}
 # Structured content exists from this version on; older results are shaped by the SDK alone.
 _VERSIONS: Final = frozenset(v for v in KNOWN_PROTOCOL_VERSIONS if is_version_at_least(v, "2025-06-18"))
 _MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
+_LONGEST_META: Final = 4096  # bytes of an envelope that is remembered
 _MOST_METAS: Final = 256  # different envelopes that are remembered; clients send the same again and again
 
 
@@ -137,6 +138,8 @@ class FastCalls:
             except ValidationError:
                 return None
             assert known is not None
+            if len(key) > _LONGEST_META:
+                return known
             if len(self._metas) >= _MOST_METAS:
                 self._metas.clear()
             self._metas[key] = known

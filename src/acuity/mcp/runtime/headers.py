@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mcp.server.streamable_http import LAST_EVENT_ID_HEADER, MCP_SESSION_ID_HEADER
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PROTOCOL_VERSION_HEADER
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, is_version_at_least
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS, is_version_at_least
 
 SESSION_ID: Final = MCP_SESSION_ID_HEADER
 VERSION: Final = MCP_PROTOCOL_VERSION_HEADER
@@ -16,6 +17,7 @@ LAST_EVENT_ID: Final = LAST_EVENT_ID_HEADER
 
 ROUTING: Final = frozenset({VERSION, MCP_METHOD_HEADER, MCP_NAME_HEADER})  # which the stateless era compares
 HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
+MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)  # those without a handshake
 
 # Headers of which two readers could each believe another.
 _ONCE: Final = frozenset({"origin", "host", "authorization", "content-type", LAST_EVENT_ID})
@@ -23,11 +25,19 @@ _MCP: Final = "mcp-"
 
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
+_NO_WEIGHT: Final = re.compile(r"q\s*=\s*0(\.0*)?")
+_CHARSET: Final = re.compile(r"charset\s*=")
+_UTF_8: Final = frozenset({"utf-8", "utf8"})
+_NOT_JSON: Final = "Unsupported Media Type: Content-Type must be application/json"
+_SHOWN: Final = 40  # characters of a header's value in an error
 
 
 def doubled(repeated: Collection[str]) -> str | None:
     """The first of those headers that came more than once and may not."""
     return next((name for name in repeated if name in _ONCE or name.startswith(_MCP)), None)
+
+
+NOT_ACCEPTABLE: Final = "Not Acceptable: Client must accept both application/json and text/event-stream"
 
 
 class Accepted(NamedTuple):
@@ -40,26 +50,45 @@ class Accepted(NamedTuple):
 
 @lru_cache(maxsize=256)
 def accepted(header: str) -> Accepted:
-    """Read an Accept header as the SDK does, wildcards included."""
-    kinds = [part.split(";")[0].strip().lower() for part in header.split(",")]
-    anything = "*/*" in kinds
+    """Read an Accept header as the SDK does, wildcards included; what has a weight of 0 is not accepted."""
+    weights = dict(_weighted(part) for part in header.split(","))
     return Accepted(
-        anything or _JSON in kinds or "application/*" in kinds,
-        anything or _EVENTS in kinds or "text/*" in kinds,
+        _takes(weights, _JSON, "application/*"),
+        _takes(weights, _EVENTS, "text/*"),
         -1 < header.find(_EVENTS) < header.find(_JSON),
     )
 
 
-@lru_cache(maxsize=256)
-def is_json(content_type: str) -> bool:
-    """Whether a body is declared as JSON."""
-    return content_type.lower().startswith(_JSON)
+def _weighted(part: str) -> tuple[str, bool]:
+    """A media type of an Accept header, and whether its weight is more than 0."""
+    kind, *parameters = (word.strip().lower() for word in part.split(";"))
+    return kind, not any(_NO_WEIGHT.fullmatch(parameter) for parameter in parameters)
+
+
+def _takes(weights: Mapping[str, bool], *kinds: str) -> bool:
+    """Whether a media type is accepted: the most precise range that names it decides."""
+    return next((weights[kind] for kind in (*kinds, "*/*") if kind in weights), False)
+
+
+def body_problem(headers: Mapping[str, str]) -> str | None:
+    """Why a body can't be read, by its headers; None: it is JSON in UTF-8, as it should be."""
+    encoding = headers.get("content-encoding")
+    if encoding is not None and encoding.lower() != "identity":
+        return f"Unsupported Media Type: the body is encoded as '{encoding[:_SHOWN]}': send it uncompressed"
+    return _type_problem(headers.get("content-type", ""))
 
 
 @lru_cache(maxsize=256)
-def is_plain_json(content_type: str) -> bool:
-    """Whether the media type is JSON's own and not only one that begins like it."""
-    return any(part.strip() == _JSON for part in content_type.split(";")[0].split(","))
+def _type_problem(content_type: str) -> str | None:
+    kind, *parameters = (word.strip().lower() for word in content_type.split(";"))
+    if kind != _JSON:
+        return _NOT_JSON
+    charset = next(
+        (word.partition("=")[2].strip('"') for word in parameters if _CHARSET.match(word)), "utf-8"
+    )
+    if charset not in _UTF_8:
+        return f"Unsupported Media Type: the charset is '{charset[:_SHOWN]}': send UTF-8"
+    return None
 
 
 @lru_cache(maxsize=16)

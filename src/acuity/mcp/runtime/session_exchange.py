@@ -160,7 +160,9 @@ class SessionExchange(Exchange):
         if self.is_over:
             return
         self.end()
-        if self._reason == CANCELLED:
+        if self._reason == CANCELLED and self.stream is not None:
+            self.stream.finish()  # who cancels expects no answer; only a POST without events needs one
+        elif self._reason == CANCELLED:
             self._answer(error_payload(self.request_id, REQUEST_CANCELLED, CANCELLED), 200, ())
         elif self.session.ended is None:
             self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
@@ -14,15 +15,17 @@ from mcp.shared.inbound import (
     x_mcp_header_map,
 )
 from mcp_types import (
+    HEADER_MISMATCH,
     INVALID_REQUEST,
+    UNSUPPORTED_PROTOCOL_VERSION,
     JSONRPCNotification,
 )
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from acuity.mcp.app import CatalogServer
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.core import Core
-from acuity.mcp.runtime.headers import accepted, is_json
+from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, accepted, body_problem
 from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
 from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request, Responder
@@ -32,9 +35,8 @@ from acuity.mcp.wire.serving import has_envelope
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"  # is answered by events alone
 _PARAMETER: Final = "mcp-param-"
-_TEXT: Final = b"text/plain; charset=utf-8"
+_SUPPORTED: Final = [*MODERN_PROTOCOL_VERSIONS, *HANDSHAKE_PROTOCOL_VERSIONS]
 _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
-_MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
 
 
 class Stateless:
@@ -49,17 +51,20 @@ class Stateless:
         self, request: Request, responder: Responder, message: PlainRequest | Message, version: str
     ) -> None:
         """Answer a POST that names such a version; the body was read already."""
-        headers = request.headers
-        if not is_json(headers.get("content-type", "")):
-            responder.answer(400, b"Invalid Content-Type header", _TEXT)
+        headers, refused = request.headers, self._core.counters.refused
+        given = message if isinstance(message, PlainRequest) else None
+        request_id = given.id if given is not None else None
+        if (problem := body_problem(headers)) is not None:
+            refused["type"] += 1
+            refuse(responder, 415, INVALID_REQUEST, problem, request_id)
             return
         takes = accepted(headers.get("accept", ""))
         if not (takes.json and takes.events):
-            responder.answer(406)
+            refused["accept"] += 1
+            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
             return
-        given = message if isinstance(message, PlainRequest) else None
-        if version not in _MODERN:
-            self._core.counters.refused["version"] += 1
+        if version not in MODERN:
+            refused["version"] += 1
             self._reject(responder, given, unsupported_protocol_version_rejection(version))
         elif given is not None:
             self._request(request, responder, given)
@@ -73,7 +78,7 @@ class Stateless:
         method, params = message.method, message.params
         route = classify_inbound_request({"method": method, "params": params}, headers=headers)
         if isinstance(route, InboundLadderRejection):
-            self._reject(responder, message, route)
+            self._reject(responder, message, _named_missing(route, headers))
             return
         if method == _CALL and (problem := self._parameters_differ(params or {}, headers)) is not None:
             self._reject(responder, message, problem)
@@ -99,8 +104,10 @@ class Stateless:
     ) -> None:
         assert rejection is not None
         request_id = message.id if message is not None else None
-        status = status_of_code(rejection.code)
-        refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
+        status, data = status_of_code(rejection.code), rejection.data
+        if rejection.code == UNSUPPORTED_PROTOCOL_VERSION:
+            data = {**data, "supported": _SUPPORTED} if data is not None else data
+        refuse(responder, status, rejection.code, rejection.message, request_id, data=data)
 
     def _parameters_differ(
         self, params: Mapping[str, Any], headers: Mapping[str, str]
@@ -163,6 +170,14 @@ class Bare:
                 route.protocol_version, route.client_info, route.client_capabilities
             )
         core.dispatcher.request(exchange, connection, message.method, message.params)
+
+
+def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]) -> InboundLadderRejection:
+    """The same, with other words for a header that is not there: the SDK says that it doesn't match."""
+    name = rejection.message.partition(" ")[0]
+    if rejection.code != HEADER_MISMATCH or name not in ROUTING or name in headers:
+        return rejection
+    return replace(rejection, message=f"{name} header is missing")
 
 
 def _annotated(server: Server[Any]) -> frozenset[str] | None:

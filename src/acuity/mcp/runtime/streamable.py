@@ -19,8 +19,16 @@ from typing import Final
 
 from mcp.server.connection import Connection
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
-from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
+from mcp_types import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    RequestId,
+)
 
+from acuity.mcp.limits import BUSY
 from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.connections import session_connection
 from acuity.mcp.runtime.core import Core
@@ -30,40 +38,41 @@ from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import (
     HANDSHAKE,
     LAST_EVENT_ID,
+    MODERN,
+    NOT_ACCEPTABLE,
     ROUTING,
     SESSION_ID,
     VERSION,
     Accepted,
     accepted,
+    body_problem,
     can_resume,
     doubled,
-    is_json,
-    is_plain_json,
 )
 from acuity.mcp.runtime.proven_streams import ProvenStreams
 from acuity.mcp.runtime.replies import JSON, refuse, retry_after
 from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
 from acuity.mcp.runtime.sessions.registry import Sessions
-from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.runtime.sessions.session import Session, compact
 from acuity.mcp.runtime.stateless import Bare, Stateless
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
-from acuity.mcp.wire.serving import Serving
+from acuity.mcp.wire.serving import Serving, has_envelope
 
 logger: Final = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
 MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
 
-_TEXT: Final = b"text/plain; charset=utf-8"
 _INITIALIZE: Final = "initialize"
 _INITIALIZED: Final = "notifications/initialized"
 _CANCELLED: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
-_BOTH: Final = "Not Acceptable: Client must accept both application/json and text/event-stream"
 _EVENTS: Final = "Not Acceptable: Client must accept text/event-stream"
-_BODY: Final = "Unsupported Media Type: Content-Type must be application/json"
-_FULL_SECONDS: Final = 5.0  # until a client should try again to begin a session
+_NO_SESSION: Final = "Bad Request: Missing session ID"
+_POST_ONLY: Final = "Method Not Allowed: a request of this protocol version is a POST"
+_LONGEST_HELLO: Final = 16 << 10  # bytes of what a session keeps of its client
+_FULL_SECONDS: Final = 5.0  # until a client should try again to begin a session or a stream
 
 
 class Streamable:
@@ -115,14 +124,17 @@ class Streamable:
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a request, now or later."""
         version = request.headers.get(VERSION)
-        stateless = version is not None and version not in HANDSHAKE
+        # A session says itself which version it agreed on, also to a client that names none that there is.
+        stateless = version in MODERN or (
+            version is not None and version not in HANDSHAKE and SESSION_ID not in request.headers
+        )
         if request.repeated and (name := doubled(request.repeated)) is not None:
             self._refuse_doubled(request, responder, name, stateless)
             return
         if request.method == "POST":
             self._post(request, responder, version if stateless else None)
         elif stateless:
-            responder.answer(405, headers=((b"allow", b"POST"),))
+            refuse(responder, 405, INVALID_REQUEST, _POST_ONLY, headers=((b"allow", b"POST"),))
         else:
             self._other(request, responder)
 
@@ -153,12 +165,19 @@ class Streamable:
             if self._serving.bare and VERSION not in request.headers:
                 self._bare.serve(request, responder, message)
                 return
+            self._no_session(responder, message)
+            return
         self._no_session(responder)
 
     def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
         """Begin a session, if the handshake succeeds."""
-        takes = self._negotiated(request, responder)
+        takes = self._negotiated(request, responder, message.id)
         if takes is None:
+            return
+        if len(request.body) > _LONGEST_HELLO and len(compact(message.params or {})) > _LONGEST_HELLO:
+            self._counters.refused["body"] += 1
+            reason = f"the parameters of '{_INITIALIZE}' have more than {_LONGEST_HELLO} bytes: send fewer"
+            refuse(responder, 400, INVALID_PARAMS, reason, message.id)
             return
         key = request.principal.key
         if (refused := self._sessions.admit(key)) is not None:
@@ -175,10 +194,11 @@ class Streamable:
     def _in_session(
         self, request: Request, responder: Responder, message: PlainRequest | Message, session_id: str
     ) -> None:
-        session = self._found(request, responder, session_id)
+        request_id = message.id if isinstance(message, PlainRequest) else None
+        session = self._found(request, responder, session_id, request_id)
         if session is None:
             return
-        takes = self._negotiated(request, responder)
+        takes = self._negotiated(request, responder, request_id)
         if takes is None:
             return
         if isinstance(message, PlainRequest):
@@ -238,39 +258,38 @@ class Streamable:
         connection = session_connection(session)
         self._core.dispatcher.notification(Notice(request, connection.outbound), connection, method, params)
 
-    def _found(self, request: Request, responder: Responder, session_id: str) -> Session | None:
+    def _found(
+        self, request: Request, responder: Responder, session_id: str, request_id: RequestId | None = None
+    ) -> Session | None:
         """The session that a request belongs to; None: it was refused."""
         session = self._sessions.find(session_id, request.principal.key)
         if session is None:
             self._counters.refused["session"] += 1
-            refuse(responder, 404, INVALID_REQUEST, "Session not found")
+            refuse(responder, 404, INVALID_REQUEST, "Session not found", request_id)
             return None
         version = request.headers.get(VERSION)
         if version is not None and version != session.version:
             self._counters.refused["version"] += 1
-            reason = f"the {VERSION} header says {version}, but this session agreed on {session.version}"
-            refuse(responder, 400, INVALID_REQUEST, f"Bad Request: {reason}")
+            reason = f"the {VERSION} header says {version[:64]}, but this session agreed on {session.version}"
+            refuse(responder, 400, INVALID_REQUEST, f"Bad Request: {reason}", request_id)
             return None
         request.session_id, request.session = session.id, session
         principal = request.principal
         request.client = principal.key if principal.has_token else f"session:{session.id}"
         return session
 
-    def _negotiated(self, request: Request, responder: Responder) -> Accepted | None:
+    def _negotiated(
+        self, request: Request, responder: Responder, request_id: RequestId | None
+    ) -> Accepted | None:
         """What the client takes; None: its headers were refused."""
-        kind = request.headers.get("content-type", "")
-        if not is_json(kind):
+        if (problem := body_problem(request.headers)) is not None:
             self._counters.refused["type"] += 1
-            responder.answer(400, b"Invalid Content-Type header", _TEXT)
+            refuse(responder, 415, INVALID_REQUEST, problem, request_id)
             return None
         takes = accepted(request.headers.get("accept", ""))
         if not (takes.json and takes.events):
             self._counters.refused["accept"] += 1
-            refuse(responder, 406, INVALID_REQUEST, _BOTH)
-            return None
-        if not is_plain_json(kind):
-            self._counters.refused["type"] += 1
-            refuse(responder, 415, INVALID_REQUEST, _BODY)
+            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
             return None
         return takes
 
@@ -294,6 +313,11 @@ class Streamable:
             self._counters.refused["accept"] += 1
             refuse(responder, 406, INVALID_REQUEST, _EVENTS)
             return
+        if not self._has_room(session):
+            self._counters.refused["streams"] += 1
+            reason = "this token or address has as many event streams open as it may: end one first"
+            refuse(responder, 429, BUSY, reason, headers=(retry_after(_FULL_SECONDS),))
+            return
         last = request.headers.get(LAST_EVENT_ID)
         stream = session.log.resume(last) if last else session.log.open_get_stream()
         if stream is None:
@@ -308,6 +332,13 @@ class Streamable:
         self._core.heartbeats.add(responder)
         self._proven.add(request.principal, stream, responder)
 
+    def _has_room(self, session: Session) -> bool:
+        """Whether a GET may begin; a session that has one gives up its oldest for it."""
+        most = self._sessions.limits.max_connections_each
+        if most is None or self._sessions.open_gets_of(session.principal) < most:
+            return True
+        return session.log.end_oldest_get()
+
     def _delete(self, session: Session, request: Request, responder: Responder) -> None:
         self._sessions.delete(session.id, session.principal)
         answer = partial(responder.answer, 200, b"", JSON, session_headers(session))
@@ -315,9 +346,14 @@ class Streamable:
 
     # ---- refusals and the end ---------------------------------------------------------------
 
-    def _no_session(self, responder: Responder) -> None:
+    def _no_session(self, responder: Responder, message: PlainRequest | None = None) -> None:
         self._counters.refused["session"] += 1
-        refuse(responder, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
+        reason, request_id = _NO_SESSION, None
+        if message is not None:
+            request_id = message.id
+            if has_envelope(message.params):
+                reason = f"{_NO_SESSION}, and no {VERSION} header as a request without one has: send either"
+        refuse(responder, 400, INVALID_REQUEST, reason, request_id)
 
     def _refuse_doubled(self, request: Request, responder: Responder, name: str, stateless: bool) -> None:
         self._counters.refused["doubled"] += 1

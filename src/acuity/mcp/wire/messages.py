@@ -10,11 +10,16 @@ import pydantic_core
 from mcp.shared.dispatcher import as_request_id
 from pydantic import BaseModel, ValidationError
 
+from acuity.mcp.wire.message_bounds import TOO_LONG_ID, excess, is_id_too_long
+
 Message: TypeAlias = (
     types.JSONRPCRequest | types.JSONRPCNotification | types.JSONRPCResponse | types.JSONRPCError
 )
 
 _ID_TYPES: Final = frozenset({int, str})
+_BATCH: Final = "batches are not supported: send one message at a time"
+_SPACE: Final = b" \t\r\n"
+_WRONG: Final = {"id": "should be an integer or a string"}  # where the models' words don't help
 _TOO_DEEP: Final = "recursion limit"  # as the JSON parser words it; its limit is about 200 levels
 
 
@@ -38,11 +43,11 @@ def error_message(code: int, reason: str, request_id: types.RequestId | None = N
 
 def parse(text: bytes) -> Message:
     """The message in a text; Refused says why there is none."""
+    _refuse_batch(text)
     document = _document(text)
-    if isinstance(document, list):
-        raise Refused(types.INVALID_REQUEST, "batches are not supported: send one message at a time")
     if not isinstance(document, dict):
         raise Refused(types.INVALID_REQUEST, "a message should be a JSON object")
+    _check_bounds(document, text)
     return _message(document)
 
 
@@ -57,6 +62,7 @@ class PlainRequest:
 
 def parse_request(text: bytes) -> PlainRequest | Message:
     """The message in a text, as parse() has it; a request that is as it should be is a plain one."""
+    _refuse_batch(text)
     try:
         document = pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError:
@@ -69,6 +75,7 @@ def parse_request(text: bytes) -> PlainRequest | Message:
         and type(request_id := document["id"]) in _ID_TYPES
         and ((params := document.get("params")) is None or type(params) is dict)
     ):
+        _check_bounds(document, text)
         return PlainRequest(request_id, method, params)
     return parse(text)
 
@@ -85,6 +92,22 @@ def progress_params(
     given = {"total": total, "message": message}
     said = {name: value for name, value in given.items() if value is not None}
     return {"progressToken": token, "progress": progress, **said}
+
+
+def _refuse_batch(text: bytes) -> None:
+    """Refuse an array by its first byte: parsing a long one would take long."""
+    first = text[:1]
+    if first == b"[" or (first.isspace() and text.lstrip(_SPACE)[:1] == b"["):
+        raise Refused(types.INVALID_REQUEST, _BATCH)
+
+
+def _check_bounds(document: dict[str, Any], text: bytes) -> None:
+    request_id = document.get("id")
+    if is_id_too_long(request_id):
+        raise Refused(types.INVALID_REQUEST, TOO_LONG_ID)  # without the id, which is too long to repeat
+    if (problem := excess(document, len(text))) is not None:
+        known = as_request_id(request_id) if "method" in document else None
+        raise Refused(types.INVALID_REQUEST, problem, known)
 
 
 def _document(text: bytes) -> Any:
@@ -123,7 +146,7 @@ def _message(document: dict[str, Any]) -> Message:
         field = str(wrong["loc"][0]) if wrong["loc"] else "message"
         raise Refused(
             types.INVALID_REQUEST,
-            f"the message's '{field}' is wrong or missing: {wrong['msg']}",
+            f"the message's '{field}' is wrong or missing: {_WRONG.get(field, wrong['msg'])}",
             as_request_id(document.get("id")) if "method" in document else None,
         ) from None
     assert isinstance(message, Message)

@@ -57,6 +57,14 @@ def test_a_request_stream_writes_and_ends_with_the_reply(log: EventLog, counters
     assert log.pending == 0
 
 
+def test_who_comes_back_to_a_durable_log_waits_for_a_restart(counters: RuntimeCounters) -> None:
+    log = EventLog("s", FakeJournal(at_once=True), WireLimits(), counters)
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    assert responder.events[0].retry == 3000
+
+
 def test_nothing_follows_a_reply(log: EventLog) -> None:
     stream, responder = log.open_request_stream(7), FakeResponder()
     stream.attach(responder)

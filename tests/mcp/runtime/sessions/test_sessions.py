@@ -160,15 +160,17 @@ def test_a_busy_session_does_not_keep_others_from_expiring(make: Make, clock: Fa
     assert [session.ended for session in busy] == [None] * 3
 
 
-def test_ids_in_flight_are_compared_as_the_sdk_does(make: Make) -> None:
-    session, call = _begin(make()), FakeCall()
+def test_ids_in_flight_of_two_types_are_two_ids(make: Make) -> None:
+    session, call, other = _begin(make()), FakeCall(), FakeCall()
     assert session.begin_call("7", call)
-    assert not session.begin_call(7, FakeCall())
-    assert session.find_call(7) is call
-    assert session.begin_call("seven", FakeCall())
+    assert not session.begin_call("7", FakeCall())
+    assert session.begin_call(7, other)
+    assert session.find_call("7") is call
+    assert session.find_call(7) is other
     assert session.calls == 2
     session.end_call(7)
-    session.end_call("seven")
+    assert session.find_call("7") is call
+    session.end_call("7")
     assert not session.busy
 
 
@@ -200,6 +202,20 @@ def test_the_longest_idle_makes_room(make: Make, clock: FakeClock) -> None:
     assert [session.ended for session in (first, second, third)] == [None, None, "evicted"]
     assert len(sessions) == 3
     assert sessions.counters.sessions_evicted == 1
+
+
+def test_one_that_was_never_used_makes_room_first(make: Make, clock: FakeClock) -> None:
+    sessions = make(max_sessions=3)
+    used, unused = _begin(sessions), _begin(sessions)
+    clock.advance(1)
+    sessions.find(used.id, "token:a")
+    clock.advance(1)
+    newer = _begin(sessions)
+    used.mark_initialized()
+    for _ in range(2):
+        clock.advance(1)
+        _begin(sessions)
+    assert [session.ended for session in (used, unused, newer)] == [None, "evicted", "evicted"]
 
 
 def test_the_principal_with_the_most_gives_one(make: Make, clock: FakeClock) -> None:

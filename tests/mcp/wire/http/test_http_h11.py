@@ -97,6 +97,8 @@ def by_h11(data: bytes) -> Outcome:
             name, value = raw_name.decode(), raw_value.decode("latin-1")
             if name in fields:
                 repeated.add(name)
+                if name == "accept":
+                    fields[name] += f", {value}"
             else:
                 fields[name] = value
         seen.append(Seen(head.method.decode(), head.target.decode(), fields, frozenset(repeated), body))

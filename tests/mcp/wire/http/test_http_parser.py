@@ -67,6 +67,11 @@ def test_the_first_of_repeated_headers_counts_and_their_names_are_told() -> None
     assert request.repeated == {"origin"}
 
 
+def test_lines_of_accept_are_one_list() -> None:
+    request = request_of(b"GET / HTTP/1.1\r\nhost: a\r\nAccept: a/b\r\naccept: c/d, e/f\r\n\r\n")
+    assert request.headers["accept"] == "a/b, c/d, e/f"
+
+
 def test_equal_heads_one_after_the_other_are_read_alike() -> None:
     data = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\n%b"
     other = b"POST /x HTTP/1.1\r\nhost: b\r\n\r\n"

@@ -17,9 +17,10 @@ from typing import Final
 
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import EventKind, EventRecord, Journal, StoredSession, StreamRecord
-from acuity.mcp.runtime.sessions.streams import ROOM, Event, Stream
+from acuity.mcp.runtime.sessions.streams import DURABLE_RETRY_MS, RETRY_MS, ROOM, Event, Stream
 from acuity.mcp.settings import WireLimits
 
+MAX_OPEN_GETS: Final = 16  # with a connection; the oldest is ended for another
 MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids are still known
 
 _EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-(0|[1-9][0-9]{0,17})", re.ASCII)
@@ -75,6 +76,17 @@ class EventLog:
     def open_gets(self) -> int:
         """How many GETs are connected."""
         return len(self._open_gets)
+
+    @property
+    def retry(self) -> int:
+        return RETRY_MS if self._journal is None else DURABLE_RETRY_MS
+
+    def end_oldest_get(self) -> bool:
+        """End the connection of the GET that was attached first; whether there was one."""
+        if not self._open_gets:
+            return False
+        self._open_gets[0].detach()
+        return True
 
     def attached_streams(self) -> Iterator[Stream]:
         """The streams with a connection."""
@@ -188,6 +200,8 @@ class EventLog:
             if stream in self._open_gets:
                 self._open_gets.remove(stream)
             self._open_gets.append(stream)
+            while len(self._open_gets) > MAX_OPEN_GETS:
+                self.end_oldest_get()
 
     def note_room(self, stream: Stream) -> None:
         if stream.is_get:

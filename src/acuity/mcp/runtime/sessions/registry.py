@@ -53,6 +53,10 @@ class Sessions:
     def count_of(self, principal_key: str) -> int:
         return len(self._of.get(principal_key, ()))
 
+    def open_gets_of(self, principal_key: str) -> int:
+        """How many event streams of GETs are connected."""
+        return sum(session.open_gets for session in self._of.get(principal_key, {}).values())
+
     def admit(self, principal_key: str) -> Refused | None:
         """Say whether a session could begin now; None: it could. Nothing is ended yet."""
         if not self._must_leave(principal_key) or self._leaver(principal_key) is not None:
@@ -193,4 +197,7 @@ def _nothing(_: Session) -> None:
 
 
 def _longest_idle(sessions: Mapping[str, Session]) -> Session | None:
-    return next((session for session in sessions.values() if not session.busy), None)
+    """The session to end first: one that was never used, so that who only begins sessions ends nobody's."""
+    unused = (session for session in sessions.values() if session.is_unused and not session.busy)
+    idle = (session for session in sessions.values() if not session.busy)
+    return next(unused, None) or next(idle, None)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from mcp.shared.dispatcher import coerce_request_id
 from mcp_types import INTERNAL_ERROR
 
 from acuity.mcp.runtime.client_requests import ClientRequests
@@ -145,27 +144,31 @@ class Session:
         return self._calls is not None and any(call.is_attended for call in self._calls.values())
 
     @property
+    def is_unused(self) -> bool:
+        """Whether nothing has come of it since the handshake."""
+        return not self.initialized and self.last_seen == self.created
+
+    @property
     def calls(self) -> int:
         """How many calls are in flight."""
         return len(self._calls) if self._calls else 0
 
     def begin_call(self, request_id: str | int, call: RunningCall) -> bool:
         """Note a call as in flight; False: one with this id is already."""
-        key = coerce_request_id(request_id)
         if self._calls is None:
             self._calls = {}
-        if key in self._calls:
+        if request_id in self._calls:
             return False
-        self._calls[key] = call
+        self._calls[request_id] = call
         return True
 
     def find_call(self, request_id: str | int) -> RunningCall | None:
-        """The call in flight with this id; "7" is the same as 7."""
-        return self._calls.get(coerce_request_id(request_id)) if self._calls else None
+        """The call in flight with this id; "7" is not the same as 7."""
+        return self._calls.get(request_id) if self._calls else None
 
     def end_call(self, request_id: str | int) -> None:
         """Note that a call is over. The session's idle time begins anew, since its answer counts as use."""
-        call = self._calls.pop(coerce_request_id(request_id), None) if self._calls else None
+        call = self._calls.pop(request_id, None) if self._calls else None
         if call is None:
             return
         if not self._calls:

@@ -17,6 +17,8 @@ from acuity.mcp.wire.http.request import Responder
 # loop call pause_writing(), since only then it says when there is room again.
 ROOM: Final = 64 << 10
 RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stream
+# The same with a durable journal: clients that try a few times only are to find a server that was restarted.
+DURABLE_RETRY_MS: Final = 3000
 
 _BY_NUMBER: Final = attrgetter("number")
 
@@ -37,15 +39,15 @@ class Event:
     def is_message(self) -> bool:
         return self.kind != "priming"
 
-    def text(self, stream: int) -> bytes:
-        """The event as it is written."""
+    def text(self, stream: int, retry: int) -> bytes:
+        """The event as it is written; `retry`: milliseconds to wait before the stream is resumed."""
         if not self.is_message:
-            return _priming(stream, self.number)
+            return _priming(stream, self.number, retry)
         return b"id: %d-%d\nevent: message\ndata: %b\n\n" % (stream, self.number, self.payload)
 
 
-def _priming(stream: int, number: int) -> bytes:
-    return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, number, RETRY_MS)
+def _priming(stream: int, number: int, retry: int) -> bytes:
+    return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, number, retry)
 
 
 class Keeper(Protocol):
@@ -54,6 +56,11 @@ class Keeper(Protocol):
     @property
     def stored(self) -> float:
         """The number up to which events may be written: the journal has them."""
+        ...
+
+    @property
+    def retry(self) -> int:
+        """Milliseconds that a client should wait before it resumes a stream."""
         ...
 
     def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None:
@@ -190,7 +197,7 @@ class Stream:
         """Give the client an id that stands for all events up to this one, which is no event of its own."""
         if self._responder is not None and self.attached:
             self.position = number
-            self._responder.send(_priming(self.number, number))
+            self._responder.send(_priming(self.number, number, self._keeper.retry))
 
     def _end_response(self) -> None:
         responder, self._responder = self._responder, None
@@ -217,7 +224,8 @@ class Stream:
         responder = self._responder
         self.position = events[-1].number
         # An id that was sent is not repeated: who resumes has one.
-        text = b"".join(e.text(self.number) for e in events if e.is_message or not e.sent)
+        retry = self._keeper.retry
+        text = b"".join(e.text(self.number, retry) for e in events if e.is_message or not e.sent)
         self._keeper.note_written(events)
         if text:
             responder.send(text)

@@ -135,7 +135,7 @@ def parse_request_line(line: bytes | bytearray) -> tuple[str, str, str]:
 
 
 def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """The first value of each header, and the further ones of those that came again."""
+    """The first value of each header (all of Accept), and the further ones of those that came again."""
     lines = block.decode("latin-1").split("\r\n") if block else []
     if len(lines) > most:
         raise Refused(431, f"the request has over {most} headers: send fewer")
@@ -152,6 +152,8 @@ def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], l
             known = name.lower()
         if known in fields:
             more.append((known, value.strip(" \t")))
+            if known == "accept":  # a list, which may come in several lines
+                fields[known] += f", {more[-1][1]}"
         else:
             fields[known] = value.strip(" \t")
     return fields, more
