@@ -104,7 +104,6 @@ OTHERWISE: dict[str, tuple[int, int]] = {
     "no name": (400, 400),
     "bad name": (400, 400),
     "bad uri": (400, 400),
-    "a version in both that is none": (400, 400),
     "unknown session": (404, 404),
     "missing session": (400, 400),
 }

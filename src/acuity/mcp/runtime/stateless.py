@@ -17,10 +17,9 @@ from mcp.shared.inbound import (
 from mcp_types import (
     HEADER_MISMATCH,
     INVALID_REQUEST,
-    UNSUPPORTED_PROTOCOL_VERSION,
     JSONRPCNotification,
 )
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from acuity.mcp.app import CatalogServer
 from acuity.mcp.runtime.connections import EnvelopeConnection
@@ -35,7 +34,6 @@ from acuity.mcp.wire.serving import has_envelope
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"  # is answered by events alone
 _PARAMETER: Final = "mcp-param-"
-_SUPPORTED: Final = [*MODERN_PROTOCOL_VERSIONS, *HANDSHAKE_PROTOCOL_VERSIONS]
 _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
 
 
@@ -104,10 +102,8 @@ class Stateless:
     ) -> None:
         assert rejection is not None
         request_id = message.id if message is not None else None
-        status, data = status_of_code(rejection.code), rejection.data
-        if rejection.code == UNSUPPORTED_PROTOCOL_VERSION:
-            data = {**data, "supported": _SUPPORTED} if data is not None else data
-        refuse(responder, status, rejection.code, rejection.message, request_id, data=data)
+        status = status_of_code(rejection.code)
+        refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
 
     def _parameters_differ(
         self, params: Mapping[str, Any], headers: Mapping[str, str]
