@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import SessionRecord, StoredSession, StreamRecord
 from acuity.mcp.runtime.journal.journal_file import JournalFile
@@ -225,6 +226,82 @@ def test_trouble_is_counted_and_survived(
     assert len(warnings) == 1  # in a minute
     assert str(path) in warnings[0]
     assert any("is written again" in line for line in caplog.messages)
+
+
+@pytest.mark.parametrize("ends", [("",), ("", "-wal", "-shm", "-lock")])
+def test_a_deleted_file_is_made_again_with_all_sessions(
+    ends: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "sessions.sqlite"
+
+    async def main() -> None:
+        kept = SqliteJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
+        kept.save(record())
+        kept.append(ALICE, event(1))
+        await stored(kept)
+        for _ in range(2):
+            for end in ends:
+                Path(f"{path}{end}").unlink()
+            kept.save(record(BOB))
+            await stored(kept)
+            loaded = kept.load(ALICE)
+            assert loaded is not None
+            assert [one.number for one in loaded.events] == [1]
+        assert path.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(SettingsError, match="in use by another server"):
+            JournalFile(path, expired=0.0)
+        kept.append(ALICE, event(2))
+        kept.close()
+
+    asyncio.run(main())
+    assert numbers(path) == [1, 2]
+    assert found(path, BOB) is not None
+    told = (
+        f"the session store '{path}' was deleted while the server runs: it is made again, with all sessions"
+    )
+    assert caplog.messages == [told, told]
+
+
+def _without_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (_without_folder, "was deleted with its folder while the server runs: make the folder again"),
+        (_cut, "was cut short while the server runs: move it away and restart the server"),
+    ],
+)
+def test_what_others_did_to_the_file_is_told(
+    spoil: Callable[[Path], None], sentence: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "folder" / "sessions.sqlite"
+    path.parent.mkdir()
+
+    async def main() -> None:
+        kept = SqliteJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
+        kept.save(record())
+        await stored(kept)
+        spoil(path)
+        kept.append(ALICE, event(1))
+        await stored(kept)
+        kept.close()
+
+    asyncio.run(main())
+    assert f"the session store '{path}' {sentence}; until then" in caplog.text
+
+
+def test_a_full_disk_is_told_once(tmp_path: Path) -> None:
+    file = JournalFile(tmp_path / "sessions.sqlite", expired=0.0)
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = "SQLITE_FULL"
+    assert file.sentence(error).partition("sessions.sqlite")[2].count("full") == 1
+    file.close()
 
 
 async def _failure(counters: RuntimeCounters) -> None:

@@ -6,8 +6,10 @@ Principals' keys and session ids are in the file, so only its owner may read it.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import logging
 import os
 import shutil
 import sqlite3
@@ -20,6 +22,8 @@ from typing import Any, Final
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 from acuity.mcp.runtime.journal.session_changes import SessionChanges
+
+logger: Final = logging.getLogger(__name__)
 
 FAILURES: Final = (sqlite3.Error, OSError, ValueError)  # of a file that is full, locked, damaged…
 
@@ -94,10 +98,14 @@ _FORGET: Final = (
 _ANOTHER: Final = "name another file, or use the store 'memory'"
 _REMEDIES: Final = {
     "SQLITE_BUSY": "another process holds it: end that one",
-    "SQLITE_FULL": f"the disk is full: make room, or {_ANOTHER}",
+    "SQLITE_FULL": f"make room on its disk, or {_ANOTHER}",
     "SQLITE_READONLY": f"make the file and its folder writable, or {_ANOTHER}",
     "SQLITE_CANTOPEN": f"make the file and its folder writable, or {_ANOTHER}",
 }
+
+
+class Misplaced(OSError):
+    """The file is not what was opened any more: it was deleted, replaced or cut short by somebody."""
 
 
 class JournalFile:
@@ -123,21 +131,22 @@ class JournalFile:
 
     def sentence(self, error: Exception) -> str:
         """What is wrong with the file, and the remedy, after "the session store "."""
+        if isinstance(error, Misplaced):
+            return f"'{self.path}' {error.strerror}"
         code = getattr(error, "sqlite_errorname", "")
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         if code not in _REMEDIES and _is_full(self.path.parent):
-            code = "SQLITE_FULL"  # a full disk causes many different SQLite errors
+            code, reason = "SQLITE_FULL", "the disk is full"  # which causes many different SQLite errors
         # Extended codes begin with the name of the code that they are of.
         remedy = next((text for name, text in _REMEDIES.items() if code.startswith(name)), None)
         if remedy is None and not isinstance(error, OSError):
             remedy = f"move it away, or {_ANOTHER}"
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return f"'{self.path}' can't be used ({reason}): {remedy or _ANOTHER}"
 
     def write(self, changes: Mapping[str, SessionChanges]) -> None:
         """Store all changes, or none of them."""
+        self._check_place()
         assert self._writer is not None
-        if os.stat(self.path).st_ino != self._inode:  # it would be written and nobody could find it
-            raise FileNotFoundError(0, "the file was moved or deleted while the server runs", str(self.path))
         with _transaction(self._writer):
             removed = sum([self._write(session_id, change) for session_id, change in changes.items()])
         if removed:
@@ -175,14 +184,7 @@ class JournalFile:
 
     def _open(self, expired: float) -> None:
         self._create()
-        self._lock = os.open(f"{self.path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SettingsError(
-                f"the session store '{self.path}' is in use by another server: "
-                "give each server a file of its own"
-            ) from None
+        self._take_lock()
         self._inode = os.stat(self.path).st_ino
         self._writer = self._connect()
         self._prepare(self._writer)
@@ -194,6 +196,24 @@ class JournalFile:
         self._shrink()
         query = f"SELECT {_RECORD} FROM sessions ORDER BY last_seen"
         self.found = tuple(_record(row) for row in self._rows(query))
+
+    def _take_lock(self) -> None:
+        """Lock the file beside this one, unless it is locked already and still there."""
+        lock = os.open(f"{self.path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if self._lock >= 0 and os.path.sameopenfile(lock, self._lock):
+            os.close(lock)
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise SettingsError(
+                f"the session store '{self.path}' is in use by another server: "
+                "give each server a file of its own"
+            ) from None
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = lock
 
     def _create(self) -> None:
         """Create the file if it isn't there, for its owner alone from its first moment.
@@ -242,6 +262,50 @@ class JournalFile:
             for (found,) in self._rows(f"PRAGMA quick_check('{table}')"):
                 if found != "ok":
                     raise sqlite3.DatabaseError(f"it is damaged: {found}")
+
+    # ---- a file that others touch -------------------------------------------------------------------
+
+    def _check_place(self) -> None:
+        """See that the file is where it was, and make it again if it is gone; raises Misplaced."""
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            self._make_again()
+            return
+        if found.st_ino != self._inode:  # what is written now, nobody could find
+            raise _misplaced("was replaced by another file while the server runs: move that file away")
+        if found.st_size < _HEADER:
+            raise _misplaced("was cut short while the server runs: move it away and restart the server")
+
+    def _make_again(self) -> None:
+        """Copy all sessions from the deleted file, which stays readable while it is open, to a new one."""
+        assert self._writer is not None
+        if not self.path.parent.is_dir():
+            raise _misplaced("was deleted with its folder while the server runs: make the folder again")
+        try:
+            self._take_lock()
+        except SettingsError:
+            raise _misplaced("was deleted, and another server makes it again: stop one of them") from None
+        for end in ("-wal", "-shm"):
+            Path(f"{self.path}{end}").unlink(missing_ok=True)
+        self._create()
+        try:
+            writer = self._connect()
+            self._writer.backup(writer)
+            self._prepare(writer)
+            self._inode = os.stat(self.path).st_ino
+        except (*FAILURES, SettingsError) as error:
+            self.path.unlink(missing_ok=True)  # for another try
+            raise _misplaced(
+                f"was deleted while the server runs and can't be made again ({error}): restart the server"
+            ) from error
+        # The old connections are closed when nobody uses them any more: another thread may be reading.
+        self._writer, self._reader = writer, self._connect()
+        logger.warning(
+            "the session store '%s' was deleted while the server runs: it is made again, with all sessions",
+            self.path,
+            extra={"event": "journal_failure"},
+        )
 
     # ---- writing ------------------------------------------------------------------------------------
 
@@ -353,6 +417,10 @@ def _record(row: Iterable[Any]) -> SessionRecord:
 def _request(stream: StreamRecord) -> str | None:
     """The request's id as JSON, which tells 7 from "7"."""
     return None if stream.request_id is None else json.dumps(stream.request_id)
+
+
+def _misplaced(sentence: str) -> Misplaced:
+    return Misplaced(errno.ENOENT, sentence)
 
 
 def _is_full(folder: Path) -> bool:
