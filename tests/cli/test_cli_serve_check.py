@@ -118,7 +118,7 @@ def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.Capt
         (
             "",
             ["--http", "8080", "--metrics", "localhost:8080"],
-            "localhost:8080 is the port of --http already",
+            "localhost:8080 is the port of server.http already (--http): choose",
         ),
         (
             "[server]\nhttp = 'no.such.invalid:1'",

@@ -88,7 +88,7 @@ class Database:
             if version > _VERSION:
                 raise StoreError(
                     f"was written by a newer Acuity (tables of version {version}): "
-                    "use that one, or name another folder with ACUITY_DATA"
+                    "use that one, or name another folder with ACUITY_DATA or --data"
                 )
             if version == 0:
                 for statement in _SCHEMA.split(";"):

@@ -28,7 +28,7 @@ FILE: Final = "jobs.sqlite"
 _INTERRUPTED: Final = "the server ended while this job was waiting or running: submit it again"
 
 _LEAST_ROOM: Final = 1 << 20  # bytes, below which a disk counts as full
-_ANOTHER: Final = "name another folder with ACUITY_DATA"
+_ANOTHER: Final = "name another folder with ACUITY_DATA or --data"
 _REMEDIES: Final = {
     "SQLITE_BUSY": "another process holds it; try again",
     "SQLITE_FULL": f"the disk is full: make room, or {_ANOTHER}",

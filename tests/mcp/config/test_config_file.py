@@ -127,6 +127,7 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
         ("[auth]\ntoken = hush", "is no TOML: line 2 (token = …): there is no value that TOML knows: put"),
         ("[auth]\ntoken = 'hush\n", "is no TOML: line 2 (token = …): the text has no end: add the quote"),
         ('[auth]\ntoken = "hush\n', "is no TOML: line 2 (token = …): the line ends before the text does"),
+        ("[auth]\nhush==\nhush = 1", "is no TOML: line 2: there is no value that TOML knows"),
         ("[auth]\nhush", "is no TOML: line 2: '=' is missing after the key"),
         ("[mcp", "is no TOML: line 1 ([mcp): ']' is missing after the section"),
         (f"x = {'[' * 5000}", "is no TOML: it nests too deeply"),

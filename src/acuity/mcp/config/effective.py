@@ -28,6 +28,11 @@ class Source(NamedTuple):
     name: str = ""  # of the option, the variable or the file
     line: int | None = None  # in the file, where it is plain to see
 
+    @property
+    def place(self) -> str:
+        """The option, the variable, or the file with the line."""
+        return f"{self.name}, line {self.line}" if self.line else self.name
+
     def __str__(self) -> str:
         return f"variable {self.name}" if self.kind == "variable" else self.name or self.kind
 
@@ -60,9 +65,7 @@ class Effective:
     def named(self, path: str, source: Source | None = None) -> str:
         """A key as sentences begin with it: its line in the file, its option or its variable."""
         source = source or self.source(path)
-        if source.kind == "file":
-            return f"{source.name}{f', line {source.line}' if source.line else ''}: {path}"
-        return source.name or path
+        return f"{source.place}: {path}" if source.kind == "file" else source.place or path
 
     def settings(self) -> Settings:
         """The settings that these values make."""

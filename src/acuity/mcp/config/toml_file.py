@@ -53,7 +53,8 @@ def parse_config(text: str, path: Path) -> ConfigFile:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f"the configuration '{path}' is no TOML: {why_no_toml(text, error)}") from None
+        why = why_no_toml(text, error, {name for _, name in _NAMES})
+        raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
     reader = _Reader(text, path)
     return ConfigFile(path, reader.values(document), reader.lines)
 

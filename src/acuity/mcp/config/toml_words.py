@@ -6,10 +6,12 @@ import datetime
 import json
 import re
 import tomllib
+from collections.abc import Container
 from typing import Any, Final
 
 from acuity.text import one_line, shortened
 
+_HEADER: Final = re.compile(r"\[{1,2}[A-Za-z_. ]{1,40}\]{0,2}")
 _AT: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 # Of Python's sentences, by how they begin, those that use Python's words.
@@ -53,8 +55,8 @@ def toml_value(value: Any) -> str:
             return json.dumps(value)
 
 
-def why_no_toml(text: str, error: Exception) -> str:
-    """What is wrong with the text, and in which line; a value is never repeated, as it may be a secret."""
+def why_no_toml(text: str, error: Exception, keys: Container[str] = ()) -> str:
+    """What is wrong with the text, and in which line, of which only sections and `keys` are repeated."""
     if not isinstance(error, tomllib.TOMLDecodeError):
         return "it nests too deeply" if isinstance(error, RecursionError) else one_line(str(error))
     reason = _AT.sub("", str(error))
@@ -67,6 +69,14 @@ def why_no_toml(text: str, error: Exception) -> str:
         int(at[1]) if at[1] else max([n for n, line in enumerate(lines, start=1) if line.strip()], default=1)
     )
     line = lines[min(number, len(lines)) - 1].strip()
+    begin = _begin(line, keys)
+    return one_line(f"line {number}{f' ({begin})' if begin else ''}: {reason}")
+
+
+def _begin(line: str, keys: Container[str]) -> str:
+    """The section or the known key that a line begins with. Anything else may be a secret."""
+    if _HEADER.fullmatch(line):
+        return shortened(line)
     key, equals, _ = line.partition("=")
-    begin = f"{key.strip()} = …" if equals else line if line.startswith("[") else ""
-    return one_line(f"line {number}{f' ({shortened(begin)})' if begin else ''}: {reason}")
+    name = key.strip().rpartition(".")[2].strip(" \"'")
+    return f"{name} = …" if equals and name in keys else ""

@@ -81,8 +81,9 @@ def _check_ports(found: Effective) -> None:
     for (first, (one, known)), (second, (other, also)) in combinations(used.items(), 2):
         shared = "server.metrics" not in (first, second) and one == other
         if not shared and _overlap(known, also):
+            place = found.source(first).place
             raise SettingsError(
-                f"{found.named(second)}: {other} is the port of {found.named(first)} already: choose another"
+                f"{found.named(second)}: {other} is the port of {first} already ({place}): choose another"
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import NoJournal
-from acuity.mcp.runtime.journal.journal_file import JournalFile
+from acuity.mcp.runtime.journal.journal_file import JournalFile, check_journal_file
 from acuity.mcp.runtime.journal.open_journal import open_journal
 from journal_records import ALICE, BOB, event, found, journal, record, stored
 
@@ -185,6 +186,11 @@ def test_files_that_can_t_be_continued_are_left_alone(
     spoil(path)
     path.chmod(0o755)
     before = path.read_bytes() if path.is_file() else None
+    if spoil in (_text, _other_program, _newer, _older, Path.mkdir, os.mkfifo):
+        there = sorted(tmp_path.iterdir())
+        with pytest.raises(SettingsError, match=re.escape(reason.removeprefix("(Is a directory): "))):
+            check_journal_file(path)
+        assert sorted(tmp_path.iterdir()) == there
     with pytest.raises(SettingsError) as refused:
         opened(f"sqlite:{path}")
     sentence = str(refused.value)
@@ -224,7 +230,7 @@ def test_a_full_disk_is_told_at_the_start(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     program = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from acuity.mcp.runtime.journal.journal_file import JournalFile\n"
+        "from acuity.mcp.runtime.journal.journal_file import JournalFile, check_journal_file\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "try: JournalFile(Path(sys.argv[1]), expired=0.0)\n"
         "except Exception as error: print(type(error).__name__, error)\n"

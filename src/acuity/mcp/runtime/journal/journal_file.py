@@ -31,6 +31,7 @@ _MAGIC: Final = b"SQLite format 3\0"  # with which the header of such a file beg
 _HEADER: Final = 100  # bytes
 _APPLICATION: Final = 0x4163754A  # "AcuJ", in the header: other programs' files are refused
 _APPLICATION_AT: Final = 68
+_VERSION_AT: Final = 60  # of the tables, as PRAGMA user_version has it
 _VERSION: Final = 1
 _BUSY: Final = 0.5  # seconds to wait while another process writes
 _WAL: Final = 16 << 20  # bytes of the write-ahead log that stay on disk
@@ -244,12 +245,7 @@ class JournalFile:
                 run(f"PRAGMA application_id = {_APPLICATION}")
                 run(f"PRAGMA user_version = {_VERSION}")
         (version,) = run("PRAGMA user_version").fetchone()
-        if version != _VERSION:
-            made = "a newer" if version > _VERSION else "an older"
-            raise SettingsError(
-                f"the session store '{self.path}' was written by {made} Acuity (tables of version {version}, "
-                f"not {_VERSION}): use that one, move the file away, or {_ANOTHER}"
-            )
+        _check_version(self.path, version)
         # From here on: until then everything goes to the file itself, so that its header is true.
         run("PRAGMA journal_mode = WAL")
         run(f"PRAGMA journal_size_limit = {_WAL}")
@@ -380,6 +376,15 @@ def _check_folder(path: Path) -> None:
         raise SettingsError(f"the session store '{path}' can't be made: create the folder '{path.parent}'")
 
 
+def _check_version(path: Path, version: int) -> None:
+    if version != _VERSION:
+        made = "a newer" if version > _VERSION else "an older"
+        raise SettingsError(
+            f"the session store '{path}' was written by {made} Acuity (tables of version {version}, "
+            f"not {_VERSION}): use that one, move the file away, or {_ANOTHER}"
+        )
+
+
 def _recognise(path: Path, descriptor: int) -> None:
     """Refuse the file of another program before anything is done to it."""
     found = os.fstat(descriptor)
@@ -392,6 +397,7 @@ def _recognise(path: Path, descriptor: int) -> None:
         raise sqlite3.DatabaseError("file is not a database")
     if int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big") != _APPLICATION:
         raise SettingsError(f"the session store '{path}' is a file of another program: {_ANOTHER}")
+    _check_version(path, int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big"))
 
 
 @contextmanager
