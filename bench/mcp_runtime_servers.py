@@ -53,7 +53,10 @@ def serve_acuity(args: argparse.Namespace) -> None:
         max_sessions_each=args.sessions,
         idle_timeout=args.ttl,
         store=args.store,
-        connections=2_000,
+        connections=2_500,
+        connections_each=2_500,
+        calls=1_000,
+        calls_each=1_000,
     )
     metrics, limits = Metrics([tool.name for tool in tools]), CallLimits(settings)
     server = build_server(
@@ -92,6 +95,7 @@ def serve_sdk(args: argparse.Namespace) -> None:
         loop="uvloop",
         log_level="warning",
         access_log=False,
+        timeout_keep_alive=120,
     )
 
 
