@@ -40,7 +40,7 @@ class Quota:
     def __init__(self, places: int, each: int) -> None:
         self.places = places
         self.each = each
-        self._taken: Counter[str] = Counter()
+        self._taken: dict[str, int] = {}  # no Counter: this is counted twice for each request
         self._total = 0
 
     @property
@@ -49,18 +49,20 @@ class Quota:
 
     def full(self, holder: str) -> Full | None:
         """Which limit leaves no place for this holder, if any."""
-        if self._taken[holder] >= self.each:
+        if self._taken.get(holder, 0) >= self.each:
             return "each"
         return "all" if self._total >= self.places else None
 
     def take(self, holder: str) -> None:
-        self._taken[holder] += 1
+        self._taken[holder] = self._taken.get(holder, 0) + 1
         self._total += 1
 
     def give_back(self, holder: str) -> None:
         self._total -= 1
-        self._taken[holder] -= 1
-        if not self._taken[holder]:
+        left = self._taken[holder] - 1
+        if left:
+            self._taken[holder] = left
+        else:
             del self._taken[holder]  # or old holders would fill the memory
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
@@ -50,6 +51,11 @@ DATE_LINE: Final = DateLine()
 
 def header_lines(headers: HeaderList) -> bytes:
     """Header fields as lines; raises ValueError where one would break its line."""
+    return _lines(tuple(headers))
+
+
+@lru_cache(maxsize=256)  # most answers have the same
+def _lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
     lines = b"".join([b"%b: %b\r\n" % field for field in headers])
     if lines.count(b"\n") != len(headers) or lines.count(b"\r") != len(headers) or b"\0" in lines:
         raise ValueError(f"a header of {list(headers)!r} has CR, LF or NUL in it: leave them out")
