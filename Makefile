@@ -11,7 +11,7 @@ TSAN := build/tsan
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp bench-embedded asan tsan check conformance wheels train-tiny check-tiny clean
+.PHONY: demo test lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
@@ -30,6 +30,9 @@ bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
 
 bench-mcp: $(INSTALLED)  ## calls beside a bare SDK server's, scores beside the engine's, answers under load
 	$(BIN)/python bench/mcp_calls.py
+
+bench-runtime: $(INSTALLED)  ## HTTP calls, sessions and streams beside the SDK's own server; resuming after kill -9
+	$(BIN)/python bench/mcp_runtime.py
 
 bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py
