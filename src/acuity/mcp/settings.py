@@ -27,6 +27,8 @@ def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
 
 
+MEMORY: Final = "memory"  # the store of sessions that end with the process
+
 # What becomes of a request to a client that can't answer it: sent and logged, left out, refused.
 CapabilityPolicy: TypeAlias = Literal["warn", "drop", "error"]
 
@@ -107,7 +109,7 @@ class Settings:
     hook: str | None = None  # module:function that says who sends a request
     hook_seconds: float = 5.0  # that an answer of the hook is remembered
     scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to patterns of the tools they open
-    store: str = "memory"  # of sessions and their events: memory or sqlite:PATH
+    store: str = MEMORY  # of sessions and their events: memory or sqlite:PATH
     tls_certificate: Path | None = None  # a PEM file; HTTP ports then speak HTTPS
     tls_key: Path | None = None  # None: in the certificate's file
 

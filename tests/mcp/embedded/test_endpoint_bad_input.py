@@ -24,7 +24,7 @@ BAD: list[tuple[bytes, int, Any]] = [
     (b"nonsense", -32700, None),
     (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', -32700, None),
     (b"\x00\x01\x02", -32700, None),
-    (b"[" * 5000, -32700, None),
+    (b"[" * 5000, -32600, None),
     (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":NaN}}', -32700, None),
     (b"[]", -32600, None),
     (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, None),

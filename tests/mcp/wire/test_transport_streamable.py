@@ -37,7 +37,7 @@ def test_bad_bodies_are_answered_in_both_eras_and_the_session_goes_on() -> None:
             (b"{", (400, -32700)),
             (b"", (400, -32700)),
             (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', (400, -32700)),
-            (b"[" * 5000 + b"]" * 5000, (400, -32700)),
+            (b"[" * 5000 + b"]" * 5000, (400, -32600)),
             (json.dumps([call(1)]).encode(), (400, -32600)),
             (b"[]", (400, -32600)),
             (b'"text"', (400, -32600)),
@@ -87,10 +87,10 @@ def test_an_id_in_flight_is_refused_within_a_session_only() -> None:
 
             tasks.start_soon(wait, session)
             await server.bench.started.reaches()
-            for again in (7, "7"):
-                answer = await session.post(call(again))
-                assert code(answer) == (400, -32600)
-                assert "still in flight" in answer.text
+            answer = await session.post(call(7))
+            assert code(answer) == (400, -32600)
+            assert "still in flight" in answer.text
+            assert (await session.post(call("7"))).json()["id"] == "7"  # another id
             other = await open_session(server.where, session.http)
             tasks.start_soon(wait, other)
             await server.bench.started.reaches(2)
@@ -112,7 +112,7 @@ def test_cancelling_frees_the_id_and_ends_the_stream() -> None:
                 assert (await session.post(cancel)).status_code == 202
                 await server.bench.cancelled.reaches()
                 answers = [event.message async for event in stream if event.message]
-            assert answers[-1]["error"]["message"] == "Request cancelled"
+            assert answers == []  # a cancelled request gets no reply
             assert (await session.post(call(7))).status_code == 200
 
     run(main)

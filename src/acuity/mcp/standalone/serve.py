@@ -18,7 +18,7 @@ from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import MEMORY, Settings
 from acuity.mcp.standalone.oversights import Named
 from acuity.mcp.wire.grants import NO_SCOPES, Scopes
 from acuity.mcp.wire.http.tls import Certificate
@@ -119,12 +119,13 @@ async def serve(
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(http_runtime(serving, settings.store, counters))
-            logger.info(
-                "sessions are kept in %s, %d came back",
-                settings.store,
-                len(runtime.sessions),
-                extra={"event": "store", "store": settings.store, "sessions": len(runtime.sessions)},
-            )
+            if settings.store != MEMORY:
+                logger.info(
+                    "sessions are kept in %s, %d came back",
+                    settings.store,
+                    len(runtime.sessions),
+                    extra={"event": "store", "store": settings.store, "sessions": len(runtime.sessions)},
+                )
             if on_runtime is not None:
                 stack.callback(on_runtime(runtime))
         opened: list[Open] = []
