@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Collection
 from contextlib import closing
 from dataclasses import asdict
@@ -75,10 +76,22 @@ class Database:
             self._connection.close()
             raise
 
+    def _use_wal(self) -> None:
+        """Switch to a write-ahead log. SQLite doesn't wait for others that just do the same."""
+        until = time.monotonic() + _BUSY
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
     def _prepare(self) -> None:
         run = self._connection.execute
         run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
-        run("PRAGMA journal_mode = WAL")
+        self._use_wal()
         run(f"PRAGMA journal_size_limit = {_WAL}")
         run("PRAGMA synchronous = NORMAL")
         run("PRAGMA foreign_keys = ON")
