@@ -71,8 +71,13 @@ def _workers_find_our_task(monkeypatch: pytest.MonkeyPatch) -> None:
 def _without_garbage_collection() -> Iterator[None]:
     gc.collect()
     gc.disable()
+    _BEFORE.extend(found for found in gc.get_objects() if type(found) in WATCHED)
     yield
+    _BEFORE.clear()
     gc.enable()
+
+
+_BEFORE: list[Any] = []  # what other tests of this process have left, kept so that no other has its address
 
 
 @asynccontextmanager
@@ -85,7 +90,12 @@ async def long_calls(endpoint: Any) -> AsyncIterator[tuple[Running, Jobs]]:
 
 
 def live() -> Counter[str]:
-    return Counter(type(found).__name__ for found in gc.get_objects() if type(found) in WATCHED)
+    known = {id(found) for found in _BEFORE}
+    return Counter(
+        type(found).__name__
+        for found in gc.get_objects()
+        if type(found) in WATCHED and id(found) not in known
+    )
 
 
 async def until_only(expected: Counter[str]) -> None:
