@@ -22,7 +22,7 @@ from acuity.mcp.endpoints import Http, Open
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
 from acuity.mcp.standalone.serve import Stop, serve
-from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.guard.access import Access
 from moving_pictures import HEIGHT, WIDTH, luma
 from transport_bench import LOCAL, transport_to
 

@@ -25,8 +25,8 @@ from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.serve import Stop, serve
+from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.listeners import Address
-from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import Serving
 
 ERAS = ["legacy", "2026-07-28"]

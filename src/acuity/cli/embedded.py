@@ -152,7 +152,7 @@ def _spelled(option: Option) -> str:
 def _config(wanted: Wanted) -> EmbeddedConfig:
     from acuity.errors import EmbeddedError, SettingsError
     from acuity.mcp.embedded import EmbeddedConfig
-    from acuity.mcp.wire.tokens import EMBEDDED_VARIABLE, read_tokens
+    from acuity.mcp.wire.guard.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None:
         if wanted.token_file is not None:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from acuity.cli.main import Parser
     from acuity.mcp.endpoints import Endpoint
     from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.grants import Scopes
+    from acuity.mcp.wire.guard.access import Access
+    from acuity.mcp.wire.guard.grants import Scopes
+    from acuity.mcp.wire.guard.tokens import TokenStore
     from acuity.mcp.wire.http.tls import Certificate
-    from acuity.mcp.wire.security import Access
-    from acuity.mcp.wire.tokens import TokenStore
 
 USAGE: Final = "[options]"  # there are dozens
 
@@ -183,7 +183,7 @@ def options(found: Effective) -> ServeOptions:
     """What to serve; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
-    from acuity.mcp.wire.grants import Scopes
+    from acuity.mcp.wire.guard.grants import Scopes
 
     scopes = Scopes.parse(found["auth.scopes"])
     access = _access(found, scopes)
@@ -219,9 +219,9 @@ def _oversights(wanted: ServeOptions) -> list[str]:
 def _access(found: Effective, scopes: Scopes) -> Access:
     """Who may connect over HTTP."""
     from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.auth_hook import AuthHook, load_hook
-    from acuity.mcp.wire.origins import Origins
-    from acuity.mcp.wire.security import Access
+    from acuity.mcp.wire.guard.access import Access
+    from acuity.mcp.wire.guard.auth_hook import AuthHook, load_hook
+    from acuity.mcp.wire.guard.origins import Origins
 
     hook = None
     if (name := found["auth.hook"]) is not None:
@@ -238,7 +238,7 @@ def _access(found: Effective, scopes: Scopes) -> Access:
 
 def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
     from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.tokens import TokenFile, Tokens, parse_tokens
+    from acuity.mcp.wire.guard.tokens import TokenFile, Tokens, parse_tokens
 
     if (path := found["auth.token_file"]) is not None:
         with blaming(found, "auth.token_file"):

@@ -22,13 +22,13 @@ from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
+from acuity.mcp.wire.guard.access import Guarded
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.http.routes import Routes
 from acuity.mcp.wire.http.server import serve_http
 from acuity.mcp.wire.lines import LINGER, LineConnection
 from acuity.mcp.wire.listeners import Address, listening, peer_may_connect
 from acuity.mcp.wire.messages import encode, error_message
-from acuity.mcp.wire.security import Guarded
 from acuity.mcp.wire.serving import Serving
 from acuity.mcp.wire.sse import SseStreams
 

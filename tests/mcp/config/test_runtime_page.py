@@ -11,8 +11,8 @@ import pytest
 from acuity.mcp.config.toml_file import parse_config
 from acuity.mcp.operations.runtime_figures import RuntimeFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.wire.grants import Scopes
-from acuity.mcp.wire.tokens import parse_tokens
+from acuity.mcp.wire.guard.grants import Scopes
+from acuity.mcp.wire.guard.tokens import parse_tokens
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"

@@ -13,8 +13,8 @@ import pytest
 
 from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.tokens import Tokens
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import Tokens
 from raw_http import ACCEPT, HELLO, RawSession, call, events, http_client, modern, open_session
 from transport_bench import LOCAL, Running, run, serving
 

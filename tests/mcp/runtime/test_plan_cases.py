@@ -22,8 +22,8 @@ from pydantic import BaseModel
 from acuity.mcp.catalog import Answer, Call, Catalog, Context, Method, Prompt, Tool
 from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.origins import Origins
-from acuity.mcp.wire.security import Access
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.origins import Origins
 from raw_http import ACCEPT, HELLO, Event, RawSession, events, http_client
 from transport_bench import LOCAL, Bench, Running, run, serving
 

@@ -19,8 +19,8 @@ from acuity.mcp.endpoints import Http
 from acuity.mcp.limits import BUSY
 from acuity.mcp.settings import Settings
 from acuity.mcp.tasks.listen import Listen
-from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.tokens import Tokens
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import Tokens
 from product_server import product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
 from transport_bench import LOCAL, Bench, run, serving

@@ -14,8 +14,8 @@ from acuity.mcp.operations.logs import Redactor
 from acuity.mcp.rates import parse_rate
 from acuity.mcp.standalone.oversights import Named
 from acuity.mcp.standalone.reload import reloading
-from acuity.mcp.wire.grants import Scopes
-from acuity.mcp.wire.tokens import TokenFile, parse_tokens
+from acuity.mcp.wire.guard.grants import Scopes
+from acuity.mcp.wire.guard.tokens import TokenFile, parse_tokens
 from transport_bench import Signal, run
 
 TOOLS = ["vmaf_score", "vmaf_version", "list_models"]

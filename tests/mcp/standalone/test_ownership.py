@@ -14,8 +14,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.tokens import Tokens
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import Tokens
 from product_server import product_on_http, raw_pair
 from task_client import MODERN, TaskClient, ask
 from tool_results import document_of

@@ -15,8 +15,8 @@ import pytest
 from acuity.errors import SettingsError
 from acuity.mcp.operations.logs import Redactor
 from acuity.mcp.standalone.reload import reload, reload_certificate, reloading
+from acuity.mcp.wire.guard.tokens import TokenFile, Tokens
 from acuity.mcp.wire.http.tls import Certificate
-from acuity.mcp.wire.tokens import TokenFile, Tokens
 from transport_bench import Signal, run
 
 ALICE = "alice-correct-horse"

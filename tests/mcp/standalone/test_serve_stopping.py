@@ -17,9 +17,9 @@ from acuity.errors import SettingsError
 from acuity.mcp.endpoints import Http, Page, Uds
 from acuity.mcp.operations.metrics import metrics_pages
 from acuity.mcp.settings import Settings
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.listeners import bind, bound
-from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.tokens import Tokens
 from raw_http import HELLO, call, http_client
 from server_program import program, say, until
 from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, run, serving

@@ -13,8 +13,8 @@ import httpx2
 
 from acuity.mcp.endpoints import Http
 from acuity.mcp.settings import Settings
-from acuity.mcp.wire.security import Access
-from acuity.mcp.wire.tokens import TokenFile, parse_tokens
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import TokenFile, parse_tokens
 from raw_http import HELLO, call, http_client
 from transport_bench import LOCAL, run, serving
 

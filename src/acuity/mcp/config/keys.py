@@ -17,9 +17,9 @@ from acuity.mcp.config import kinds
 from acuity.mcp.config.kinds import Kind
 from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE, Settings, data_folder
-from acuity.mcp.wire.grants import Scopes
-from acuity.mcp.wire.origins import Origins
-from acuity.mcp.wire.tokens import TOKEN_VARIABLE
+from acuity.mcp.wire.guard.grants import Scopes
+from acuity.mcp.wire.guard.origins import Origins
+from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE
 
 # The groups of options in --help, in order.
 LISTEN: Final = "where to listen (several at once are fine; port 0 takes any free port)"

@@ -7,7 +7,7 @@ from typing import Final
 
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.settings import Settings, WireLimits
-from acuity.mcp.wire.tokens import Tokens, parse_tokens
+from acuity.mcp.wire.guard.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"
 _MAX_DEPTH: Final = 65536  # as the native ring has it

@@ -12,12 +12,12 @@ import pydantic_core
 
 from acuity.mcp.endpoints import PATH, Http, Open, Pair, SsePaths, Uds, open_endpoint
 from acuity.mcp.wire.framing import FramingName
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.http.routes import JSON, for_methods
 from acuity.mcp.wire.listeners import LOOPBACK, Address
-from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import Serving
-from acuity.mcp.wire.tokens import Tokens
 
 Opening = AbstractAsyncContextManager[list[Open]]
 

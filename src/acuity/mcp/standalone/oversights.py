@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from acuity.mcp.principal import Principal
-from acuity.mcp.wire.grants import NO_SCOPES, Scopes
-from acuity.mcp.wire.tokens import TokenFile, Tokens, TokenStore
+from acuity.mcp.wire.guard.grants import NO_SCOPES, Scopes
+from acuity.mcp.wire.guard.tokens import TokenFile, Tokens, TokenStore
 from acuity.text import quoted
 
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from acuity.errors import SettingsError
 from acuity.mcp.operations.logs import Redactor
+from acuity.mcp.wire.guard.tokens import TokenFile, TokenStore
 from acuity.mcp.wire.http.tls import Certificate
-from acuity.mcp.wire.tokens import TokenFile, TokenStore
 
 logger: Final = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import MEMORY, Settings
 from acuity.mcp.standalone.oversights import Named
-from acuity.mcp.wire.grants import NO_SCOPES, Scopes
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.grants import NO_SCOPES, Scopes
 from acuity.mcp.wire.http.tls import Certificate
 from acuity.mcp.wire.listeners import Address
-from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.serving import IGNORED, Presence, Serving, shared_lifespan
 
 logger: Final = logging.getLogger(__name__)

@@ -27,8 +27,8 @@ from pydantic import ValidationError
 
 from acuity.mcp.limits import CONNECTION
 from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.messages import Message, PlainRequest
-from acuity.mcp.wire.security import Access
 from acuity.mcp.wire.streams import Inbox, Outbox
 
 HANDSHAKE: Final = "initialize"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from acuity.errors import SettingsError
 from acuity.mcp.principal import Holders
 from acuity.mcp.rates import parse_rate
-from acuity.mcp.wire.grants import Scopes, granted
-from acuity.mcp.wire.tokens import TokenFile, Tokens, bearer, parse_tokens, read_tokens
+from acuity.mcp.wire.guard.grants import Scopes, granted
+from acuity.mcp.wire.guard.tokens import TokenFile, Tokens, bearer, parse_tokens, read_tokens
 
 ALICE = "alice-correct-horse"
 SECOND = "alice-second-horse"

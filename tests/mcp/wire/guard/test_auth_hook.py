@@ -15,8 +15,8 @@ import pytest
 from acuity.errors import SettingsError
 from acuity.mcp.principal import Principal
 from acuity.mcp.rates import parse_rate
-from acuity.mcp.wire.auth_hook import AuthHook, HookFunction, Undecided, Verdict, load_hook
-from acuity.mcp.wire.grants import Scopes
+from acuity.mcp.wire.guard.auth_hook import AuthHook, HookFunction, Undecided, Verdict, load_hook
+from acuity.mcp.wire.guard.grants import Scopes
 from transport_bench import run
 
 TOKEN = "correct-horse-battery"

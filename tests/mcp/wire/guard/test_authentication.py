@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from acuity.mcp.principal import Principal
-from acuity.mcp.wire.auth_hook import AuthHook
-from acuity.mcp.wire.authentication import Authentication, Refusal, neighbourhood
+from acuity.mcp.wire.guard.auth_hook import AuthHook
+from acuity.mcp.wire.guard.authentication import Authentication, Refusal, neighbourhood
+from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.http.request import Request
-from acuity.mcp.wire.tokens import Tokens
 from transport_bench import run
 
 ALICE = "alice-correct-horse"

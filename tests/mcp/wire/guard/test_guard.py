@@ -10,12 +10,12 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.principal import PRINCIPAL, Principal
-from acuity.mcp.wire.auth_hook import AuthHook
+from acuity.mcp.wire.guard.access import Access, HttpSecurity
+from acuity.mcp.wire.guard.auth_hook import AuthHook
+from acuity.mcp.wire.guard.origins import Origins
+from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address
-from acuity.mcp.wire.origins import Origins
-from acuity.mcp.wire.security import Access, HttpSecurity
-from acuity.mcp.wire.tokens import Tokens
 from transport_bench import run
 
 ALICE = "alice-correct-horse"

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from acuity.errors import SettingsError
 from acuity.mcp.principal import Principal
-from acuity.mcp.wire.grants import GRANTS, Scopes, granted
+from acuity.mcp.wire.guard.grants import GRANTS, Scopes, granted
 from acuity.text import quoted
 
 _HEAD: Final = re.compile(r"^\s*\[+\s*tokens\s*[.\]]", re.MULTILINE)

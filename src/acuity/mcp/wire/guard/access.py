@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 
 from acuity.errors import SettingsError
 from acuity.mcp.principal import PRINCIPAL, Principal
-from acuity.mcp.wire.auth_hook import AuthHook
-from acuity.mcp.wire.authentication import Authentication, Refusal
+from acuity.mcp.wire.guard.auth_hook import AuthHook
+from acuity.mcp.wire.guard.authentication import Authentication, Refusal
+from acuity.mcp.wire.guard.origins import Origins
+from acuity.mcp.wire.guard.pages import for_page, page_headers, with_headers
+from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
-from acuity.mcp.wire.origins import Origins
-from acuity.mcp.wire.pages import for_page, page_headers, with_headers
-from acuity.mcp.wire.tokens import TOKEN_VARIABLE, Tokens, TokenStore
 from acuity.text import quoted
 
 _ASKED: Final = frozenset({"host", "origin", "authorization"})

@@ -21,8 +21,8 @@ from typing import Final, Protocol
 
 from acuity.errors import SettingsError
 from acuity.mcp.principal import Holders, Principal
-from acuity.mcp.wire.grants import NO_SCOPES, Scopes
-from acuity.mcp.wire.token_tables import is_toml, parse_tables
+from acuity.mcp.wire.guard.grants import NO_SCOPES, Scopes
+from acuity.mcp.wire.guard.token_tables import is_toml, parse_tables
 
 TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
 EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement

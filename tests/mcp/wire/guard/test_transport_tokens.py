@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import SettingsError
-from acuity.mcp.wire.tokens import UNNAMED, Tokens, bearer, parse_tokens, read_tokens
+from acuity.mcp.wire.guard.tokens import UNNAMED, Tokens, bearer, parse_tokens, read_tokens
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"

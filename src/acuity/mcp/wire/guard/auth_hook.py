@@ -24,8 +24,8 @@ from typing import Any, Final, TypeAlias
 
 from acuity.errors import SettingsError
 from acuity.mcp.principal import Principal
-from acuity.mcp.wire.grants import GRANTS, NO_SCOPES, Scopes, granted
-from acuity.mcp.wire.tokens import digest
+from acuity.mcp.wire.guard.grants import GRANTS, NO_SCOPES, Scopes, granted
+from acuity.mcp.wire.guard.tokens import digest
 from acuity.text import quoted
 
 logger: Final = logging.getLogger(__name__)

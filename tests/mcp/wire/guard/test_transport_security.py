@@ -10,9 +10,9 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.endpoints import Http
+from acuity.mcp.wire.guard.access import Access, HttpSecurity
+from acuity.mcp.wire.guard.tokens import UNNAMED, Tokens, read_tokens
 from acuity.mcp.wire.listeners import Address, bind, bound, is_loopback
-from acuity.mcp.wire.security import Access, HttpSecurity
-from acuity.mcp.wire.tokens import UNNAMED, Tokens, read_tokens
 from raw_http import ACCEPT, HELLO, http_client
 from transport_bench import LOCAL, run, serving
 

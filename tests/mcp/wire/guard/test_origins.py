@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import SettingsError
-from acuity.mcp.wire.origins import Origin, Origins
+from acuity.mcp.wire.guard.origins import Origin, Origins
 
 ALLOWED = Origins.parse(
     [

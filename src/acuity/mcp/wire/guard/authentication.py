@@ -19,10 +19,10 @@ from mcp_types import INVALID_REQUEST
 from acuity.mcp.limits import BUSY
 from acuity.mcp.principal import Principal
 from acuity.mcp.rates import Allowances, Rate, whole_seconds
-from acuity.mcp.wire.auth_hook import AuthHook, Undecided, Verdict
+from acuity.mcp.wire.guard.auth_hook import AuthHook, Undecided, Verdict
+from acuity.mcp.wire.guard.tokens import TokenStore, bearer, digest
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import encode, error_message
-from acuity.mcp.wire.tokens import TokenStore, bearer, digest
 
 logger: Final = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Who may send requests: checks of Host, Origin and tokens, hooks, scopes."""
