@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.dispatch import Dispatch
 from acuity.mcp.runtime.dispatcher import Dispatcher
 from acuity.mcp.runtime.exchange import Later
 from acuity.mcp.runtime.heartbeats import Heartbeats
@@ -23,17 +24,25 @@ class Core:
 
     serving: Serving
     counters: RuntimeCounters
-    dispatcher: Dispatcher
+    dispatcher: Dispatch
     heartbeats: Heartbeats
     later: Later
 
     @classmethod
-    def of(cls, serving: Serving, counters: RuntimeCounters, later: Later | None = None) -> Core:
-        """The parts for a server; `later` is how timers are set, if not by the event loop."""
+    def of(
+        cls,
+        serving: Serving,
+        counters: RuntimeCounters,
+        later: Later | None = None,
+        dispatch: Dispatch | None = None,
+    ) -> Core:
+        """The parts for a server. `later` is how timers are set, if not by the event loop; `dispatch` runs the
+        requests, if not this process.
+        """
         return cls(
             serving,
             counters,
-            Dispatcher(serving),
+            dispatch or Dispatcher(serving),
             Heartbeats(serving.limits.heartbeat),
             later or _on_the_loop,
         )

@@ -1,0 +1,1 @@
+"""Several nodes: sessions that any of them can continue, through Redis or Valkey."""

@@ -1,0 +1,1 @@
+"""Workers: processes that run the methods of clients, behind the worker contract."""
