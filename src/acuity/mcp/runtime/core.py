@@ -36,8 +36,8 @@ class Core:
         later: Later | None = None,
         dispatch: Dispatch | None = None,
     ) -> Core:
-        """The parts for a server. `later` is how timers are set, if not by the event loop; `dispatch` runs the
-        requests, if not this process.
+        """The parts for a server. `later` sets timers, if not the event loop; `dispatch` runs the requests, if
+        not this process.
         """
         return cls(
             serving,

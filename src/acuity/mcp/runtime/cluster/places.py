@@ -31,7 +31,7 @@ class Ownership(Protocol):
         ...
 
     async def take_over(self, session_id: str, found: Place) -> Session | None:
-        """Continue a session here whose owner is dead or has released it; None: another was faster, or it ended.
+        """Continue a session here whose owner is dead or released it; None: another was faster, or it ended.
 
         Waits for the owner's lease to end if it has not yet, at most 2 s.
         """

@@ -39,5 +39,5 @@ class RedisLink(Protocol):
         ...
 
     def subscribe(self, channel: str, callback: Callable[[bytes], None]) -> Callable[[], None]:
-        """Have a function called for each message from then on, also after a reconnection; returns the undo."""
+        """Have a function called for each message from then on, also after reconnecting; returns the undo."""
         ...
