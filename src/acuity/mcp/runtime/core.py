@@ -36,8 +36,9 @@ class Core:
         later: Later | None = None,
         dispatch: Dispatch | None = None,
     ) -> Core:
-        """The parts for a server. `later` sets timers, if not the event loop; `dispatch` runs the requests, if
-        not this process.
+        """The parts for a server.
+
+        `later` sets timers, if not the event loop; `dispatch` runs the requests, if not this process.
         """
         return cls(
             serving,
