@@ -22,7 +22,7 @@ from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
-from acuity.mcp.wire.guard.access import Guarded
+from acuity.mcp.wire.guard.access import Access, Guarded
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.http.routes import Routes
 from acuity.mcp.wire.http.server import serve_http
@@ -102,6 +102,8 @@ class Page:
     handler: Handler
     path: str = "/"
     tls: ssl.SSLContext | None = None  # None: without TLS
+    access: Access | None = None  # who may come; None: as for clients, and on this machine everybody
+    open_paths: frozenset[str] = frozenset()  # these take no token
 
 
 Endpoint: TypeAlias = Stdio | Pair | Uds | Http | Page
@@ -269,7 +271,13 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
 
 @asynccontextmanager
 async def _page(endpoint: Page, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
-    guarded = serving.access.guard(endpoint.handler, endpoint.address, for_operators=True)
+    access = endpoint.access or serving.access
+    guarded = access.guard(
+        endpoint.handler,
+        endpoint.address,
+        for_operators=endpoint.access is None,
+        open_paths=endpoint.open_paths,
+    )
     paths = {endpoint.name: endpoint.path}
     async with _port(guarded, endpoint.address, serving, paths, tls=endpoint.tls) as opened:
         yield [replace(port, close=_nothing) for port in opened]

@@ -15,6 +15,7 @@ class RuntimeCounters:
     sessions_expired: int = 0
     sessions_evicted: int = 0
     sessions_revoked: int = 0  # their principal has no token any more
+    sessions_kicked: int = 0  # by an operator
     sessions_resumed: int = 0  # after a restart
     refused: Counter[str] = field(default_factory=Counter)  # requests, by reason: one word each
     messages_delivered: int = 0  # events that were written to a client

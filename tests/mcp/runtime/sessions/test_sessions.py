@@ -287,6 +287,17 @@ def test_sessions_of_a_principal_can_be_ended(make: Make) -> None:
     assert (sessions.counters.sessions_revoked, sessions.counters.sessions_deleted) == (2, 0)
 
 
+def test_an_operator_finds_a_session_by_its_beginning_and_kicks_it(make: Make) -> None:
+    sessions = make()
+    one, other = _begin(sessions), _begin(sessions)
+    assert sessions.starting_with(one.id[:12]) == [one]
+    assert sessions.starting_with("none") == []
+    assert sorted(sessions.starting_with(""), key=id) == sorted([one, other], key=id)
+    one.end("kicked")
+    assert sessions.counters.sessions_kicked == 1
+    assert sessions.find(one.id, "token:a") is None
+
+
 def test_iteration_shows_them_by_last_use(make: Make, clock: FakeClock) -> None:
     sessions = make()
     first, second = _begin(sessions), _begin(sessions)

@@ -266,3 +266,16 @@ def test_pages_for_operators_take_no_token_on_this_machine(at: Address, status: 
     foreign = Answered()
     guarded(Request("GET", "/metrics", headers={"host": "evil.example"}), foreign)
     assert foreign.status == 421
+
+
+def test_open_paths_take_no_token_and_still_the_right_host() -> None:
+    guarded = Access(TOKENS).guard(Inner(), HERE, open_paths={"/open"})
+    for path, host, status in (
+        ("/open", "127.0.0.1", 200),
+        ("/closed", "127.0.0.1", 401),
+        ("/open", "evil.example", 421),
+    ):
+        answered = Answered()
+        request = Request("GET", path, headers={"host": host})
+        guarded(request, answered)
+        assert answered.status == status

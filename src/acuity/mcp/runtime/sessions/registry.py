@@ -122,6 +122,10 @@ class Sessions:
             session.end("revoked")
         return len(found)
 
+    def starting_with(self, beginning: str) -> list[Session]:
+        """The sessions whose ids begin so, for operators, who are shown no more of them."""
+        return [session for session_id, session in self._by_id.items() if session_id.startswith(beginning)]
+
     def close(self) -> None:
         """Stop with the server. A durable journal keeps the sessions for the next one."""
         for session in self:

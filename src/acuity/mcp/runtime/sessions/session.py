@@ -15,7 +15,7 @@ from acuity.mcp.runtime.sessions.event_log import EventLog
 from acuity.mcp.settings import WireLimits
 
 # Why a session ended. One that stopped with the server goes on in the next if the journal is durable.
-EndReason: TypeAlias = Literal["deleted", "expired", "evicted", "revoked", "stopped"]
+EndReason: TypeAlias = Literal["deleted", "expired", "evicted", "revoked", "stopped", "kicked"]
 
 # The reply to a call that was in flight when an earlier process ended.
 LOST_CALL: Final = "the server restarted before this call ended: call again"

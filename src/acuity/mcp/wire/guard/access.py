@@ -113,10 +113,18 @@ class Access:
         )
         return replace(security, wrong_host=self.wrong_host, origins=self.origins)
 
-    def guard(self, handler: Handler, address: Address, *, for_operators: bool = False) -> Guarded:
+    def guard(
+        self,
+        handler: Handler,
+        address: Address,
+        *,
+        for_operators: bool = False,
+        open_paths: Collection[str] = (),
+    ) -> Guarded:
         """The handler behind the checks for that address.
 
         What is for operators takes no token from this machine: those who scrape or look after it have none.
+        Open paths take none from anybody.
         """
         no_token = for_operators and is_loopback(address.host)
         return Guarded(
@@ -125,6 +133,7 @@ class Access:
             Authentication(Tokens()) if no_token else self._authentication,
             for_pages=not for_operators and (self.local_pages or bool(self.origins)),
             refused=self.refused,
+            open_paths=open_paths,
         )
 
 
@@ -139,12 +148,14 @@ class Guarded:
         *,
         for_pages: bool = False,
         refused: Counter[str] | None = None,
+        open_paths: Collection[str] = (),
     ) -> None:
         self._handler = handler
         self._security = security
         # One without tokens and hook is false, and still the one to ask.
         self._authentication = Authentication(security.tokens) if authentication is None else authentication
         self._for_pages = for_pages
+        self._open_paths = frozenset(open_paths)  # these take no token
         self._refused = Counter() if refused is None else refused
         self._known: dict[tuple[str | None, str | None], None] = {}
 
@@ -158,7 +169,7 @@ class Guarded:
             if prepared is None:
                 return
             responder = prepared
-        if not self._authentication:
+        if not self._authentication or request.path in self._open_paths:
             self._decided(request, responder, request.principal)
             return
         found = self._authentication.check(request)
@@ -173,7 +184,8 @@ class Guarded:
         So nobody without a token has the server read and keep a long body.
         """
         refusal = self._refusal(request)
-        if refusal is None and self._authentication and request.method == "POST":
+        takes_token = self._authentication and request.path not in self._open_paths
+        if refusal is None and takes_token and request.method == "POST":
             found = self._authentication.check(request)
             refusal = found if isinstance(found, Refusal) else None
             responder = with_headers(responder, self.page_headers(request.headers))
