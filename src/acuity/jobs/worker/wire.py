@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, cast
 
+from acuity.length_prefix import LengthPrefix
+
 _HEADER: Final = struct.Struct(">BI")
 
 
@@ -84,51 +86,27 @@ class MessageDecoder:
     """Turns bytes, in pieces of any size, back into messages."""
 
     def __init__(self) -> None:
-        self._head = bytearray()
-        self._kind = Kind.READY
-        self._missing: int | None = None  # bytes of the body still to come; None while reading a header
-        self._pieces: list[bytes] = []
+        self._messages = LengthPrefix(_HEADER, _length)
 
     def feed(self, data: bytes) -> list[Message]:
         """The messages that these bytes complete; raises WireError, after which nothing can be read."""
-        messages = []
-        start = 0
-        while start < len(data) or self._missing == 0:
-            if self._missing is None:
-                start += self._read_head(data, start)
-                continue
-            piece = data[start : start + self._missing]
-            start += len(piece)
-            self._missing -= len(piece)
-            if piece:
-                self._pieces.append(piece)
-            if self._missing == 0:
-                messages.append(Message(self._kind, tuple(self._pieces)))
-                self._pieces.clear()
-                self._missing = None
-        return messages
+        return [Message(Kind(head[0]), pieces) for head, pieces in self._messages.feed(data)]
 
     @property
     def partial(self) -> bool:
         """Whether a message has begun but not ended."""
-        return bool(self._head) or self._missing is not None
+        return self._messages.partial
 
-    def _read_head(self, data: bytes, start: int) -> int:
-        piece = data[start : start + _HEADER.size - len(self._head)]
-        self._head += piece
-        if len(self._head) == _HEADER.size:
-            number, length = _HEADER.unpack(self._head)
-            self._head.clear()
-            try:
-                self._kind = Kind(number)
-            except ValueError:
-                raise WireError(f"bytes that begin no message ({number})") from None
-            if length > LIMITS[self._kind]:
-                raise WireError(
-                    f"a {self._kind.name} message of {length} bytes, more than {LIMITS[self._kind]}"
-                )
-            self._missing = length
-        return len(piece)
+
+def _length(head: tuple[int, int]) -> int:
+    number, length = head
+    try:
+        kind = Kind(number)
+    except ValueError:
+        raise WireError(f"bytes that begin no message ({number})") from None
+    if length > LIMITS[kind]:
+        raise WireError(f"a {kind.name} message of {length} bytes, more than {LIMITS[kind]}")
+    return length
 
 
 class Channel(asyncio.Protocol):

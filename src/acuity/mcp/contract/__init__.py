@@ -1,0 +1,1 @@
+"""The contract between the runtime and workers: frames, envelopes, their schemas, checks of any worker."""
