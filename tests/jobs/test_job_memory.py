@@ -13,12 +13,12 @@ from acuity.errors import JobError, JobFailed, JobTimeout, WorkerLost
 from acuity.jobs.entry import Entry
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
-from acuity.jobs.worker.process import Process
 from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
+from acuity.supervised_process import SupervisedProcess
 from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
 
-WATCHED = (Entry, Forwarder, WorkerProcess, Process, Channel, Heard)
+WATCHED = (Entry, Forwarder, WorkerProcess, SupervisedProcess, Channel, Heard)
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +61,10 @@ async def cancelled(jobs: Jobs, waiting: int) -> None:
 async def test_a_cancelled_call_leaves_nothing() -> None:
     async with Jobs(config(workers=1)) as jobs:
         await cancelled(jobs, 1)
-        await until_only(Counter(WorkerProcess=1, Process=1, Channel=1))
+        await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
         for _ in range(10):
             await cancelled(jobs, 5)
-        await until_only(Counter(WorkerProcess=1, Process=1, Channel=1))
+        await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
         assert jobs.stats().cancelled == 62
 
 
@@ -78,7 +78,7 @@ async def test_a_call_that_fails_leaves_nothing() -> None:
             except JobError as error:  # pytest.raises() would keep it
                 kinds.append(type(error))
         assert kinds == [JobFailed, WorkerLost, JobTimeout]
-        await until_only(Counter(WorkerProcess=1, Process=1, Channel=1))
+        await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
 
 
 @on_loop

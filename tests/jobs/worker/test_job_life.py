@@ -18,8 +18,8 @@ import pytest
 
 from acuity.errors import JobFailed
 from acuity.jobs.service import JobOutcome, Jobs
-from acuity.jobs.worker.process import Process
 from acuity.jobs.worker.wire import Kind, Message, MessageDecoder, encode
+from acuity.supervised_process import SupervisedProcess
 from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec
 
 _PARENT = Path(__file__).with_name("job_parent.py")
@@ -72,12 +72,9 @@ async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> 
 
 
 @on_loop
-async def test_a_process_killed_before_it_is_up_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "acuity.jobs.worker.process._COMMAND", ("/bin/sleep", "600")
-    )  # which watches no channel
+async def test_a_process_killed_before_it_is_up_does_not_stay() -> None:
     for _ in range(5):
-        process = Process(lambda: None)
+        process = SupervisedProcess(("/bin/sleep", "600"), lambda: None)  # which watches no channel
         ours, theirs = socket.socketpair()
         process.start(theirs)
         process.kill()

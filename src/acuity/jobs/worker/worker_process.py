@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -14,11 +15,14 @@ from acuity.errors import JobError, JobFailed, Remedy
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
 from acuity.jobs.worker import failures
-from acuity.jobs.worker.process import Process
 from acuity.jobs.worker.wire import Channel, Kind, Message, WireError, encode
+from acuity.supervised_process import SupervisedProcess
 
 logger: Final = logging.getLogger(__name__)
 
+# -P: don't import a numpy.py from the folder where the server was started.
+_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.jobs.worker.main")
+_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 _GRACE: Final = 0.5  # seconds to wait for the end of a killed process before its job is answered
 
 
@@ -42,13 +46,14 @@ class WorkerProcess:
         self._config = config
         self._current: _CurrentJob | None = None
         self._violation: WireError | None = None
-        self._process = Process(lambda: on_gone(self))
+        ours, theirs = socket.socketpair()
+        command = (*_COMMAND, str(theirs.fileno()))
+        self._process = SupervisedProcess(command, lambda: on_gone(self), environment=_ENVIRONMENT)
         self._channel = Channel(self._receive, self._closed)
         self.ready = False  # its imports are done
         self.worked = False  # has taken a job
         self.usable = True  # may be given a job
         self.asked_to_end = False
-        ours, theirs = socket.socketpair()
         self._process.start(theirs)
         loop = asyncio.get_running_loop()
         self._connecting = loop.create_task(self._connect(loop, ours))

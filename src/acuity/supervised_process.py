@@ -1,4 +1,4 @@
-"""Starts, kills and reaps the process of a worker.
+"""A worker process of any program: started, told to end, killed and reaped; its last output is kept.
 
 Each process has a thread that starts it (so that a slow disk doesn't block the event loop), waits for it, and
 reaps it. That thread must not end before the process, because Linux's parent-death signal is sent when the
@@ -9,28 +9,43 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 logger: Final = logging.getLogger(__name__)
 
 _TAIL: Final = 16 << 10  # bytes kept of a worker's output
-# -P: don't import a numpy.py from the folder where the server was started.
-_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.jobs.worker.main")
-_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+_PR_SET_PDEATHSIG: Final = 1
 
 
-class Process:
+class SupervisedProcess:
     """A worker process. Its methods are called on the event loop's thread."""
 
-    def __init__(self, on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        on_exit: Callable[[], None],
+        *,
+        environment: Mapping[str, str] | None = None,
+        killed_with_parent: bool = False,
+        on_output: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`environment`: variables that it has besides those of this process.
+
+        `killed_with_parent`: for programs that don't watch their parent themselves; Linux kills them.
+        `on_output` is given what it prints, as it comes.
+        """
+        self._command = tuple(command)
+        self._environment = dict(environment or {})
+        self._killed_with_parent = killed_with_parent
+        self._on_output = on_output
         self._loop = asyncio.get_running_loop()
         self._on_exit = on_exit
         self._lock = threading.Lock()  # between kill and reap: the system may reuse a reaped process id
@@ -54,7 +69,7 @@ class Process:
     def forget_tail(self) -> None:
         self._tail.clear()
 
-    def start(self, channel: socket.socket) -> None:
+    def start(self, channel: socket.socket | None = None) -> None:
         """Start the process in the background and give it this end of a socket pair."""
         self._output, theirs = os.pipe()
         os.set_blocking(self._output, False)
@@ -70,12 +85,21 @@ class Process:
             self._killed = True
             self._kill_group()
 
+    def terminate(self) -> None:
+        """Ask the process to end, with SIGTERM."""
+        with self._lock:
+            if self._child is not None and not self._reaped:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(self._child.pid, signal.SIGTERM)
+                return
+            self._killed = True  # one that has not begun yet needs no manners
+
     def _kill_group(self) -> None:
         if self._child is not None and not self._reaped:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, signal.SIGKILL)
 
-    def _supervise(self, channel: socket.socket, output: int) -> None:
+    def _supervise(self, channel: socket.socket | None, output: int) -> None:
         """Start, wait for and reap the process; runs on a thread of its own."""
         code: int | None = None
         try:
@@ -93,19 +117,21 @@ class Process:
         with contextlib.suppress(RuntimeError):  # the loop may be closed by now
             self._loop.call_soon_threadsafe(self._exited, code)
 
-    def _spawn(self, channel: socket.socket, output: int) -> subprocess.Popen[bytes]:
+    def _spawn(self, channel: socket.socket | None, output: int) -> subprocess.Popen[bytes]:
         try:
             child = subprocess.Popen(
-                [*_COMMAND, str(channel.fileno())],
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                pass_fds=[channel.fileno()],
+                pass_fds=[] if channel is None else [channel.fileno()],
                 start_new_session=True,
-                env={**os.environ, **_ENVIRONMENT},
+                env={**os.environ, **self._environment},
+                preexec_fn=_kill_with_parent if self._killed_with_parent else None,
             )
         finally:
-            channel.close()
+            if channel is not None:
+                channel.close()
             os.close(output)
         with self._lock:
             self._child = child
@@ -119,6 +145,7 @@ class Process:
         self.code = code
         self.gone.set()
         on_exit, self._on_exit = self._on_exit, _nothing  # breaks the reference cycle with the owner
+        self._on_output = None
         on_exit()
 
     def _read_output(self) -> None:
@@ -130,6 +157,8 @@ class Process:
                 self._close_output()
             self._tail += data
             del self._tail[:-_TAIL]
+            if data and self._on_output is not None:
+                self._on_output(data)
 
     def _close_output(self) -> None:
         if self._output >= 0:
@@ -140,3 +169,12 @@ class Process:
 
 def _nothing() -> None:
     pass
+
+
+# Bound before any fork: between fork and exec nothing may be imported or looked up.
+_prctl: Final = getattr(ctypes.CDLL(None), "prctl", None)  # Linux has it
+
+
+def _kill_with_parent() -> None:
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
