@@ -70,7 +70,7 @@ def build_server(
     if catalog.extensions:
         wrapped = offer.allowed(compose_tool_call_handler(catalog.extensions, offer.call_tool))
         server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
-    server.middleware.extend([*middleware, rules.boundary(name), NamesBadParams()])
+    server.middleware.extend([*middleware, *rules.boundaries(name), NamesBadParams()])
     return server
 
 

@@ -52,9 +52,14 @@ class AskingRules:
     timeout: float = WireLimits().client_timeout  # seconds
     count: Count = lambda kind, outcome: None
     keys: tuple[bytes, ...] = ()  # that seal request states; none: a key of this process alone
+    seals: bool = True  # False in a worker: the runtime in front of it seals and opens
+
+    def boundaries(self, audience: str) -> list[RequestStateBoundary]:
+        """The middleware that seals the state of calls that take several rounds, where that is done here."""
+        return [self.boundary(audience)] if self.seals else []
 
     def boundary(self, audience: str) -> RequestStateBoundary:
-        """The middleware that seals the state of calls that take several rounds."""
+        """The middleware that seals and opens."""
         keys = self.keys or (secrets.token_bytes(32),)
         security = RequestStateSecurity(keys=keys, ttl=self.timeout, bind_principal=_principal)
         return RequestStateBoundary(security, default_audience=audience)

@@ -89,15 +89,25 @@ class Dispatcher:
         params: dict[str, Any] | None,
     ) -> None:
         """Run a client's notification, which nobody waits for."""
+        self.note(context, connection, method, params)
+
+    def note(
+        self,
+        context: DispatchContext[TransportContext],
+        connection: Connection,
+        method: str,
+        params: dict[str, Any] | None,
+    ) -> asyncio.Task[None] | None:
+        """Run a client's notification; the task that its handler goes on in, if it has not ended."""
         work = self._noted(context, connection, method, params)
         variables = copy_context()
         if self._server.get_notification_handler(method) is None:
             try:
                 step = variables.run(work.send, None)
             except StopIteration:
-                return
+                return None
             work = _continued(work, step)
-        self._start(work, variables)
+        return self._start(work, variables)
 
     def end_gone(self, gone: Holders) -> None:
         """Cancel the requests of those who may no longer come."""

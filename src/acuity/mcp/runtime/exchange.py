@@ -1,8 +1,8 @@
-"""One call over HTTP: what its handler sends to the client, and the form that the answer takes.
+"""One call: what its handler sends to the client, and the form that the answer takes.
 
-An exchange is the SDK's DispatchContext. Its answer is JSON if nothing is sent before it, and otherwise the
-last of a stream of events. In a session that stream can be resumed, so a client that leaves ends nothing;
-without a session it ends its call.
+An exchange is the SDK's DispatchContext. Over HTTP its answer is JSON if nothing is sent before it, and
+otherwise the last of a stream of events. In a session that stream can be resumed, so a client that leaves
+ends nothing; without a session it ends its call.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 
 
 class Exchange:
-    """The part that both kinds share: the request, its task, and its one answer."""
+    """The part that all kinds share: the request, its task, and its one answer."""
 
     __slots__ = (
         "_cancel_requested",
         "_params",
-        "_responder",
         "_timer",
         "is_over",
         "request",
@@ -52,13 +51,12 @@ class Exchange:
 
     can_send_request = False
 
-    def __init__(self, message: PlainRequest, request: Request, responder: Responder) -> None:
+    def __init__(self, message: PlainRequest, request: Request) -> None:
         self.request_id: RequestId = message.id
         self.request = request
         self.task: asyncio.Task[None] | None = None  # once the handler has to wait for something
         self.is_over = False
         self._params = message.params
-        self._responder = responder
         self._cancel_requested: anyio.Event | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -160,6 +158,16 @@ class Exchange:
 
     def _status(self, error: ErrorData) -> int:
         raise NotImplementedError
+
+
+class HttpExchange(Exchange):
+    """A call whose answer this process writes to its client."""
+
+    __slots__ = ("_responder",)
+
+    def __init__(self, message: PlainRequest, request: Request, responder: Responder) -> None:
+        super().__init__(message, request)
+        self._responder = responder
 
 
 class Notice:

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from acuity.mcp.runtime.exchange import Exchange
+from acuity.mcp.runtime.exchange import HttpExchange
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.replies import JSON, result_payload, status_of
 from acuity.mcp.runtime.session_exchange import session_headers
@@ -21,7 +21,7 @@ from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import PlainRequest, Refused
 
 
-class HandshakeExchange(Exchange):
+class HandshakeExchange(HttpExchange):
     """An `initialize` request. Nothing can be sent to the client before it is answered."""
 
     __slots__ = ("_accepted", "_sessions", "connection")

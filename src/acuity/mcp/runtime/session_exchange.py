@@ -13,7 +13,7 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import INTERNAL_ERROR, ErrorData
 
-from acuity.mcp.runtime.exchange import CANCELLED, Exchange, Later
+from acuity.mcp.runtime.exchange import CANCELLED, HttpExchange, Later
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.heartbeats import Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
@@ -25,7 +25,7 @@ from acuity.mcp.wire.messages import PlainRequest
 _ENDED: Final = "the session ended before the request did"
 
 
-class SessionExchange(Exchange):
+class SessionExchange(HttpExchange):
     """A call of a session: its events are in the session's log, and its client may come back for them."""
 
     __slots__ = ("_accepted", "_heartbeats", "_later", "_moment", "_reason", "session", "stream")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mcp.shared.dispatcher import CallOptions
 from mcp_types import INTERNAL_ERROR, ErrorData
 
-from acuity.mcp.runtime.exchange import CANCELLED, Exchange, Later
+from acuity.mcp.runtime.exchange import CANCELLED, HttpExchange, Later
 from acuity.mcp.runtime.heartbeats import PING, Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
@@ -18,7 +18,7 @@ from acuity.mcp.wire.messages import PlainRequest
 ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler that sends more has to wait
 
 
-class SingleExchange(Exchange):
+class SingleExchange(HttpExchange):
     """A call that belongs to no session: its client gets everything in this one answer."""
 
     __slots__ = ("_heartbeats", "_later", "_silence", "_statuses", "_streaming", "_takes_events", "_waiters")

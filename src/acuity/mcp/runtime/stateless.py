@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from mcp.server.lowlevel import Server
 from mcp.shared.inbound import (
     InboundLadderRejection,
     classify_inbound_request,
     unsupported_protocol_version_rejection,
-    validate_mcp_param_headers,
-    x_mcp_header_map,
 )
 from mcp_types import (
     HEADER_MISMATCH,
@@ -21,10 +18,10 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from acuity.mcp.app import CatalogServer
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.core import Core
 from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, accepted, body_problem
+from acuity.mcp.runtime.parameter_headers import ParameterHeaders
 from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
 from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request, Responder
@@ -33,7 +30,6 @@ from acuity.mcp.wire.serving import has_envelope
 
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"  # is answered by events alone
-_PARAMETER: Final = "mcp-param-"
 _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
 
 
@@ -42,8 +38,7 @@ class Stateless:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._server = core.serving.server
-        self._annotated = _annotated(self._server)
+        self._parameters = ParameterHeaders(core.serving.server)
 
     def serve(
         self, request: Request, responder: Responder, message: PlainRequest | Message, version: str
@@ -78,7 +73,7 @@ class Stateless:
         if isinstance(route, InboundLadderRejection):
             self._reject(responder, message, _named_missing(route, headers))
             return
-        if method == _CALL and (problem := self._parameters_differ(params or {}, headers)) is not None:
+        if method == _CALL and (problem := self._parameters.problem(params or {}, headers)) is not None:
             self._reject(responder, message, problem)
             return
         request.client = request.principal.key
@@ -104,21 +99,6 @@ class Stateless:
         request_id = message.id if message is not None else None
         status = status_of_code(rejection.code)
         refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
-
-    def _parameters_differ(
-        self, params: Mapping[str, Any], headers: Mapping[str, str]
-    ) -> InboundLadderRejection | None:
-        """What is wrong with headers that repeat a tool's arguments, as the SDK says it."""
-        name, arguments = params.get("name"), params.get("arguments")
-        if not isinstance(name, str) or (self._annotated is not None and name not in self._annotated):
-            return None
-        if arguments is not None and not isinstance(arguments, Mapping):
-            return None
-        if not arguments and not any(header.startswith(_PARAMETER) for header in headers):
-            return None
-        find = self._server.get_tool_input_schema
-        schema = find(name) if find is not None else None
-        return None if schema is None else validate_mcp_param_headers(schema, arguments or {}, headers)
 
 
 class Bare:
@@ -174,10 +154,3 @@ def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]
     if rejection.code != HEADER_MISMATCH or name not in ROUTING or name in headers:
         return rejection
     return replace(rejection, message=f"{name} header is missing")
-
-
-def _annotated(server: Server[Any]) -> frozenset[str] | None:
-    """The tools that have headers for some of their arguments; None: not known."""
-    if not isinstance(server, CatalogServer):
-        return None
-    return frozenset(tool.name for tool in server.catalog.tools if x_mcp_header_map(tool.input_schema))
