@@ -47,6 +47,7 @@ _COUNTERS: Final = (
     ("streams_opened", "acuity_mcp_get_streams_opened", "Event streams opened with GET"),
     ("calls_lost", "acuity_mcp_calls_lost", "Calls that an earlier process left unanswered"),
     ("journal_failures", "acuity_mcp_store_failures", "Failures of the store of sessions"),
+    ("requests_forwarded", "acuity_mcp_requests_forwarded", "Requests that another node answered"),
 )
 
 
@@ -75,6 +76,12 @@ class RuntimeFigures(Collector):
         for (kind, outcome), count in sorted(counters.client_requests.items()):
             asked.add_metric([kind, outcome], count)
         yield asked
+        failed = CounterMetricFamily(
+            "acuity_mcp_forwards_failed", "Requests that could not be passed on", labels=["outcome"]
+        )
+        for outcome, count in sorted(counters.forwards_failed.items()):
+            failed.add_metric([outcome], count)
+        yield failed
         yield from self._gauges()
 
     def _gauges(self) -> Iterable[Metric]:

@@ -28,6 +28,8 @@ class RuntimeCounters:
     client_requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     calls_lost: int = 0  # in flight when an earlier process ended; their clients are told
     journal_failures: int = 0
+    requests_forwarded: int = 0  # that another node of the cluster answered
+    forwards_failed: Counter[str] = field(default_factory=Counter)  # by outcome: unreachable, moved, lost, …
 
     def count_request(self, kind: str, outcome: str) -> None:
         """Count a request to a client."""

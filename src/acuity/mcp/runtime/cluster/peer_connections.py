@@ -1,0 +1,178 @@
+"""Connections to other nodes: opened when needed, used for one request at a time, kept for a while.
+
+A receiver is told of the response as it arrives, and can have reading paused: nothing is queued here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from typing import Final, Protocol, cast
+from urllib.parse import urlsplit
+
+from acuity.mcp.wire.http.responses import BadResponse, ResponseEnd, ResponseHead, ResponseParser
+
+CONNECT_SECONDS: Final = 1.0
+_KEPT_SECONDS: Final = 10.0  # less than a port keeps a connection, so that none is used that is being closed
+_MOST_KEPT: Final = 32  # connections to one node
+
+
+class Unreachable(Exception):
+    """No connection could be made: nothing of the request has left this node."""
+
+
+class Receiver(Protocol):
+    """Is told of one response."""
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def data(self, data: bytes) -> None: ...
+
+    def ended(self, whole: bool) -> None:
+        """The response is over; not whole: the connection broke, or made no sense."""
+        ...
+
+
+class PeerConnection(asyncio.Protocol):
+    """A connection to a node's port for other nodes."""
+
+    def __init__(self, pool: PeerConnections, address: str) -> None:
+        self._pool = pool
+        self.address = address
+        self._parser = ResponseParser()
+        self._transport: asyncio.Transport | None = None
+        self._receiver: Receiver | None = None
+        self._keep_alive = True
+        self.kept_since = 0.0
+
+    def send(self, data: bytes, receiver: Receiver) -> None:
+        """Send a request; the receiver is told of its response."""
+        assert self._transport is not None
+        self._receiver = receiver
+        self._transport.write(data)
+
+    def pause(self) -> None:
+        """Read no more for now; where all has arrived, nothing."""
+        if self._transport is not None and self._receiver is not None:
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._transport is not None and self._receiver is not None:
+            self._transport.resume_reading()
+
+    def abort(self) -> None:
+        """Drop the connection; its receiver is told nothing more."""
+        self._receiver = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def drop(self) -> None:
+        """Drop the connection; its receiver is told that it broke."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def usable(self) -> bool:
+        """Whether another request may be sent."""
+        return self._transport is not None and not self._transport.is_closing() and self._keep_alive
+
+    # ---- asyncio.Protocol ---------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        self._pool.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for part in self._parser.receive(data):
+                if self._receiver is None:  # it gave up, or nothing was asked
+                    self.abort()
+                    return
+                if isinstance(part, ResponseHead):
+                    self._keep_alive = part.keep_alive
+                    self._receiver.head(part.status, part.headers)
+                elif isinstance(part, ResponseEnd):
+                    self._over()
+                else:
+                    self._receiver.data(part)
+        except BadResponse:
+            receiver, self._receiver = self._receiver, None
+            self.abort()
+            if receiver is not None:
+                receiver.ended(False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._pool.lost(self)
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.ended(False)
+
+    def _over(self) -> None:
+        receiver, self._receiver = self._receiver, None
+        assert self._transport is not None
+        assert receiver is not None
+        self._transport.resume_reading()  # it may have been paused; does nothing where it was not
+        if self._keep_alive and not self._parser.begun:
+            self._pool.keep(self)
+        else:
+            self._transport.close()
+        receiver.ended(True)
+
+
+class PeerConnections:
+    """The connections to all other nodes."""
+
+    def __init__(self) -> None:
+        self._idle: dict[str, deque[PeerConnection]] = {}
+        self._open: set[PeerConnection] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def connect(self, address: str) -> PeerConnection:
+        """A connection to http://HOST:PORT that has no request; raises Unreachable."""
+        loop = asyncio.get_running_loop()
+        idle = self._idle.get(address, ())
+        while idle:
+            found = idle.pop()  # the one used last
+            if found.usable and loop.time() - found.kept_since < _KEPT_SECONDS:
+                return found
+            found.abort()
+        self._idle.pop(address, None)
+        parts = urlsplit(address)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                _, made = await loop.create_connection(
+                    lambda: PeerConnection(self, address), parts.hostname, parts.port
+                )
+        except (OSError, ValueError) as error:  # also what timeouts raise
+            raise Unreachable(f"{address} can't be reached: {type(error).__name__}") from None
+        return made
+
+    def opened(self, connection: PeerConnection) -> None:
+        """Take note of a new connection."""
+        self._open.add(connection)
+
+    def keep(self, connection: PeerConnection) -> None:
+        """Take back a connection whose request was answered."""
+        idle = self._idle.setdefault(connection.address, deque())
+        if len(idle) >= _MOST_KEPT:
+            idle.popleft().abort()
+        connection.kept_since = asyncio.get_running_loop().time()
+        idle.append(connection)
+
+    def lost(self, connection: PeerConnection) -> None:
+        """Forget a connection."""
+        self._open.discard(connection)
+        idle = self._idle.get(connection.address)
+        if idle is not None and connection in idle:
+            idle.remove(connection)
+            if not idle:
+                del self._idle[connection.address]
+
+    def close(self) -> None:
+        """Drop all connections; who waits for a response is told that it broke off."""
+        for connection in list(self._open):
+            connection.drop()

@@ -1,0 +1,123 @@
+"""Nodes in one process: real ports between them, and an ownership that a test decides."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+from acuity.mcp.runtime.cluster.cluster_handler import ClusterHandler
+from acuity.mcp.runtime.cluster.forwarding import Forwarder
+from acuity.mcp.runtime.cluster.peers_port import PeersHandler
+from acuity.mcp.runtime.cluster.places import Place
+from acuity.mcp.runtime.cluster.signatures import Signer, Verifier
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.server import serve_http
+from acuity.mcp.wire.listeners import LOOPBACK, Address
+
+KEY = b"k" * 32
+LIMITS = WireLimits(max_message=4 << 20, heartbeat=15.0)
+SESSION = "a-1"
+HEADERS = {"mcp-session-id": SESSION, "accept": "application/json, text/event-stream"}
+
+
+def post(message: Any = None, **headers: str) -> Request:
+    body = json.dumps(message or {"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+    return Request("POST", "/mcp", headers={**HEADERS, **headers}, body=body)
+
+
+def get(**headers: str) -> Request:
+    return Request("GET", "/mcp", headers={**HEADERS, **headers})
+
+
+class FakeOwnership:
+    """Where sessions are, as a test says; None: nowhere; an exception is raised."""
+
+    def __init__(self) -> None:
+        self.place: Place | None | Exception = None
+        self.finds = 0
+        self.take_overs = 0
+        self.take: Callable[[str], Awaitable[bool]] | None = None
+
+    async def find(self, session_id: str) -> Place | None:
+        self.finds += 1
+        await asyncio.sleep(0)
+        if isinstance(self.place, Exception):
+            raise self.place
+        return self.place
+
+    async def take_over(self, session_id: str, found: Place) -> Session | None:
+        self.take_overs += 1
+        if self.take is None:
+            return None
+        return cast(Session, object()) if await self.take(session_id) else None
+
+    async def release_all(self) -> None:
+        pass
+
+
+class Node:
+    """One node: what its own handler does, the sessions that it has, and what it counted."""
+
+    def __init__(self, label: str, local: Handler) -> None:
+        self.label = label
+        self.incarnation = f"{label}-life"
+        self.sessions: set[str] = set()
+        self.ownership = FakeOwnership()
+        self.counters = RuntimeCounters()
+        self.seen: list[Request] = []
+        self._serve = local
+        self.forwarder = Forwarder(Signer(KEY, label, time.time), LIMITS, head_seconds=0.5)
+        self.public = ClusterHandler(
+            self.local,
+            self.sessions,
+            self.ownership,
+            self.forwarder,
+            self.counters,
+            node=label,
+            incarnation=self.incarnation,
+        )
+        verifier = Verifier(KEY, label, self.incarnation, time.time)
+        self.refused: Counter[str] = Counter()
+        self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
+        self.place = Place(label, self.incarnation, "", True)
+
+    def local(self, request: Request, responder: Responder) -> None:
+        self.seen.append(request)
+        if request.headers.get("mcp-session-id") in self.sessions:
+            self._serve(request, responder)
+        else:
+            responder.answer(404, b"Session not found")
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Node]:
+        """The port for other nodes, while the block lasts."""
+        async with serve_http(self.peers.handle, Address(LOOPBACK, 0), LIMITS) as endpoint:
+            self.place = replace(self.place, address=f"http://{endpoint.address}")
+            try:
+                yield self
+            finally:
+                await self.public.close()
+                self.forwarder.close()
+
+
+def hello(request: Request, responder: Responder) -> None:
+    """Answer with who asks."""
+    known = {"principal": request.principal.key, "address": request.address, "method": request.method}
+    responder.answer(200, json.dumps(known).encode(), b"application/json", ((b"mcp-session-id", b"a-1"),))
+
+
+async def answered(responder: Any) -> Any:
+    """The responder once its answer has ended; no test waits for more than a few seconds."""
+    async with asyncio.timeout(5):
+        while not responder.gone:
+            await asyncio.sleep(0.002)
+    return responder
