@@ -42,7 +42,7 @@ class FakeOwnership:
     """Where sessions are, as a test says; None: nowhere; an exception is raised."""
 
     def __init__(self) -> None:
-        self.place: Place | None | Exception = None
+        self.place: Place | Exception | None = None
         self.finds = 0
         self.take_overs = 0
         self.take: Callable[[str], Awaitable[bool]] | None = None

@@ -166,7 +166,7 @@ def test_a_stream_ends_with_its_owner_and_never_within_an_event() -> None:
 
         async with pair(hello) as (one, other):
             server = await asyncio.start_server(half, "127.0.0.1", 0)
-            address = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+            address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             one.ownership.place = replace(other.place, address=address)
             client = await ask(one, get())
             assert client.text == b"id: 1\ndata: {}\n\n"
@@ -250,7 +250,7 @@ def test_a_dead_owners_session_is_taken_over_once_by_all_who_ask() -> None:
 def test_an_owner_that_can_t_be_reached_is_taken_over_from(method: str) -> None:
     async def scenario() -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
-            nobody = "http://127.0.0.1:{}".format(probe.getsockname()[1])
+            nobody = f"http://127.0.0.1:{probe.getsockname()[1]}"
         async with pair(hello) as (one, other):
             one.ownership.place = replace(other.place, address=nobody)
             one.ownership.take = taking(one)
@@ -303,7 +303,7 @@ def test_calls_that_died_with_their_node_are_answered() -> None:
 
         async with pair(hello) as (one, other):
             server = await asyncio.start_server(die, "127.0.0.1", 0)
-            address = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+            address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             one.ownership.place = replace(other.place, address=address)
             one.ownership.take = taking(one)
             call = await ask(one, post())

@@ -97,7 +97,9 @@ CHANGES: dict[str, Callable[[Request], None]] = {
     "doubled header": lambda r: setattr(r, "repeated", {"accept"}),
     "form": lambda r: setattr(r, "headers", {**r.headers, FORWARDED: "v1 a b"}),
     "code": lambda r: setattr(r, "headers", {**r.headers, FORWARDED: r.headers[FORWARDED][:-1] + "x"}),
-    "sender": lambda r: setattr(r, "headers", {**r.headers, FORWARDED: r.headers[FORWARDED].replace("v1 a", "v1 c")}),
+    "sender": lambda r: setattr(
+        r, "headers", {**r.headers, FORWARDED: r.headers[FORWARDED].replace("v1 a", "v1 c")}
+    ),
 }
 
 

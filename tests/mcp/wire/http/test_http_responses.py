@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,7 +48,7 @@ EXPECTED = [
 def test_slices_make_no_difference(cuts: list[int]) -> None:
     whole = LONG + CHUNKED + CONTINUE + EMPTY
     places = [0, *sorted(cuts), len(whole)]
-    assert parts([whole[a:b] for a, b in zip(places, places[1:], strict=False)]) == EXPECTED
+    assert parts([whole[a:b] for a, b in pairwise(places)]) == EXPECTED
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ class PeerConnections:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 _, made = await loop.create_connection(
-                    lambda: PeerConnection(self, address), parts.hostname, parts.port
+                    lambda: PeerConnection(self, address), parts.hostname or "", parts.port or 0
                 )
         except (OSError, ValueError) as error:  # also what timeouts raise
             raise Unreachable(f"{address} can't be reached: {type(error).__name__}") from None
