@@ -1,43 +1,262 @@
-"""The connection to Redis or Valkey that all parts of a node share. Calls are bounded in time."""
+"""The connection to Redis or Valkey that all parts of a node share. Every call is bounded in time.
+
+Nothing has to be done when Redis goes away: calls fail at once or after half a second, `healthy` says so,
+and a heartbeat finds out when it is back. Other nodes' clocks don't matter: `now()` is Redis's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+import asyncio
+import hashlib
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+from acuity.errors import SettingsError
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable
+from acuity.mcp.runtime.cluster.redis_address import WAIT, RedisAddress
+from acuity.mcp.runtime.cluster.redis_messages import RedisMessages
+
+logger: Final = logging.getLogger(__name__)
+
+Argument: TypeAlias = str | bytes | int | float
+
+PREFIX: Final = "acuity"
+LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
+
+_BEAT: Final = 0.5  # seconds between two looks at Redis
+_SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses
+_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_RUN_ID: Final = re.compile(rb"run_id:(\w+)")
 
 
-class RedisLink(Protocol):
-    """Commands, messages and the clock of one Redis server."""
+class RedisLink:
+    """Commands, messages and the clock of one Redis server. For one event loop."""
 
-    node: str  # this node's label
+    def __init__(self, url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT) -> None:
+        """Check the settings; raises SettingsError, or MissingExtra. `open()` connects."""
+        self.node = check_label(node)  # this node's label
+        if not _NAME.fullmatch(prefix):
+            raise SettingsError(
+                f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . : -"
+            )
+        self.address = RedisAddress(url)
+        self.failures = 0  # calls that Redis did not answer, since the start
+        self.returns = 0  # how often it came back
+        self.back_since = 0.0  # the loop's time since which Redis answers
+        self.run_id = b""  # of Redis's process: another one may have forgotten the last moments
+        self._prefix = prefix
+        self._wait = wait
+        self._client = self.address.client()
+        self._messages = RedisMessages(self._client)
+        self._healthy: bool | None = None  # None: nothing is known yet
+        self._offset = time.time() - time.monotonic()  # until Redis has told its time
+        self._shas: dict[str, str] = {}
+        self._beat: asyncio.Task[None] | None = None
+        self._refused = -_SILENCE
+        self._on_back: list[Callable[[], None]] = []
+
+    async def open(self) -> None:
+        """Connect, and watch over the connection from then on. Redis may be gone: see `healthy`."""
+        await self._look()
+        loop = asyncio.get_running_loop()
+        self._beat = loop.create_task(self._watch(), name="redis heartbeat")
+        self._messages.start()
+
+    async def close(self) -> None:
+        """End all connections. May be called again."""
+        while self._beat is not None and not self._beat.done():
+            self._beat.cancel()  # again and again: redis-py swallows one that comes while it connects
+            await asyncio.wait([self._beat], timeout=_BEAT / 5)
+        await self._messages.close()
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._client.aclose()
+                await self._client.connection_pool.disconnect()
+        except Exception:
+            logger.debug("a connection to Redis did not end properly", exc_info=True)
 
     @property
     def healthy(self) -> bool:
         """Whether the last command was answered."""
-        ...
+        return bool(self._healthy)
 
     def key(self, *parts: str) -> str:
         """A key in this cluster's own name space."""
-        ...
+        return ":".join((self._prefix, *parts))
 
     def now(self) -> float:
         """Redis's clock, in seconds since 1970: the one that all nodes share."""
-        ...
+        return time.monotonic() + self._offset
 
-    async def call(self, *command: str | bytes | int | float) -> Any:
-        """The answer to a command; raises ClusterUnavailable."""
-        ...
+    def on_back(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called when Redis is back or was restarted; returns the undo."""
+        self._on_back.append(callback)
+        return lambda: self._on_back.remove(callback)
+
+    # ---- commands -----------------------------------------------------------------------------------
+
+    async def call(self, *command: Argument, within: float | None = None) -> Any:
+        """The answer to a command, as redis-py gives it; raises ClusterUnavailable."""
+        return await self._bounded(lambda: self._run(*command), within)
+
+    async def calls(
+        self, commands: Sequence[Sequence[Argument]], *, within: float | None = None
+    ) -> list[Any]:
+        """The answers to several commands sent in one go, no transaction; raises ClusterUnavailable."""
+
+        async def run() -> list[Any]:
+            pipeline = self._client.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute()
+            return answers
+
+        return list(await self._bounded(run, within))
 
     async def script(
-        self, source: str, keys: Sequence[str], arguments: Sequence[str | bytes | int | float]
+        self,
+        source: str,
+        keys: Sequence[str],
+        arguments: Sequence[Argument],
+        *,
+        within: float | None = None,
     ) -> Any:
         """The answer of a Lua script; raises ClusterUnavailable."""
-        ...
+        from redis.exceptions import NoScriptError
+
+        sha = self._shas.get(source)
+        if sha is None:
+            sha = self._shas[source] = hashlib.sha1(source.encode()).hexdigest()
+
+        async def run() -> Any:
+            try:
+                return await self._run("EVALSHA", sha, len(keys), *keys, *arguments)
+            except NoScriptError:  # Redis was restarted, or never had it
+                return await self._run("EVAL", source, len(keys), *keys, *arguments)
+
+        return await self._bounded(run, within)
+
+    async def _run(self, *command: Argument) -> Any:
+        return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    async def _bounded(self, run: Callable[[], Any], within: float | None) -> Any:
+        from redis import exceptions
+
+        try:
+            async with asyncio.timeout(within or self._wait):
+                answer = await run()
+        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+            self._gone(error)
+            raise ClusterUnavailable(
+                "the nodes' shared store doesn't answer: try again in a few seconds"
+            ) from error
+        except exceptions.RedisError as error:  # it answers, but not to this
+            self._refuse(error)
+            raise ClusterUnavailable(
+                "the nodes' shared store refuses to work: try again in a few seconds"
+            ) from error
+        self._back()
+        return answer
+
+    # ---- messages -----------------------------------------------------------------------------------
 
     def publish(self, channel: str, payload: bytes) -> None:
         """Send a message to the subscribers on all nodes, if Redis answers; nothing waits."""
-        ...
+        self._messages.publish(self.key("channel", channel), payload, self.call)
 
     def subscribe(self, channel: str, callback: Callable[[bytes], None]) -> Callable[[], None]:
-        """Have a function called for each message from then on, also after reconnecting; returns the undo."""
-        ...
+        """Have a function called for each message from then on, also after reconnecting; returns the undo.
+
+        What is published while there is no connection doesn't arrive.
+        """
+        return self._messages.subscribe(self.key("channel", channel), callback)
+
+    # ---- health -------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_BEAT)
+            try:
+                await self._look()
+            except Exception:  # or nobody would notice when Redis is back
+                logger.exception("the look at Redis failed")
+
+    async def _look(self) -> None:
+        """See whether Redis answers, which process of it, and what time it has."""
+        began = time.monotonic()
+        try:
+            # Raw commands: redis-py would parse some of these answers.
+            seconds, micros, info = await self._bounded(self._status, None)
+        except ClusterUnavailable:
+            return
+        took = time.monotonic() - began
+        self._offset = seconds + micros / 1e6 - (began + took / 2)
+        found = _RUN_ID.search(info)
+        run_id = found[1] if found else b""
+        if run_id != self.run_id:
+            was, self.run_id = self.run_id, run_id
+            if was:
+                self._tell()
+
+    async def _status(self) -> tuple[int, int, bytes]:
+        source = "local t = redis.call('TIME') return {t[1], t[2], redis.call('INFO', 'server')}"
+        seconds, micros, info = await self._run("EVAL", source, 0)
+        return int(seconds), int(micros), bytes(info)
+
+    def _gone(self, error: Exception) -> None:
+        self.failures += 1
+        if self._healthy is not False:
+            self._healthy = False
+            logger.warning(
+                "Redis at %s doesn't answer (%s): sessions of this node go on from memory, others wait",
+                self.address,
+                str(error) or type(error).__name__,
+                extra={"event": "redis_gone"},
+            )
+
+    def _back(self) -> None:
+        if self._healthy:
+            return
+        first, self._healthy = self._healthy is None, True
+        self.back_since = time.monotonic()
+        if not first:
+            self.returns += 1
+            logger.info("Redis at %s answers again", self.address, extra={"event": "redis_back"})
+            self._tell()
+
+    def _refuse(self, error: Exception) -> None:
+        self.failures += 1
+        if time.monotonic() - self._refused >= _SILENCE:
+            self._refused = time.monotonic()
+            logger.warning(
+                "Redis at %s refuses a command: %s", self.address, error, extra={"event": "redis_refused"}
+            )
+
+    def _tell(self) -> None:
+        for callback in list(self._on_back):
+            try:
+                callback()
+            except Exception:
+                logger.exception("a callback of the connection to Redis failed")
+
+
+@asynccontextmanager
+async def open_redis(url: str, node: str, *, prefix: str = PREFIX) -> AsyncIterator[RedisLink]:
+    """A connection while the block lasts; raises SettingsError, or MissingExtra."""
+    link = RedisLink(url, node, prefix=prefix)
+    await link.open()
+    try:
+        yield link
+    finally:
+        await link.close()
+
+
+def check_label(node: str) -> str:
+    """The label of a node, checked; raises SettingsError."""
+    if not LABEL.fullmatch(node):
+        raise SettingsError(f"the node's label '{node[:32]}' can't begin ids: write 1 to 16 of a-z and 0-9")
+    return node

@@ -1,0 +1,100 @@
+"""Debian's redis-server (or Valkey's) for tests: on a Unix socket in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
+needs_redis = pytest.mark.skipif(
+    PROGRAM is None, reason="neither redis-server nor valkey-server is on this machine"
+)
+
+_SOON = 10.0  # seconds
+
+
+class RedisServer:
+    """A Redis server that can be killed, started again and paused."""
+
+    def __init__(self, folder: Path, *, append_only: bool = False) -> None:
+        self.folder = folder
+        self.socket = folder / "redis.sock"
+        self.url = f"unix://{self.socket}"
+        self._append_only = append_only  # what was written is there again after a restart
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        if PROGRAM is None:
+            pytest.skip("neither redis-server nor valkey-server is on this machine")
+        self.socket.unlink(missing_ok=True)
+        options = {
+            "port": "0",
+            "unixsocket": str(self.socket),
+            "dir": str(self.folder),
+            "save": "",
+            "appendonly": "yes" if self._append_only else "no",
+            "appendfsync": "always",
+            "daemonize": "no",
+            "logfile": str(self.folder / "redis.log"),
+        }
+        arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
+        self._process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + _SOON
+        while not self.answers():
+            assert self._process.poll() is None, (self.folder / "redis.log").read_text()
+            assert time.monotonic() < end, "redis-server doesn't answer"
+            time.sleep(0.01)
+
+    def answers(self) -> bool:
+        """Whether it takes commands now."""
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1.0)
+            connection.connect(str(self.socket))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(64).startswith(b"+PONG")
+        return False
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+
+    def pause(self) -> None:
+        """Have it answer nobody, with its connections open."""
+        self.signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self.signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it at once. May be called again."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def forget(self) -> None:
+        """Remove what it keeps on disk, while it doesn't run."""
+        shutil.rmtree(self.folder / "appendonlydir", ignore_errors=True)
+
+
+@contextmanager
+def redis_server(*, append_only: bool = False) -> Iterator[RedisServer]:
+    """A server while the block lasts. The path of a Unix socket is short, so pytest's folders don't serve."""
+    with tempfile.TemporaryDirectory(prefix="acuity-redis-") as folder:
+        server = RedisServer(Path(folder), append_only=append_only)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()

@@ -1,0 +1,187 @@
+"""The connection to Redis: bounded calls, reconnecting, messages, the shared clock."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from acuity.errors import SettingsError
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable
+from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
+from redis_server import RedisServer, needs_redis, redis_server
+
+SOON = 10.0  # seconds
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    with redis_server() as running:
+        yield running
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(SOON):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def gone(link: RedisLink) -> None:
+    """Wait until the link knows that Redis is gone."""
+    await until(lambda: not link.healthy)
+
+
+@needs_redis
+def test_commands_scripts_and_keys(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a", prefix="room") as link:
+            assert link.healthy
+            assert link.key("node", "a") == "room:node:a"
+            await link.call("SET", link.key("x"), b"\xff\n")
+            assert await link.call("GET", link.key("x")) == b"\xff\n"
+            source = "return {KEYS[1], ARGV[1]}"
+            for _ in range(2):
+                assert await link.script(source, [link.key("x")], [7]) == [b"room:x", b"7"]
+            await link.call("SCRIPT", "FLUSH")
+            assert await link.script(source, [link.key("x")], [8]) == [b"room:x", b"8"]
+            assert await link.calls([("INCR", "n"), ("INCR", "n")]) == [1, 2]
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_the_clock_is_that_of_redis(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = time.time
+
+    async def main() -> None:
+        monkeypatch.setattr(time, "time", lambda: truth() - 600)  # this node's clock is ten minutes late
+        async with open_redis(server.url, "a") as link:
+            assert abs(link.now() - truth()) < 2.0
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_a_server_that_is_restarted_is_found_again(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link:
+            back: list[int] = []
+            link.on_back(lambda: back.append(1))
+            heard: list[bytes] = []
+            link.subscribe("news", heard.append)
+            await until(lambda: _sent(link, heard))
+            server.kill()
+            for _ in range(3):
+                with pytest.raises(ClusterUnavailable, match="try again"):
+                    await link.call("PING")
+            assert not link.healthy
+            server.start()
+            await until(lambda: link.healthy)
+            assert back
+            heard.clear()
+            await until(lambda: _sent(link, heard))
+
+    asyncio.run(main())
+    events = [entry.__dict__.get("event") for entry in caplog.records]
+    assert events.count("redis_gone") == 1
+    assert events.count("redis_back") == 1
+
+
+def _sent(link: RedisLink, heard: list[bytes]) -> bool:
+    link.publish("news", b"hello")
+    return bool(heard)
+
+
+@needs_redis
+def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link:
+            server.pause()
+            began = time.monotonic()
+            with pytest.raises(ClusterUnavailable):
+                await link.call("PING")
+            assert time.monotonic() - began < 1.5
+            assert not link.healthy
+            many = [asyncio.create_task(link.call("PING")) for _ in range(50)]
+            done = await asyncio.gather(*many, return_exceptions=True)
+            assert all(isinstance(result, ClusterUnavailable) for result in done)
+            assert time.monotonic() - began < 3.0
+            server.go_on()
+            await until(lambda: link.healthy)
+            assert await link.call("PING")
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_a_command_that_redis_refuses_is_no_loss_of_the_connection(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link:
+            await link.call("SET", "x", "text")
+            with pytest.raises(ClusterUnavailable, match="refuses"):
+                await link.call("INCR", "x")
+            assert link.healthy
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_messages_reach_all_subscribers_until_they_leave(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link, open_redis(server.url, "b") as other:
+            first: list[bytes] = []
+            second: list[bytes] = []
+            leave = other.subscribe("news", first.append)
+            link.subscribe("news", second.append)
+            link.subscribe("news", lambda _: 1 // 0)  # hurts nobody else
+            await until(lambda: _sent(link, first) and second)
+            leave()
+            leave()
+            first.clear()
+            second.clear()
+            await until(lambda: _sent(link, second))
+            assert first == []
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_redis_may_be_gone_at_the_start(server: RedisServer) -> None:
+    server.kill()
+
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link:
+            assert not link.healthy
+            server.start()
+            await until(lambda: link.healthy)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:6379", "http://localhost", "redis://", "redis://localhost:port", "unix://"]
+)
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(SettingsError, match="redis://HOST:PORT"):
+        RedisLink(url, "a")
+
+
+def test_the_address_shows_no_password() -> None:
+    link = RedisLink("redis://user:secret@localhost:6379/1", "a")
+    assert str(link.address) == "redis://localhost:6379/1"
+    with pytest.raises(SettingsError) as caught:
+        RedisLink("redis://user:secret@localhost:port", "a")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("label", ["", "A", "a-b", "a" * 17, "ä", "a\n"])
+def test_a_label_that_can_t_begin_ids_is_refused(label: str) -> None:
+    with pytest.raises(SettingsError, match="1 to 16 of a-z and 0-9"):
+        RedisLink("redis://localhost", label)
