@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import packages_distributions
 from pathlib import Path
+
+from import_statements import import_statements
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "acuity"
@@ -43,7 +46,7 @@ def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     helpers = {path.stem for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")}
     own = {"acuity", *helpers}
     for path in paths:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node, _ in import_statements(path):
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules = [node.module]
@@ -53,8 +56,14 @@ def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
                     yield package, path
 
 
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Those that are installed, by the packages that they bring."""
+    return packages_distributions()
+
+
 def _undeclared(paths: Iterable[Path], requirements: Iterable[str]) -> set[tuple[str, str]]:
-    declared, known = _declared(requirements), packages_distributions()
+    declared, known = _declared(requirements), _distributions()
     return {
         (package, str(path.relative_to(ROOT)))
         for package, path in _imported(paths)
@@ -84,7 +93,7 @@ def test_what_is_imported_has_a_lower_and_an_upper_bound() -> None:
 
 
 def test_what_is_declared_is_imported() -> None:
-    known = packages_distributions()
+    known = _distributions()
     used = {
         _normal(name) for package, _ in _imported(SOURCE.rglob("*.py")) for name in known.get(package, [])
     }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from import_statements import import_statements
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "acuity"
@@ -43,6 +46,7 @@ class Import(NamedTuple):
     module: str
 
 
+@functools.cache
 def _room_of(module: str) -> str:
     """The room that a module of the package is in: the longest name in the table that it begins with."""
     inner = module.removeprefix("acuity").lstrip(".").replace(".", "/")
@@ -60,21 +64,22 @@ def _module_of(path: Path) -> str:
 def _imports() -> Iterator[Import]:
     for path in sorted(SOURCE.rglob("*.py")):
         room = _room_of(_module_of(path))
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node, _ in import_statements(path):
             for used in _modules(node):
                 yield Import(str(path.relative_to(ROOT)), node.lineno, room, _room_of(used), used)
 
 
-def _modules(node: ast.AST) -> list[str]:
+def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
     """The modules of the package that a statement imports."""
     if isinstance(node, ast.Import):
         return [name.name for name in node.names if name.name.split(".")[0] == "acuity"]
-    if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "acuity":
+    if node.module and node.module.split(".")[0] == "acuity":
         full = [f"{node.module}.{name.name}" for name in node.names]
         return [name if _is_module(name) else node.module for name in full if name != VERSION]
     return []
 
 
+@functools.cache
 def _is_module(name: str) -> bool:
     path = SOURCE.parent.joinpath(*name.split("."))
     return name == "acuity._native" or path.with_suffix(".py").exists() or path.is_dir()
@@ -117,14 +122,8 @@ def test_no_two_modules_import_each_other() -> None:
     uses: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         module = _module_of(path)
-        tree = ast.parse(path.read_text())
-        typing_only = {
-            inner
-            for node in ast.walk(tree)
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            for inner in ast.walk(node)
-        }
-        found = (used for node in ast.walk(tree) if node not in typing_only for used in _modules(node))
+        told = (node for node, typing_only in import_statements(path) if not typing_only)
+        found = (used for node in told for used in _modules(node))
         uses[module] = {used for used in found if used not in (module, "acuity", "acuity._native")}
     assert [module for module in uses if module in _reaches(uses, module)] == []
 
