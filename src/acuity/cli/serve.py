@@ -199,6 +199,8 @@ def options(found: Effective) -> ServeOptions:
         access=access,
         certificate=certificate,
         metrics=found["server.metrics"],
+        admin=found["admin.listen"],
+        admin_tokens=_admin_tokens(found),
         scopes=scopes,
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
@@ -248,6 +250,17 @@ def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
         where = f"{source.name}, auth.token" if source.kind == "file" else source.name
         return parse_tokens(token, where, scopes)
     return Tokens()
+
+
+def _admin_tokens(found: Effective) -> TokenStore | None:
+    """The tokens of operators; None: one is made when the server starts."""
+    from acuity.mcp.standalone.start_checks import blaming
+    from acuity.mcp.wire.guard.tokens import TokenFile
+
+    if (path := found["admin.token_file"]) is None:
+        return None
+    with blaming(found, "admin.token_file"):
+        return TokenFile(str(path))
 
 
 def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoint]:

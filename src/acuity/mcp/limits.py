@@ -138,6 +138,11 @@ class CallLimits(ServerMiddleware[Any]):
         return self._clients.taken + self._streams.taken
 
     @property
+    def subscriptions(self) -> int:
+        """How many subscriptions are open."""
+        return self._streams.taken
+
+    @property
     def answering(self) -> bool:
         """Whether a request is in flight that ends by itself."""
         return self._clients.taken > 0

@@ -93,6 +93,7 @@ _store: Final = partial(Key, section="store", group=SESSIONS)
 _listen: Final = partial(Key, section="server", group=LISTEN)
 _work: Final = partial(Key, section="server", group=WORK)
 _logs: Final = partial(Key, section="server", group=LOGS)
+_admin: Final = partial(Key, section="admin", group=LISTEN)
 
 KEYS: Final[tuple[Key, ...]] = (
     _mcp("max_sessions", _COUNT, "sessions at once", setting="max_sessions"),
@@ -251,7 +252,7 @@ KEYS: Final[tuple[Key, ...]] = (
     _listen(
         "tls_certificate",
         kinds.PLACE,
-        "a PEM file: clients then use HTTPS; the metrics port stays HTTP on this machine",
+        "a PEM file: clients then use HTTPS; the metrics and admin ports stay HTTP on this machine",
         setting="tls_certificate",
     ),
     _listen(
@@ -331,6 +332,20 @@ KEYS: Final[tuple[Key, ...]] = (
     ),
     _logs("log_level", kinds.one_of(*LEVELS), "how much is logged", default="info"),
     _logs("log_format", kinds.one_of(*FORMATS), "for machines or for people", default="json"),
+    _admin(
+        "listen",
+        kinds.ADDRESS,
+        "the operator's view at /admin; on another HOST than this machine with TLS only",
+        flag="--admin",
+        variable="ACUITY_ADMIN",
+    ),
+    _admin(
+        "token_file",
+        kinds.FILE,
+        "a file with the token of operators, or with one for each; without it one is made in the data folder",
+        group=ACCESS,
+        flag="--admin-token-file",
+    ),
 )
 
 SECTIONS: Final = tuple(dict.fromkeys(key.section for key in KEYS))

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyFigures:
+    """What was observed of one value of the label."""
+
+    count: int
+    seconds: float  # all together
+    counts: tuple[int, ...]  # between the bounds, and beyond the last
 
 
 class Latencies(Collector):
@@ -23,18 +33,36 @@ class Latencies(Collector):
         self._name = name
         self._documentation = documentation
         self._label = label
-        self._buckets = tuple(buckets)
-        self._counts = {value: [0] * (len(self._buckets) + 1) for value in values}
+        self.bounds = tuple(buckets)  # seconds
+        self._counts = {value: [0] * (len(self.bounds) + 1) for value in values}
         self._sums = dict.fromkeys(self._counts, 0.0)
 
     def observe(self, value: str, seconds: float) -> None:
         """Add one; raises KeyError for a value of the label that isn't known."""
-        self._counts[value][bisect_left(self._buckets, seconds)] += 1
+        self._counts[value][bisect_left(self.bounds, seconds)] += 1
         self._sums[value] += seconds
+
+    def figures(self) -> dict[str, LatencyFigures]:
+        """What was observed, of the values that were."""
+        return {
+            value: LatencyFigures(count, self._sums[value], tuple(counts))
+            for value, counts in self._counts.items()
+            if (count := sum(counts))
+        }
+
+    def quantile(self, counts: Sequence[int], share: float) -> float:
+        """The seconds that this share of the observations didn't exceed, as far as the bounds tell."""
+        rank = share * sum(counts)
+        before, lower = 0, 0.0
+        for count, upper in zip(counts, self.bounds, strict=False):
+            if count and before + count >= rank:
+                return lower + (upper - lower) * (rank - before) / count
+            before, lower = before + count, upper
+        return lower
 
     def collect(self) -> Iterable[Metric]:
         family = HistogramMetricFamily(self._name, self._documentation, labels=[self._label])
-        bounds = [*map(str, self._buckets), "+Inf"]
+        bounds = [*map(str, self.bounds), "+Inf"]
         for value, counts in self._counts.items():
             family.add_metric([value], list(zip(bounds, accumulate(counts), strict=True)), self._sums[value])
         yield family

@@ -110,22 +110,23 @@ class Metrics:
         connected.set_function(lambda: len(self.connections))
         # Looked up once, because .labels() costs more than counting.
         names = (*self._tools, UNKNOWN)
+        self._counted_calls = calls
         self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}
-        self._seconds = Latencies(
+        self.call_seconds = Latencies(
             "acuity_mcp_call_seconds",
             "Seconds that tool calls took, waiting included",
             "tool",
             names,
             _CALL_BUCKETS,
         )
-        self._requests = Latencies(
+        self.request_seconds = Latencies(
             "acuity_mcp_request_seconds",
             "Seconds that requests took, by method",
             "method",
             (*METHODS, UNKNOWN),
             _CALL_BUCKETS,
         )
-        for latencies in (self._seconds, self._requests):
+        for latencies in (self.call_seconds, self.request_seconds):
             self.registry.register(latencies)
 
     def tool(self, name: object) -> str:
@@ -135,11 +136,20 @@ class Metrics:
     def called(self, tool: str, outcome: str, seconds: float) -> None:
         """Count a finished call; `tool` is a label."""
         self._calls[tool, outcome].inc()
-        self._seconds.observe(tool, seconds)
+        self.call_seconds.observe(tool, seconds)
+
+    def outcomes(self) -> dict[str, dict[str, int]]:
+        """How many calls of each tool ended how; without those that none did."""
+        found: dict[str, dict[str, int]] = {}
+        for family in self._counted_calls.collect():
+            for sample in family.samples:
+                if sample.value and sample.name.endswith("_total"):
+                    found.setdefault(sample.labels["tool"], {})[sample.labels["outcome"]] = int(sample.value)
+        return found
 
     def answered(self, method: str, seconds: float) -> None:
         """Count a request that is over; `method` is as the client wrote it."""
-        self._requests.observe(method if method in _KNOWN else UNKNOWN, seconds)
+        self.request_seconds.observe(method if method in _KNOWN else UNKNOWN, seconds)
 
     def watch_runtime(
         self, counters: RuntimeCounters, sessions: Callable[[], Iterable[CountedSession]] = tuple

@@ -92,7 +92,13 @@ class Observer(ServerMiddleware[Any]):
 def shown(client: str) -> str:
     """A client's name for logs. Session ids are credentials, so only their beginning is shown."""
     kind, _, session_id = client.partition(":")
-    return f"{kind}:{session_id[:_SHOWN]}…" if kind in _PROOFS and len(session_id) > _SHOWN else client
+    return f"{kind}:{shown_id(session_id)}" if kind in _PROOFS else client
+
+
+def shown_id(session_id: str) -> str:
+    """The beginning of a session id: the label of its node, if it has one, and a few characters."""
+    label, separator, secret = session_id.rpartition("-")
+    return f"{label}{separator}{secret[:_SHOWN]}…" if len(secret) > _SHOWN else session_id
 
 
 def _of_result(result: HandlerResult) -> tuple[str, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -49,6 +49,12 @@ _COUNTERS: Final = (
     ("journal_failures", "acuity_mcp_store_failures", "Failures of the store of sessions"),
     ("requests_forwarded", "acuity_mcp_requests_forwarded", "Requests that another node answered"),
 )
+
+
+def plain_counts(counters: RuntimeCounters) -> Iterator[tuple[str, int]]:
+    """The counts by the names of their metrics, without the product's: mcp_sessions_created."""
+    for field, name, _ in _COUNTERS:
+        yield name.removeprefix("acuity_"), getattr(counters, field)
 
 
 class RuntimeFigures(Collector):

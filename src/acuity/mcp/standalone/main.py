@@ -16,6 +16,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
+from acuity.mcp.admin.port import AdminPort
+from acuity.mcp.admin.sources import Sources
 from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Services
@@ -27,7 +29,9 @@ from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.operating import admin_port
 from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.reload import reloading, tell
 from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
@@ -59,7 +63,8 @@ class Product:
 
 def run(options: ServeOptions) -> int:
     """Serve until a signal or the end of stdin; raises AcuityError if an endpoint can't be started."""
-    redactor = configure_logging(options.log_level, options.log_format, secrets=options.access.tokens)
+    secrets = [*options.access.tokens, *(options.admin_tokens or ())]
+    redactor = configure_logging(options.log_level, options.log_format, secrets=secrets)
     for sentence in options.warnings:
         logger.warning("%s", sentence, extra={"event": "configuration"})
     end_tracing = configure_tracing()
@@ -142,21 +147,33 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     def oversights() -> Iterable[str]:
         return named.of_tokens(tools) if tools else ()
 
-    with reloading(options.access.tokens, redactor, options.certificate, oversights):
+    with reloading(
+        options.access.tokens, redactor, options.certificate, oversights, operators=options.admin_tokens
+    ):
         async with product(options.settings) as made:
             tools += made.tools
             tell(named.oversights(tools))
-            await _serve(options, made)
+            ready = _Ready()
+            sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
+            async with admin_port(options, sources, redactor) as admin:
+                await _serve(options, made, ready, admin)
 
 
-async def _serve(options: ServeOptions, made: Product) -> None:
-    ready = _Ready()
+async def _serve(options: ServeOptions, made: Product, ready: _Ready, admin: AdminPort | None) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
         pages = metrics_pages(made.metrics.registry, ready)
         certificate = None if is_loopback(options.metrics.host) else options.certificate
         tls = None if certificate is None else certificate.context
         endpoints.append(Page("metrics", options.metrics, pages, "/metrics", tls))
+    if admin is not None:
+        endpoints.append(admin.page)
+
+    def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
+        if admin is not None:
+            admin.sources.runtime = runtime
+        return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__)
+
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
     await serve(
@@ -169,7 +186,7 @@ async def _serve(options: ServeOptions, made: Product) -> None:
         on_ready=ready.opened,
         presence=made.metrics.connections,
         counters=made.counters,
-        on_runtime=lambda runtime: made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__),
+        on_runtime=on_runtime,
     )
 
 

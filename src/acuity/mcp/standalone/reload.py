@@ -25,13 +25,16 @@ def reloading(
     redactor: Redactor,
     certificate: Certificate | None = None,
     oversights: Callable[[], Iterable[str]] = tuple,
+    operators: TokenStore | None = None,
 ) -> Iterator[None]:
-    """Let SIGHUP read the token file and the certificate again, and end what expired tokens left open.
+    """Let SIGHUP read the token files and the certificate again, and end what expired tokens left open.
 
-    `oversights` are told each time the token file was read again. In the main thread only.
+    `oversights` are told each time the clients' token file was read again; `operators` have one of their own.
+    In the main thread only.
     """
     file = tokens if isinstance(tokens, TokenFile) else None
-    if file is None and certificate is None:
+    files = [found for found in (file, operators) if isinstance(found, TokenFile)]
+    if not files and certificate is None:
         yield
         return
     loop = asyncio.get_running_loop()
@@ -41,13 +44,14 @@ def reloading(
         nonlocal timer
         if timer is not None:
             timer.cancel()
-        wait = None if file is None else file.end_invalid()
+        waits = [wait for found in files if (wait := found.end_invalid()) is not None]
         # No longer than that, because the time of day may be set.
-        timer = None if wait is None else loop.call_later(min(wait, _LONGEST_WAIT), look)
+        timer = loop.call_later(min(*waits, _LONGEST_WAIT), look) if waits else None
 
     def signalled() -> None:
-        if file is not None and reload(file, redactor):
-            tell(oversights())
+        for found in files:
+            if reload(found, redactor) and found is file:
+                tell(oversights())
         if certificate is not None:
             reload_certificate(certificate)
         look()

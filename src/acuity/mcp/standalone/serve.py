@@ -22,6 +22,7 @@ from acuity.mcp.settings import MEMORY, Settings
 from acuity.mcp.standalone.oversights import Named
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.grants import NO_SCOPES, Scopes
+from acuity.mcp.wire.guard.tokens import TokenStore
 from acuity.mcp.wire.http.tls import Certificate
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.serving import IGNORED, Presence, Serving, shared_lifespan
@@ -43,6 +44,8 @@ class ServeOptions:
     endpoints: Sequence[Endpoint]
     access: Access = field(default_factory=Access)
     metrics: Address | None = None
+    admin: Address | None = None
+    admin_tokens: TokenStore | None = None  # None: one is made, in the data folder
     certificate: Certificate | None = None
     scopes: Scopes = NO_SCOPES
     log_level: str = "info"

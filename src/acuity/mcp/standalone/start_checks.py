@@ -19,9 +19,11 @@ from acuity.access.path_roots import resolve_root
 from acuity.errors import SettingsError
 from acuity.mcp.config.effective import Effective, Source
 from acuity.mcp.runtime.journal.journal_file import check_journal_file
-from acuity.mcp.wire.listeners import Address, check_socket_path, resolve
+from acuity.mcp.wire.listeners import Address, check_socket_path, is_loopback, resolve
 
-PORTS: Final = ("server.http", "server.sse", "server.metrics")
+PORTS: Final = ("server.http", "server.sse", "server.metrics")  # with the tokens of clients
+ADMIN: Final = "admin.listen"  # with tokens of its own
+_SHARED: Final = {"server.http", "server.sse"}  # may be the same port
 _ANY: Final = ("0.0.0.0", "::")  # hosts that stand for all addresses of the machine
 
 
@@ -74,12 +76,12 @@ def _allowed(found: Effective) -> Iterator[tuple[Source, str]]:
 
 def _check_ports(found: Effective) -> None:
     used: dict[str, tuple[Address, Any]] = {}
-    for path in PORTS:
+    for path in (*PORTS, ADMIN):
         if (address := found[path]) is not None:
             with blaming(found, path):
                 used[path] = address, resolve(address)
     for (first, (one, known)), (second, (other, also)) in combinations(used.items(), 2):
-        shared = "server.metrics" not in (first, second) and one == other
+        shared = {first, second} == _SHARED and one == other
         if not shared and _overlap(known, also):
             place = found.source(first).place
             raise SettingsError(
@@ -95,6 +97,17 @@ def _overlap(one: tuple[int, tuple[Any, ...]], other: tuple[int, tuple[Any, ...]
     if family != other_family:  # '::' takes both families
         return bool((host if family == socket.AF_INET6 else other_host) == "::")
     return bool(host == other_host) or host in _ANY or other_host in _ANY
+
+
+def _check_admin(found: Effective) -> None:
+    """Who reads along could end sessions: the token of operators leaves the machine encrypted only."""
+    address = found[ADMIN]
+    if address is not None and not is_loopback(address.host) and found["server.tls_certificate"] is None:
+        with blaming(found, ADMIN):
+            raise SettingsError(
+                f"'{address.host}' can be reached from other machines, which takes TLS: "
+                "set tls_certificate, or listen on 127.0.0.1"
+            )
 
 
 def _check_socket(found: Effective) -> None:
@@ -113,6 +126,7 @@ def _check_store(found: Effective) -> None:
 _CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
     _check_folders,
     _check_ports,
+    _check_admin,
     _check_socket,
     _check_store,
 )
@@ -134,7 +148,10 @@ def start_warnings(found: Effective) -> list[str]:
         )
     if found["server.http"] is None and found.source("store.sessions").kind != "default":
         said.append(f"{found.named('store.sessions')}: sessions are of Streamable HTTP only: set http too")
-    if found["server.http"] is found["server.sse"] is None:
+    if found[ADMIN] is None and found["admin.token_file"] is not None:
+        said.append(f"{found.named('admin.token_file')}: not used: set the port of admin too")
+    remote_admin = found[ADMIN] is not None and not is_loopback(found[ADMIN].host)
+    if found["server.http"] is found["server.sse"] is None and not remote_admin:
         said += [
             f"{found.named(path)}: TLS is for HTTP only: set http or sse too"
             for path in ("server.tls_certificate", "server.tls_key")

@@ -12,6 +12,7 @@ from acuity.mcp.runtime.client_requests import ClientRequests
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import Journal, SessionRecord
 from acuity.mcp.runtime.sessions.event_log import EventLog
+from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.settings import WireLimits
 
 # Why a session ended. One that stopped with the server goes on in the next if the journal is durable.
@@ -127,6 +128,10 @@ class Session:
     @property
     def open_gets(self) -> int:
         return self._log.open_gets if self._log is not None else 0
+
+    def attached_streams(self) -> Iterator[Stream]:
+        """Its streams that a client is connected to."""
+        return iter(()) if self._log is None else self._log.attached_streams()
 
     # Use.
 

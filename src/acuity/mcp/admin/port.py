@@ -1,0 +1,121 @@
+"""The port of the operator's view put together: its checks, its JSON and its page."""
+
+from __future__ import annotations
+
+import ssl
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from acuity.mcp.admin.actions import ACTIONS, action_handler
+from acuity.mcp.admin.answers import AdminRefusal, document_handler, refuse
+from acuity.mcp.admin.audit import KEPT, Action, Audit
+from acuity.mcp.admin.jobs_view import jobs_handler
+from acuity.mcp.admin.live import LiveFeed
+from acuity.mcp.admin.queries import parameters, whole
+from acuity.mcp.admin.runtime_view import runtime_document, workers_document
+from acuity.mcp.admin.sessions_view import sessions_document, streams_document
+from acuity.mcp.admin.sources import Sources
+from acuity.mcp.admin.static_files import PAGE, static_files
+from acuity.mcp.endpoints import Page
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.tokens import TokenStore
+from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.routes import Routes, for_methods
+from acuity.mcp.wire.listeners import Address
+from acuity.mcp.wire.tasks import Tasks
+from acuity.text import quoted
+
+_NAME: Final = "admin"  # of the port, in logs
+_SHOWN: Final = (PAGE, "/admin/runtime", "/admin/runtime/mcp")
+
+
+@dataclass(frozen=True, slots=True)
+class AdminPort:
+    """The operator's view of one server."""
+
+    sources: Sources
+    audit: Audit
+    page: Page  # the endpoint to open
+    _feed: LiveFeed
+    _tasks: Tasks
+
+    @classmethod
+    def at(
+        cls,
+        address: Address,
+        sources: Sources,
+        tokens: TokenStore,
+        *,
+        names: frozenset[str] = frozenset(),
+        refused: Counter[str] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> AdminPort:
+        """The view at an address; `names` are further host names of this machine."""
+        audit, tasks = Audit(sources.clock), Tasks()
+        feed = LiveFeed(lambda: {**runtime_document(sources), "admin_actions_total": audit.total})
+        audit.on_action = lambda action: _tell(feed, action)
+        tokens.on_gone(feed.end_gone)
+        files = static_files()
+        shown = {**files, **_documents(sources, audit), "/admin/jobs": jobs_handler(sources, tasks)}
+        routes = {path: for_methods(("GET", "HEAD"), handler) for path, handler in shown.items()}
+        routes["/admin/events"] = for_methods(("GET",), feed.handle)
+        for path, action in ACTIONS.items():
+            routes[path] = for_methods(("POST",), action_handler(action, sources, audit))
+        access = Access(tokens, names, refused=Counter() if refused is None else refused)
+        handler = _same_origin(Routes(routes, shown=_SHOWN))
+        page = Page(_NAME, address, handler, PAGE, tls, access, frozenset(files))
+        return cls(sources, audit, page, feed, tasks)
+
+    async def close(self) -> None:
+        """End what still runs."""
+        self._feed.close()
+        await self._tasks.end()
+
+
+def _documents(sources: Sources, audit: Audit) -> Mapping[str, Handler]:
+    """The handlers of the JSON documents that are made at once, by path."""
+
+    def runtime(request: Request) -> object:
+        parameters(request.query, {})
+        return {**runtime_document(sources), "admin_actions_total": audit.total}
+
+    def workers(request: Request) -> object:
+        parameters(request.query, {})
+        return workers_document(sources)
+
+    def actions(request: Request) -> object:
+        asked = parameters(request.query, {"limit": whole(1, KEPT)})
+        return {"total": audit.total, "actions": audit.actions(asked.get("limit", KEPT))}
+
+    return {
+        "/admin/runtime": document_handler(runtime),
+        "/admin/runtime/mcp": document_handler(lambda request: sessions_document(sources, request.query)),
+        "/admin/streams": document_handler(lambda request: streams_document(sources, request.query)),
+        "/admin/workers": document_handler(workers),
+        "/admin/audit": document_handler(actions),
+    }
+
+
+def _tell(feed: LiveFeed, action: Action) -> None:
+    feed.announce(b"audit", asdict(action))
+
+
+def _same_origin(handler: Handler) -> Handler:
+    """The same handler, for no page but the server's own: clients' pages may come from elsewhere."""
+
+    def handle(request: Request, responder: Responder) -> None:
+        origin, host = request.headers.get("origin"), request.headers.get("host", "")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            refuse(responder, AdminRefusal(403, f"pages of {quoted(origin)} may not use the admin port"))
+        elif (
+            request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+            and request.headers.get("sec-fetch-mode") != "navigate"  # a link may lead here
+        ):
+            refuse(responder, AdminRefusal(403, "other pages may not use the admin port: type its address"))
+        else:
+            handler(request, responder)
+
+    return handle

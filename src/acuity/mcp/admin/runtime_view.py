@@ -1,0 +1,122 @@
+"""The server as a whole as operators see it: figures, limits, workers, nodes and latencies."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Final
+
+from acuity import __version__
+from acuity.mcp.admin.answers import Document
+from acuity.mcp.admin.sessions_view import limits_of_sessions, totals
+from acuity.mcp.admin.sources import Sources
+from acuity.mcp.operations.latencies import Latencies
+from acuity.mcp.operations.runtime_figures import plain_counts
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.settings import Settings
+
+# Requests to clients that lack the capability, under the names of the runtime's plan.
+_SAMPLING: Final = {
+    "warned": "mcp_sampling_capability_warnings_total",
+    "dropped": "mcp_sampling_capability_dropped_total",
+    "refused": "mcp_sampling_capability_errors_total",
+}
+
+
+def runtime_document(sources: Sources) -> Document:
+    """The document of GET /admin/runtime."""
+    now = sources.clock()
+    runtime = sources.runtime
+    all_sessions = totals(() if runtime is None else runtime.sessions)
+    counters = RuntimeCounters() if runtime is None else runtime.counters
+    return {
+        "version": __version__,
+        "pid": os.getpid(),
+        "at_unix": round(now, 3),
+        "started_at_unix": round(sources.started, 3),
+        "uptime_seconds": round(now - sources.started, 3),
+        "ready": sources.ready(),
+        "mcp_enabled": runtime is not None,
+        "active_mcp_sessions": all_sessions.sessions,
+        "open_streams": all_sessions.streams,
+        "open_subscriptions": sources.limits.subscriptions,
+        "pending_messages": all_sessions.pending,
+        "pending_bytes": all_sessions.pending_bytes,
+        "connections": len(sources.metrics.connections),
+        "requests_in_flight": sources.limits.in_flight,
+        "tool_calls_in_flight": sources.metrics.in_flight,
+        "limits": _limits(sources.settings),
+        "stats": _stats(counters),
+        "refused": dict(sorted(counters.refused.items())),
+        "client_requests": _client_requests(counters.client_requests),
+        "jobs": asdict(sources.jobs.stats()),
+        "workers": workers_document(sources),
+        "nodes": nodes_document(sources),
+        "latency": _latencies(sources.metrics.call_seconds, sources.metrics.outcomes()),
+        "methods": _latencies(sources.metrics.request_seconds),
+    }
+
+
+def workers_document(sources: Sources) -> Document:
+    """The document of GET /admin/workers: the method workers behind the contract."""
+    workers = sources.workers
+    if workers is None:
+        return {"enabled": False, "queued": 0, "can_restart": False, "workers": []}
+    return {
+        "enabled": True,
+        "queued": workers.queued,
+        "can_restart": callable(getattr(workers, "restart", None)),
+        "workers": [asdict(status) for status in workers.statuses()],
+    }
+
+
+def nodes_document(sources: Sources) -> list[Document] | None:
+    """The nodes of the cluster; None where there is none."""
+    return None if sources.nodes is None else [asdict(node) for node in sources.nodes()]
+
+
+def _limits(settings: Settings) -> Document:
+    return limits_of_sessions(settings) | {
+        "max_connections": settings.connections,
+        "max_calls": settings.calls,
+        "max_calls_per_client": settings.calls_each,
+        "max_subscriptions": settings.streams,
+        "max_message_bytes": settings.body,
+        "jobs_at_once": settings.workers,
+        "jobs_queued": settings.queue,
+        "store": settings.store.partition(":")[0],
+    }
+
+
+def _stats(counters: RuntimeCounters) -> Document:
+    found: Document = {f"{name}_total": count for name, count in plain_counts(counters)}
+    for outcome, name in _SAMPLING.items():
+        found[name] = counters.client_requests["sampling", outcome]
+    return found
+
+
+def _client_requests(counted: Counter[tuple[str, str]]) -> Document:
+    """Requests to clients: the count by outcome of each kind."""
+    found: dict[str, dict[str, int]] = {}
+    for (kind, outcome), count in sorted(counted.items()):
+        found.setdefault(kind, {})[outcome] = count
+    return found
+
+
+def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] | None = None) -> Document:
+    """Latencies since the start, of those that were called; `counts` lie between the bounds."""
+    rows = {}
+    for name, figures in latencies.figures().items():
+        rows[name] = {
+            "count": figures.count,
+            "sum_ms": round(1000 * figures.seconds, 3),
+            "p50_ms": round(1000 * latencies.quantile(figures.counts, 0.5), 3),
+            "p95_ms": round(1000 * latencies.quantile(figures.counts, 0.95), 3),
+            "p99_ms": round(1000 * latencies.quantile(figures.counts, 0.99), 3),
+            "counts": list(figures.counts),
+        }
+        if outcomes is not None:
+            rows[name]["outcomes"] = dict(outcomes.get(name, {}))
+    return {"bounds_ms": [1000 * bound for bound in latencies.bounds], "rows": rows}

@@ -1,0 +1,191 @@
+"""Sessions and their streams as operators see them: filtered, sorted and paged.
+
+A session id is as good as a password, so only its beginning is shown. Asking costs the server about a
+microsecond a session; what is dear, such as the client's name, is read for the rows of one page only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from acuity.mcp.admin.answers import Document
+from acuity.mcp.admin.queries import DEFAULT_LIMIT, PAGING, Reader, one_of, parameters, text, truth
+from acuity.mcp.admin.sources import Sources
+from acuity.mcp.operations.observe import shown_id
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.settings import Settings
+from acuity.text import bounded, note
+
+_PATH: Final = "/mcp"
+_LONGEST_NAME: Final = 120  # characters of what a client says about itself
+_LONGEST_CAPABILITIES: Final = 2000
+
+_ORDERS: Final[dict[str, Callable[[Session], Any]]] = {
+    "started": lambda session: session.created,
+    "last_activity": lambda session: session.last_seen,
+    "pending": lambda session: session.pending,
+    "pending_bytes": lambda session: session.pending_bytes,
+    "streams": lambda session: session.open_gets,
+    "calls": lambda session: session.calls,
+    "principal": lambda session: session.principal,
+    "protocol_version": lambda session: session.version,
+}
+_PARAMETERS: Final[Mapping[str, Reader]] = {
+    "details": truth,
+    **PAGING,
+    "session_id": text,
+    "protocol_version": text,
+    "principal": text,
+    "connected": truth,
+    "sort": one_of(*_ORDERS),
+    "order": one_of("asc", "desc"),
+}
+
+
+class Totals(NamedTuple):
+    """All sessions together."""
+
+    sessions: int
+    streams: int  # open GETs
+    pending: int
+    pending_bytes: int
+    calls: int
+
+
+def totals(sessions: Iterable[Session]) -> Totals:
+    found = streams = pending = size = calls = 0
+    for session in sessions:
+        found += 1
+        streams += session.open_gets
+        pending += session.pending
+        size += session.pending_bytes
+        calls += session.calls
+    return Totals(found, streams, pending, size, calls)
+
+
+def beginning(given: str) -> str:
+    """What an operator wrote of a session's id, without the mark that more follows."""
+    return given.removesuffix("…").removesuffix("...")
+
+
+def sessions_document(sources: Sources, query: str) -> Document:
+    """The document of GET /admin/runtime/mcp; raises AdminRefusal."""
+    asked = parameters(query, _PARAMETERS)
+    found = _filtered(sources, asked)
+    limit, offset = asked.get("limit", DEFAULT_LIMIT), asked.get("offset", 0)
+    rows: list[Document] = []
+    if details := asked.get("details", False):
+        key = _ORDERS[asked.get("sort", "started")]
+        ordered = sorted(found, key=key, reverse=asked.get("order", "asc") == "desc")
+        epoch = 0.0 if sources.runtime is None else sources.runtime.sessions.epoch
+        rows = [_row(session, epoch) for session in ordered[offset : offset + limit]]
+    return {
+        "active_sessions": len(found),
+        "returned_sessions": len(rows),
+        "details": details,
+        "limit": limit,
+        "offset": offset,
+        "session_id": asked.get("session_id"),
+        "protocol_version": asked.get("protocol_version"),
+        "principal": asked.get("principal"),
+        "protocol_versions": dict(Counter(session.version for session in found).most_common(16)),
+        **limits_of_sessions(sources.settings),
+        "sessions": rows,
+    }
+
+
+def limits_of_sessions(settings: Settings) -> Document:
+    """The limits under the names of the runtime's plan."""
+    return {
+        "max_sessions": settings.max_sessions,
+        "max_sessions_per_principal": settings.max_sessions_each,
+        "max_pending_messages": settings.max_pending,
+        "max_pending_bytes": settings.max_pending_bytes,
+        "session_ttl_seconds": settings.idle_timeout,
+        "allowed_origins": list(settings.allowed_origins),
+        "sampling_capability_policy": settings.capability_policy,
+    }
+
+
+def _filtered(sources: Sources, asked: Mapping[str, Any]) -> list[Session]:
+    if sources.runtime is None:
+        return []
+    sessions = sources.runtime.sessions
+    whose, version, connected = (asked.get(name) for name in ("principal", "protocol_version", "connected"))
+    begin = asked.get("session_id")
+    among = sessions if begin is None else sessions.starting_with(beginning(begin))
+    return [
+        session
+        for session in among
+        if (whose is None or session.principal in (whose, f"token:{whose}", f"address:{whose}"))
+        and (version is None or session.version == version)
+        and (connected is None or connected == (session.open_gets > 0))
+    ]
+
+
+def _row(session: Session, epoch: float) -> Document:
+    client = session.client
+    info = client.get("clientInfo")
+    named = info if isinstance(info, Mapping) else {}
+    streams = list(session.attached_streams())
+    return {
+        "id": shown_id(session.id),
+        "protocol_version": session.version,
+        "principal": session.principal,
+        "client_name": _said(named.get("title") or named.get("name")),
+        "client_version": _said(named.get("version")),
+        "client_capabilities_json": _capabilities(client.get("capabilities")),
+        "path": _PATH,
+        "started_at_unix": round(session.created + epoch, 3),
+        "last_activity_unix": round(session.last_seen + epoch, 3),
+        "initialized": session.initialized,
+        "connected": bool(streams),
+        "streams": len(streams),
+        "calls_in_flight": session.calls,
+        "pending_count": session.pending,
+        "pending_bytes": session.pending_bytes,
+    }
+
+
+def _said(text: object) -> str:
+    return note(text, _LONGEST_NAME) if isinstance(text, str) else ""
+
+
+def _capabilities(declared: object) -> str:
+    """The client's capabilities as JSON; of very long ones the names only."""
+    if not isinstance(declared, Mapping):
+        return "{}"
+    found = json.dumps(bounded(dict(declared), 4), ensure_ascii=False)
+    if len(found) > _LONGEST_CAPABILITIES:
+        found = json.dumps({note(str(name), 32): {} for name in list(declared)[:32]}, ensure_ascii=False)
+    return found
+
+
+def streams_document(sources: Sources, query: str) -> Document:
+    """The document of GET /admin/streams: the open event streams of sessions; raises AdminRefusal."""
+    asked = parameters(query, PAGING)
+    limit, offset = asked.get("limit", DEFAULT_LIMIT), asked.get("offset", 0)
+    sessions: Iterable[Session] = () if sources.runtime is None else sources.runtime.sessions
+    found = [(session, stream) for session in sessions for stream in session.attached_streams()]
+    rows = [
+        {
+            "session_id": shown_id(session.id),
+            "principal": session.principal,
+            "stream": stream.number,
+            "kind": "get" if stream.is_get else "request",
+            "request_id": None if stream.request_id is None else _said(str(stream.request_id)),
+            "waiting": stream.waiting,
+            "reading": stream.has_room,
+        }
+        for session, stream in found[offset : offset + limit]
+    ]
+    return {
+        "open_streams": len(found),
+        "returned_streams": len(rows),
+        "limit": limit,
+        "offset": offset,
+        "streams": rows,
+    }

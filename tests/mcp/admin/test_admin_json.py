@@ -1,0 +1,341 @@
+"""The operator's view as JSON: what is shown, filters and limits, actions and their audit."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from acuity.mcp.wire.guard.tokens import Tokens
+from admin_ground import TOKEN, FakeWorkers, admin_ground
+from raw_http import call, open_session
+from transport_bench import run
+
+# What the plan of the runtime names.
+PLAN_COUNTERS = {
+    "mcp_sessions_expired_total",
+    "mcp_sessions_evicted_total",
+    "mcp_pending_dropped_total",
+    "mcp_sampling_capability_warnings_total",
+    "mcp_sampling_capability_dropped_total",
+    "mcp_sampling_capability_errors_total",
+}
+PLAN_ROW = {
+    "id",
+    "protocol_version",
+    "path",
+    "started_at_unix",
+    "last_activity_unix",
+    "pending_count",
+    "connected",
+    "client_capabilities_json",
+}
+
+
+def test_the_runtime_document_has_the_names_of_the_plan() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            session = await open_session(ground.mcp, ground.http)
+            for number in range(3):
+                await session.post(call(number, text="x"))
+            found = await ground.json("/admin/runtime")
+            assert found["mcp_enabled"] is True
+            assert found["active_mcp_sessions"] == 1
+            assert found["stats"].keys() >= PLAN_COUNTERS
+            assert found["stats"]["mcp_sessions_created_total"] == 1
+            assert found["limits"]["max_sessions"] == 20_000
+            assert found["connections"] >= 1
+            assert found["jobs"]["running"] == 1
+            assert [node["node"] for node in found["nodes"]] == ["n1", "n2"]
+            assert [worker["id"] for worker in found["workers"]["workers"]] == ["w1", "w2"]
+            echo = found["latency"]["rows"]["echo"]
+            assert (echo["count"], sum(echo["counts"]), echo["outcomes"]) == (3, 3, {"ok": 3})
+            assert len(echo["counts"]) == len(found["latency"]["bounds_ms"]) + 1
+            assert 0 < echo["p50_ms"] <= echo["p95_ms"] <= echo["p99_ms"]
+            assert found["methods"]["rows"]["tools/call"]["count"] == 3
+
+    run(test)
+
+
+def test_sessions_are_summed_up_and_shown_when_asked_for() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            session = ground.begin(name="claude")
+            session.log.notify(b"12345")
+            summary = await ground.json("/admin/runtime/mcp")
+            assert (summary["active_sessions"], summary["returned_sessions"]) == (1, 0)
+            assert (summary["details"], summary["sessions"]) == (False, [])
+            assert summary["sampling_capability_policy"] == "error"
+            assert summary["protocol_versions"] == {"2025-11-25": 1}
+            found = await ground.json("/admin/runtime/mcp?details=yes")
+            [row] = found["sessions"]
+            assert row.keys() >= PLAN_ROW
+            assert row["id"] == f"{session.id[:8]}…"
+            assert session.id not in json.dumps(found)
+            assert (row["client_name"], row["client_version"]) == ("claude", "1.2")
+            assert (row["principal"], row["protocol_version"]) == ("token:ci", "2025-11-25")
+            assert (row["pending_count"], row["pending_bytes"]) == (1, 5)
+            assert (row["connected"], row["streams"], row["calls_in_flight"]) == (False, 0, 0)
+            assert set(json.loads(row["client_capabilities_json"])) == {"sampling", "roots"}
+            assert abs(row["started_at_unix"] - (await ground.json("/admin/runtime"))["at_unix"]) < 60
+
+    run(test)
+
+
+def test_filters_paging_and_order() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            mine = [ground.begin("token:ci") for _ in range(5)]
+            other = ground.begin("address:10.0.0.9", "2025-03-26")
+            other.log.notify(b"1")
+
+            async def ids(query: str) -> list[str]:
+                rows = (await ground.json(f"/admin/runtime/mcp?details=1&{query}"))["sessions"]
+                return [row["id"].removesuffix("…") for row in rows]
+
+            assert await ids("") == [session.id[:8] for session in (*mine, other)]
+            assert await ids("limit=2&offset=1") == [session.id[:8] for session in mine[1:3]]
+            assert await ids("offset=9") == []
+            assert await ids("principal=token:ci&limit=1000") == [session.id[:8] for session in mine]
+            assert await ids("principal=10.0.0.9") == [other.id[:8]]
+            assert await ids("protocol_version=2025-03-26") == [other.id[:8]]
+            for begin in (other.id, other.id[:8], f"{other.id[:8]}…"):
+                assert await ids(f"session_id={begin}") == [other.id[:8]]
+            assert await ids("session_id=nobody") == []
+            assert (await ids("sort=pending&order=desc"))[0] == other.id[:8]
+            assert await ids("connected=1") == []
+            filtered = await ground.json("/admin/runtime/mcp?principal=ci")
+            assert (filtered["active_sessions"], filtered["limit"], filtered["offset"]) == (5, 100, 0)
+
+    run(test)
+
+
+BAD_VALUES = [
+    ("/admin/runtime/mcp?limit=0", "limit is '0': use a whole number from 1 to 1000"),
+    ("/admin/runtime/mcp?limit=1001", "from 1 to 1000"),
+    ("/admin/runtime/mcp?limit=ten", "limit is 'ten'"),
+    ("/admin/runtime/mcp?limit=%D9%A3", "from 1 to 1000"),
+    ("/admin/runtime/mcp?offset=-1", "offset is '-1'"),
+    ("/admin/runtime/mcp?details=maybe", "use 1 or 0"),
+    ("/admin/runtime/mcp?sort=colour", "use started"),
+    ("/admin/runtime/mcp?order=up", "use asc, desc"),
+    ("/admin/runtime/mcp?session_id=", "session_id has 0 characters"),
+    ("/admin/runtime/mcp?principle=x", "did you mean 'principal'?"),
+    ("/admin/runtime/mcp?limit=1&limit=2", "given twice"),
+    ("/admin/runtime/mcp?principal=%ff", "the query can't be read"),
+    ("/admin/runtime?x=1", "'x' is unknown"),
+    ("/admin/audit?limit=201", "from 1 to 200"),
+    ("/admin/jobs?limit=x", "limit is 'x'"),
+    ("/admin/streams?offset=x", "offset is 'x'"),
+]
+
+
+def test_bad_values_are_refused_with_a_sentence() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            for path, sentence in BAD_VALUES:
+                answer = await ground.get(path)
+                assert answer.status_code == 400, path
+                assert sentence in answer.json()["error"]
+
+    run(test)
+
+
+def test_every_document_takes_the_token_and_wrong_ones_are_slowed() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            paths = ("runtime", "runtime/mcp", "workers", "streams", "jobs", "audit", "events")
+            for path in paths:
+                assert (await ground.get(f"/admin/{path}", token=None)).status_code == 401
+            body = {"session_id": "x" * 8}
+            assert (await ground.post("/admin/sessions/kick", body, token=None)).status_code == 401
+            for _ in range(20):
+                assert (await ground.get("/admin/runtime", token="wrong" * 5)).status_code == 401
+            slowed = await ground.get("/admin/runtime", token="wrong" * 5)
+            assert slowed.status_code == 429
+            assert "retry-after" in slowed.headers
+            assert ground.port.audit.total == 0
+
+    run(test)
+
+
+def test_foreign_hosts_and_pages_get_nothing() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            origin = ground.base
+            assert (await ground.get("/admin/runtime", Host="evil.example")).status_code == 421
+            assert (await ground.get("/admin", Host="evil.example")).status_code == 421
+            for foreign in ("https://evil.example", "http://localhost:1", "null"):
+                assert (await ground.get("/admin/runtime", Origin=foreign)).status_code == 403
+            own = await ground.get("/admin/runtime", Origin=origin)
+            assert own.status_code == 200
+            assert not any(name.startswith("access-control") for name in own.headers)
+            site = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+            assert (await ground.get("/admin/static/admin.js", **site)).status_code == 403
+            link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+            assert (await ground.get("/admin", **link)).status_code == 200
+
+    run(test)
+
+
+def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            session = await open_session(ground.mcp, ground.http)
+            session_id = session.headers["Mcp-Session-Id"]
+            async with (
+                session.http.stream("GET", session.url, headers=session.headers) as get,
+                session.stream(call(1, "wait")) as events,
+            ):
+                await ground.bench.started.reaches(1)
+                row = (await ground.json("/admin/runtime/mcp?details=1"))["sessions"][0]
+                assert (row["connected"], row["streams"], row["calls_in_flight"]) == (True, 2, 1)
+                streams = (await ground.json("/admin/streams"))["streams"]
+                assert sorted(stream["kind"] for stream in streams) == ["get", "request"]
+                assert {stream["session_id"] for stream in streams} == {row["id"]}
+                kicked = await ground.post("/admin/sessions/kick", {"session_id": row["id"]})
+                assert kicked.json() == {
+                    "ok": True,
+                    "action": "kick",
+                    "target": row["id"],
+                    "said": "ended the session, 1 calls and 1 streams with it",
+                }
+                await ground.bench.cancelled.reaches(1)
+                assert "result" not in "".join([line async for line in get.aiter_lines()])
+                assert [event async for event in events if event.message] == []
+            assert (await session.post(call(2))).status_code == 404
+            found = await ground.json("/admin/runtime")
+            assert (found["active_mcp_sessions"], found["stats"]["mcp_sessions_kicked_total"]) == (0, 1)
+            again = await ground.post("/admin/sessions/kick", {"session_id": session_id})
+            assert again.status_code == 404
+
+    run(test)
+
+
+def test_an_ambiguous_beginning_kicks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            ids = iter(["ab" * 15 + "01", "ab" * 15 + "02"])
+            monkeypatch.setattr("secrets.token_hex", lambda size=16: next(ids))
+            one, other = ground.begin(), ground.begin()
+            monkeypatch.undo()
+            shown = (await ground.json("/admin/runtime/mcp?details=1"))["sessions"][0]["id"]
+            refused = await ground.post("/admin/sessions/kick", {"session_id": shown})
+            assert refused.status_code == 409
+            assert "2 sessions begin with" in refused.json()["error"]
+            assert (await ground.post("/admin/sessions/kick", {"session_id": other.id})).status_code == 200
+            assert [session.ended for session in (one, other)] == [None, "kicked"]
+
+    run(test)
+
+
+BAD_ACTIONS: list[tuple[str, Any, int, str]] = [
+    ("/admin/sessions/kick", b"{", 400, "the body is no JSON"),
+    ("/admin/sessions/kick", b"[" * 2000, 400, "the body is no JSON"),
+    ("/admin/sessions/kick", [], 400, "other fields than session_id"),
+    ("/admin/sessions/kick", {"session_id": 7}, 400, "session_id is 7"),
+    ("/admin/sessions/kick", {"session_id": "ab"}, 400, "at least the 8 characters"),
+    ("/admin/sessions/kick", {"session_id": "ab\n" * 4}, 400, "use 1 to 128 characters"),
+    ("/admin/sessions/kick", {"session_id": "abcdefgh", "x": 1}, 400, "other fields"),
+    ("/admin/sessions/kick", b" " * 5000, 413, "the body has 5000 bytes"),
+    ("/admin/sessions/kick", {"session_id": "abcdefgh"}, 404, "no session of this server begins with"),
+    ("/admin/workers/drain", {"worker": "w9"}, 404, "there is no worker 'w9'"),
+    ("/admin/workers/drain", {"session_id": "w1"}, 400, "other fields than worker"),
+]
+
+
+def test_bad_actions_are_refused_and_audited() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            for path, body, status, sentence in BAD_ACTIONS:
+                answer = await ground.post(path, body)
+                assert answer.status_code == status, body
+                assert sentence in answer.json()["error"]
+                [action] = (await ground.json("/admin/audit?limit=1"))["actions"]
+                assert (action["outcome"], action["said"]) == ("refused", answer.json()["error"])
+
+    run(test)
+
+
+def test_an_action_takes_json_alone() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            body = json.dumps({"session_id": "abcdefgh"}).encode()
+            kinds = ("text/plain", "application/x-www-form-urlencoded", "")
+            for kind in kinds:
+                answer = await ground.post("/admin/sessions/kick", body, **{"Content-Type": kind})
+                assert answer.status_code == 415
+            assert (await ground.get("/admin/sessions/kick")).status_code == 405
+            assert (await ground.post("/admin/runtime", {})).status_code == 405
+
+    run(test)
+
+
+def test_workers_are_drained_and_restarted_and_all_is_audited(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        tokens = Tokens({TOKEN: "ops", "second-secret-12345": "anna"})
+        async with admin_ground(tokens=tokens) as ground:
+            workers = ground.port.sources.workers
+            assert isinstance(workers, FakeWorkers)
+            with caplog.at_level(logging.INFO, "acuity.mcp.admin"):
+                drained = await ground.post("/admin/workers/drain", {"worker": "w1"})
+                assert drained.status_code == 200
+                body = {"worker": "w2"}
+                again = await ground.post("/admin/workers/restart", body, token="second-secret-12345")
+                assert again.status_code == 200
+            assert (workers.drained, workers.restarted) == (["w1"], ["w2"])
+            shown = await ground.json("/admin/workers")
+            assert (shown["queued"], shown["can_restart"]) == (2, True)
+            assert [worker["state"] for worker in shown["workers"]] == ["draining", "waiting"]
+            found = await ground.json("/admin/audit")
+            fields = ("who", "action", "target", "outcome", "address")
+            assert found["total"] == 2
+            assert [tuple(action[name] for name in fields) for action in found["actions"]] == [
+                ("anna", "restart", "w2", "done", "127.0.0.1"),
+                ("ops", "drain", "w1", "done", "127.0.0.1"),
+            ]
+            assert len((await ground.json("/admin/audit?limit=1"))["actions"]) == 1
+            logged = [record for record in caplog.records if record.__dict__.get("event") == "admin_action"]
+            assert [record.__dict__["who"] for record in logged] == ["ops", "anna"]
+            assert "secret" not in caplog.text
+
+    run(test)
+
+
+def test_a_server_without_workers_says_so() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            ground.port.sources.workers = None
+            assert (await ground.json("/admin/workers"))["enabled"] is False
+            refused = await ground.post("/admin/workers/drain", {"worker": "w1"})
+            assert refused.status_code == 409
+            assert "--method-workers" in refused.json()["error"]
+
+    run(test)
+
+
+def test_jobs_are_shown_without_their_ids() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            found = await ground.json("/admin/jobs")
+            assert [job["status"] for job in found["jobs"]] == ["queued", "running", "failed"]
+            assert found["jobs"][0]["client"] == "session:bbbbbbbb…"
+            assert "a" * 32 not in json.dumps(found)
+            few = await ground.json("/admin/jobs?limit=1")
+            assert (few["returned_jobs"], few["more"]) == (1, True)
+
+    run(test)
+
+
+def test_ten_thousand_sessions_are_paged() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            for number in range(10_000):
+                ground.begin(f"token:t{number % 50}")
+            found = await ground.json("/admin/runtime/mcp?details=1&limit=1000&sort=last_activity&order=desc")
+            assert (found["active_sessions"], found["returned_sessions"]) == (10_000, 1000)
+            assert (await ground.json("/admin/runtime"))["active_mcp_sessions"] == 10_000
+
+    run(test)
