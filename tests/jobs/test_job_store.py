@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import JobError, StoreError
+from acuity.errors import JobCancelled, JobError, StoreError
 from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress
@@ -119,14 +119,15 @@ async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
         async with Jobs(config(data=tmp_path)) as two:
             (job,) = (await two.list())[0]
             assert job.status == "running"  # its server is alive
-            with pytest.raises(JobError, match="is another server's"):
-                await two.cancel(job.id)
             outcome = await two.run(spec("echo", word="hi"), client="b")
             await two.list()  # by then it is written
             assert await one.result(outcome.id) == outcome.document
             waiting = asyncio.ensure_future(two.wait(job.id))
-            await one.cancel(job.id)
-            assert (await waiting).status == "cancelled"
+            cancelled = await two.cancel(job.id)
+            assert cancelled is not None
+            assert (cancelled.status, cancelled.error) == ("cancelled", "'hold it' was cancelled")
+            assert await waiting == cancelled
+            assert isinstance(await running.outcome(), JobCancelled)
         assert len((await one.list())[0]) == 2
 
 

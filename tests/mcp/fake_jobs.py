@@ -77,7 +77,7 @@ class FakeJobs:
         job = self._jobs.get(id)
         return job if job is None or job.over else self.end(id, "cancelled")
 
-    def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]:
+    def on_change(self, listener: Callable[[Job], None], *, everywhere: bool = False) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -26,5 +26,7 @@ class JobsConfig:
     submitted_limit: float = 86_400.0  # seconds that a submitted job may run
     kept_bytes: int = 2 << 30  # bytes of results that are stored
     warm: tuple[str, ...] = WARM  # modules that workers import before their first job
+    # The folder by which several processes of one server take turns: `workers` and `queue` count for all.
+    turns: Path | None = None
     # Further tasks, 'name': 'module:function', for programs that embed the service; never from a client.
     extra_tasks: Mapping[str, str] = field(default_factory=dict)

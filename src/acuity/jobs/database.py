@@ -46,6 +46,13 @@ CREATE TABLE results (
 );
 """
 
+# The wishes of other processes. A table of its own, which servers that don't know it leave alone.
+_CANCELS: Final = """
+CREATE TABLE IF NOT EXISTS cancels (
+    id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE
+)
+"""
+
 _FIELDS: Final = "id, tool, title, client, status, created, started, finished, progress, error"
 
 # Finished jobs to delete: the oldest beyond a number of jobs or of bytes, but never the newest.
@@ -107,6 +114,7 @@ class Database:
                 for statement in _SCHEMA.split(";"):
                     run(statement)
                 run(f"PRAGMA user_version = {_VERSION}")
+            run(_CANCELS)
         except BaseException:
             run("ROLLBACK")
             raise
@@ -123,7 +131,16 @@ class Database:
         )
 
     def start(self, id: str, when: float) -> None:
-        self._connection.execute("UPDATE jobs SET status = 'running', started = ? WHERE id = ?", (when, id))
+        self._connection.execute(
+            "UPDATE jobs SET status = 'running', started = ?, progress = NULL WHERE id = ?", (when, id)
+        )
+
+    def progress(self, id: str, progress: Progress) -> None:
+        """Store how far an unfinished job is, for other processes."""
+        self._connection.execute(
+            "UPDATE jobs SET progress = ? WHERE id = ? AND status IN ('queued', 'running')",
+            (json.dumps(asdict(progress)), id),
+        )
 
     def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int, instance: str = "") -> None:
         """Store a finished job, and delete the oldest ones."""
@@ -139,6 +156,7 @@ class Database:
                 "WHERE id = ?",
                 end,
             )
+            run("DELETE FROM cancels WHERE id = ?", (job.id,))
             if document is not None:
                 run("INSERT INTO results (id, document) VALUES (?, ?)", (job.id, document))
             old = run(
@@ -180,6 +198,38 @@ class Database:
         with closing(self._connection.execute(query)) as rows:
             return {str(row[0]) for row in rows}
 
+    def ask_to_cancel(self, id: str) -> None:
+        """Ask the server that has an unfinished job to end it."""
+        self._connection.execute(
+            "INSERT OR IGNORE INTO cancels (id) "
+            "SELECT id FROM jobs WHERE id = ? AND status IN ('queued', 'running')",
+            (id,),
+        )
+
+    def cancels(self, instance: str) -> frozenset[str]:
+        """The unfinished jobs of a server that others want to end."""
+        query = (
+            "SELECT id FROM cancels JOIN jobs USING (id) "
+            "WHERE instance = ? AND status IN ('queued', 'running')"
+        )
+        with closing(self._connection.execute(query, (instance,))) as rows:
+            return frozenset(str(row[0]) for row in rows)
+
+    def of_others(self, instance: str, since: float) -> dict[str, Job]:
+        """The jobs of other servers that are unfinished, or ended since then."""
+        query = (
+            f"SELECT {_FIELDS} FROM jobs WHERE instance != ? AND status IN ('queued', 'running') UNION ALL "
+            f"SELECT {_FIELDS} FROM jobs WHERE instance != ? AND finished >= ?"
+        )
+        with closing(self._connection.execute(query, (instance, instance, since))) as rows:
+            return {job.id: job for job in map(_job, rows)}
+
+    @property
+    def version(self) -> int:
+        """Another number whenever somebody else has written."""
+        with closing(self._connection.execute("PRAGMA data_version")) as rows:
+            return int(rows.fetchone()[0])
+
     def interrupt(self, instance: str, error: str, when: float) -> int:
         """Mark a server's unfinished jobs as interrupted; returns how many there were."""
         return self._connection.execute(
@@ -192,5 +242,7 @@ class Database:
 def _job(row: tuple[Any, ...]) -> Job:
     fields = dict(zip(_FIELDS.split(", "), row, strict=True))
     if fields["progress"] is not None:
-        fields["progress"] = Progress(**json.loads(fields["progress"]))
+        progress = fields["progress"] = Progress(**json.loads(fields["progress"]))
+        if fields["status"] == "queued":  # in the queue of another process
+            fields["queue_position"] = progress.details.get("queue_position")
     return Job(**fields)

@@ -12,7 +12,8 @@ from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.entry import Entry
 from acuity.jobs.job import Status
-from acuity.jobs.queue import FairQueue
+from acuity.jobs.shared_turns import SharedTurns
+from acuity.jobs.turns import OwnTurns, Turns
 from acuity.jobs.worker import failures
 from acuity.jobs.worker.pool import Pool
 from acuity.jobs.worker.worker_process import NotTaken
@@ -24,7 +25,10 @@ _ATTEMPTS: Final = 3  # workers that may end before they take a job
 
 
 class Dispatcher:
-    """Runs at most config.workers jobs and queues at most config.queue; waiting jobs learn their position."""
+    """Runs at most config.workers jobs and queues at most config.queue; waiting jobs learn their position.
+
+    Where config.turns names a folder, both numbers count for all processes that use it.
+    """
 
     def __init__(
         self, config: JobsConfig, on_start: Callable[[Entry], None], on_end: Callable[[Entry], None]
@@ -32,32 +36,43 @@ class Dispatcher:
         self._config = config
         self._on_start = on_start
         self._on_end = on_end
-        self._queue: FairQueue[Entry] = FairQueue(config.queue, config.queue_each)
+        self._turns = _turns(config)
+        self._asking: asyncio.TimerHandle | None = None  # asks for turns again
         self._running: dict[Entry, asyncio.Task[None]] = {}
         self.pool = Pool(config)
 
     @property
     def queued(self) -> int:
-        return len(self._queue)
+        return len(self._turns)
 
     @property
     def running(self) -> int:
         return len(self._running)
 
+    def open(self) -> None:
+        """Raises JobError if the folder of turns can't be used."""
+        self._turns.open()
+
+    def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+        self._turns.close()
+
     def admit(self, entry: Entry) -> None:
-        """Start a job or queue it; raises QueueFull."""
-        if len(self._running) < self._config.workers:
+        """Start a job or queue it; raises JobError, such as QueueFull."""
+        if self._turns.enter(entry.client, entry):
             self._begin(entry)
         else:
-            self._queue.push(entry.client, entry)
             self._update_positions()
+            self._ask_later()
 
     def stop(self, entry: Entry, status: Status, reason: JobError) -> None:
         """End a job with this status. If it runs, its worker has been killed when this returns."""
         if entry.over.is_set() or entry.stop_reason is not None:
             return
         entry.stop_reason = status, reason
-        if self._queue.remove(entry.client, entry):
+        if self._turns.remove(entry.client, entry):
             self._settle(entry, None)
             self._update_positions()
         elif entry.worker is not None:
@@ -65,7 +80,7 @@ class Dispatcher:
 
     async def drain(self, grace: float) -> None:
         """Interrupt the waiting jobs at once, and the running ones after `grace` seconds."""
-        for entry in self._queue.clear():
+        for entry in self._turns.clear():
             entry.stop_reason = "interrupted", _stopping(entry, "waited")
             self._settle(entry, None)
         if self._running and grace > 0:
@@ -84,8 +99,24 @@ class Dispatcher:
         self._running[entry] = asyncio.get_running_loop().create_task(self._work(entry))
 
     def _update_positions(self) -> None:
-        for place, entry in enumerate(self._queue, start=1):
+        for entry, place in self._turns.positions():
             entry.set_position(place)
+
+    def _begin_waiting(self) -> None:
+        """Start the waiting jobs whose turn it is."""
+        while (entry := self._turns.next()) is not None:
+            self._begin(entry)
+
+    def _ask_later(self) -> None:
+        """Ask again for the turns of waiting jobs, where other processes free slots without a word."""
+        if self._asking is None and self._turns.poll is not None and len(self._turns):
+            self._asking = asyncio.get_running_loop().call_later(self._turns.poll, self._ask)
+
+    def _ask(self) -> None:
+        self._asking = None
+        self._begin_waiting()
+        self._update_positions()
+        self._ask_later()
 
     async def _work(self, entry: Entry) -> None:
         failure: JobError | None = None
@@ -100,8 +131,8 @@ class Dispatcher:
                 f"'{entry.spec.title}' failed in a way it should not; the server's log says more"
             )
         del self._running[entry]
-        while len(self._queue) and len(self._running) < self._config.workers:
-            self._begin(self._queue.pop())
+        self._turns.leave(entry)
+        self._begin_waiting()
         self._settle(entry, failure)
         self._update_positions()
 
@@ -146,6 +177,12 @@ class Dispatcher:
         entry.status, entry.failure, entry.finished, entry.position = status, failure, time.time(), None
         entry.over.set()
         self._on_end(entry)
+
+
+def _turns(config: JobsConfig) -> Turns[Entry]:
+    if config.turns is None:
+        return OwnTurns[Entry](config.workers, config.queue, config.queue_each)
+    return SharedTurns[Entry](config.turns, config.workers, config.queue, config.queue_each)
 
 
 def _stopping(entry: Entry, meanwhile: str) -> JobError:

@@ -34,6 +34,7 @@ class Entry:
     stop_reason: tuple[Status, JobError] | None = None  # the first reason to stop it
     over: asyncio.Event = field(default_factory=asyncio.Event)
     listeners: set[Forwarder] = field(default_factory=set)
+    storing: Forwarder | None = None  # the one of them that stores the progress for other processes
 
     def __post_init__(self) -> None:
         self.id = self.spec.id or new_id()

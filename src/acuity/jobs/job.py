@@ -64,6 +64,11 @@ class Job:
     def over(self) -> bool:
         return self.status in OVER
 
+    @property
+    def changed(self) -> float:
+        """When it came to its status."""
+        return self.finished or self.started or self.created
+
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:

@@ -29,15 +29,10 @@ class FairQueue(Generic[Item]):
     def push(self, client: str, item: Item) -> None:
         """Add an item; raises QueueFull."""
         if self._length >= self._limit:
-            raise QueueFull(
-                f"the queue is full ({self._limit} waiting): try again when some are done, or cancel some"
-            )
+            raise line_full(self._limit)
         mine = self._waiting.get(client, ())
         if len(mine) >= self._each:
-            raise QueueFull(
-                f"your share of the queue is full ({self._each} waiting): "
-                "try again when some are done, or cancel some"
-            )
+            raise share_full(self._each)
         self._waiting.setdefault(client, deque()).append(item)
         self._length += 1
 
@@ -81,3 +76,13 @@ class FairQueue(Generic[Item]):
                     still.append(items)
                     break
             rounds = still
+
+
+def line_full(waiting: int) -> QueueFull:
+    return QueueFull(f"the queue is full ({waiting} waiting): try again when some are done, or cancel some")
+
+
+def share_full(waiting: int) -> QueueFull:
+    return QueueFull(
+        f"your share of the queue is full ({waiting} waiting): try again when some are done, or cancel some"
+    )

@@ -6,7 +6,7 @@ import asyncio
 import builtins
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, TypeAlias
@@ -15,8 +15,9 @@ from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import Dispatcher
 from acuity.jobs.entry import Entry, without_traceback
-from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, ProgressListener, Status
+from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status
 from acuity.jobs.progress import Forwarder
+from acuity.jobs.siblings import POLL, Siblings
 from acuity.jobs.store import Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
@@ -29,7 +30,8 @@ logger: Final = logging.getLogger(__name__)
 ChangeListener: TypeAlias = Callable[[Job], None]
 
 _UNSAVED: Final = 20  # jobs held in memory because the store failed to take them
-_POLL: Final = 0.5  # seconds between two reads of a job of another server
+_STORING: Final = 0.5  # seconds between two times that the progress of a job is stored for other processes
+_CANCELLING: Final = 5.0  # seconds that another process may take to end its job
 _CALL_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
 _JOB_REMEDY: Final = "split it into shorter pieces"
 _OWN_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or split it into shorter pieces"
@@ -48,10 +50,18 @@ class Jobs:
         self._entries: dict[str, Entry] = {}  # jobs whose end is not stored yet
         self._unsaved: deque[str] = deque()
         self._listeners: dict[object, ChangeListener] = {}
+        self._listeners_to_all: dict[object, ChangeListener] = {}  # to jobs of other processes, too
         self._counts: Counter[str] = Counter()
         self._writing: set[asyncio.Future[None]] = set()
         self._dispatcher = Dispatcher(config, self._started, self._ended)
         self._store = Store(config)
+        self._siblings = Siblings(
+            self._store,
+            busy=lambda: bool(self._entries),
+            heard=lambda: bool(self._listeners_to_all),
+            on_cancel=self._cancel_own,
+            on_change=lambda job: self._announce(job, self._listeners_to_all),
+        )
         self._open = False
 
     async def __aenter__(self) -> Jobs:
@@ -66,12 +76,16 @@ class Jobs:
     async def start(self) -> None:
         """Open the store and start a worker; raises JobError if the data folder can't be used."""
         try:
+            self._dispatcher.open()
             await self._store.open()
         except BaseException:
+            self._dispatcher.close()
             await self._store.close()
             raise
         self._open = True
         self._dispatcher.pool.warm_up()
+        if self._listeners_to_all:
+            self._siblings.follow()
 
     async def run(
         self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
@@ -159,37 +173,50 @@ class Jobs:
             await entry.over.wait()
             return entry.snapshot()
         job = await self.get(id)
-        if job is not None and not job.over:
-            raise JobError(f"job '{id}' is another server's that shares the data folder: cancel it there")
-        return job
+        if job is None or job.over:
+            return job
+        await self._store.ask_to_cancel(id)
+        try:
+            return await asyncio.wait_for(self._wait_elsewhere(id), _CANCELLING)
+        except TimeoutError:
+            raise JobError(
+                f"job '{id}' is another server's, which did not end it within {_CANCELLING:g} seconds: "
+                "cancel it there"
+            ) from None
 
     async def wait(self, id: str, *, progress: ProgressListener | None = None) -> Job:
         """Wait for a job to end; raises JobError if it is unknown. Cancelling the wait leaves it running."""
         entry = self._entries.get(id)
-        if entry is None:
-            return await self._wait_elsewhere(id)
         if progress is None:
-            await entry.over.wait()
-            return entry.snapshot()
+            return await self._wait_elsewhere(id) if entry is None else await self._wait_here(entry)
         forwarder = Forwarder(progress)
-        entry.listeners.add(forwarder)
-        if entry.progress is not None:
-            forwarder.send(entry.progress)
         try:
-            await entry.over.wait()
+            if entry is None:
+                job = await self._wait_elsewhere(id, forwarder)
+            else:
+                job = await self._wait_here(entry, forwarder)
             await forwarder.finish()
         finally:
-            entry.listeners.discard(forwarder)
+            if entry is not None:
+                entry.listeners.discard(forwarder)
             forwarder.drop()
-        return entry.snapshot()
+        return job
 
-    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call the listener when a job is created, starts or ends; returns a function that removes it."""
+    def on_change(self, listener: ChangeListener, *, everywhere: bool = False) -> Callable[[], None]:
+        """Call the listener when a job is created, starts or ends; returns a function that removes it.
+
+        With `everywhere` it hears of the jobs of the server's other processes, too.
+        """
         key = object()
         self._listeners[key] = listener
+        if everywhere and self._config.turns is not None:
+            self._listeners_to_all[key] = listener
+            if self._open:
+                self._siblings.follow()
 
         def forget() -> None:
             self._listeners.pop(key, None)
+            self._listeners_to_all.pop(key, None)
 
         return forget
 
@@ -224,11 +251,14 @@ class Jobs:
             await self._dispatcher.drain(grace)
             while self._writing:
                 await asyncio.wait(self._writing)
+            self._siblings.stop()
             await self._dispatcher.pool.stop()
             await self._store.close()
         finally:
+            self._siblings.stop()
             self._dispatcher.interrupt()
             self._dispatcher.pool.kill()
+            self._dispatcher.close()
 
     def _admit(
         self, spec: JobSpec, client: str, limit: float, remedy: str, forwarder: Forwarder | None = None
@@ -254,19 +284,45 @@ class Jobs:
         self._dispatcher.admit(entry)
         self._entries[entry.id] = entry
         self._counts["submitted"] += 1
-        self._announce(entry)
+        if self._config.data is not None:
+            self._siblings.follow()
+        if self._config.turns is not None:
+            self._store_progress(entry)
+        self._announce(entry.snapshot(), self._listeners)
         return entry
+
+    def _cancel_own(self, id: str) -> None:
+        """Stop a job of this process because another asked for it."""
+        entry = self._entries.get(id)
+        if entry is not None:
+            self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
+
+    def _store_progress(self, entry: Entry) -> None:
+        """Store a job's progress now and then, for the server's other processes."""
+
+        async def save(progress: Progress) -> None:
+            if entry.progress is progress:  # it may have started meanwhile
+                await _logged(self._store.progress(entry.id, progress))
+                await asyncio.sleep(_STORING)
+
+        forwarder = entry.storing = Forwarder(save)
+        entry.listeners.add(forwarder)
+        if entry.progress is not None:
+            forwarder.send(entry.progress)
 
     def _started(self, entry: Entry) -> None:
         assert entry.started is not None
         self._write(self._store.start(entry.id, entry.started))
-        self._announce(entry)
+        self._announce(entry.snapshot(), self._listeners)
 
     def _ended(self, entry: Entry) -> None:
         self._counts[entry.status] += 1
         self._counts["timeouts"] += isinstance(entry.failure, JobTimeout)
+        if entry.storing is not None:
+            entry.listeners.discard(entry.storing)
+            entry.storing.drop()
         self._write(self._save(entry, self._store.finish(entry.snapshot(), entry.text)))
-        self._announce(entry)
+        self._announce(entry.snapshot(), self._listeners)
 
     async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
         """Drop a finished job from memory once it is stored."""
@@ -286,20 +342,31 @@ class Jobs:
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    def _announce(self, entry: Entry) -> None:
-        job = entry.snapshot()
-        for listener in tuple(self._listeners.values()):
+    def _announce(self, job: Job, listeners: Mapping[object, ChangeListener]) -> None:
+        for listener in tuple(listeners.values()):
             try:
                 listener(job)
             except Exception:
                 logger.exception("a listener to job changes failed")
 
-    async def _wait_elsewhere(self, id: str) -> Job:
-        """Wait for a job of another server, or return a finished one."""
+    async def _wait_here(self, entry: Entry, forwarder: Forwarder | None = None) -> Job:
+        if forwarder is not None:
+            entry.listeners.add(forwarder)
+            if entry.progress is not None:
+                forwarder.send(entry.progress)
+        await entry.over.wait()
+        return entry.snapshot()
+
+    async def _wait_elsewhere(self, id: str, forwarder: Forwarder | None = None) -> Job:
+        """Wait for a job of another process, or return a finished one."""
+        told: Progress | None = None
         while (job := await self._store.get(id)) is not None:
+            if forwarder is not None and job.progress is not None and job.progress != told:
+                told = job.progress
+                forwarder.send(told)
             if job.over:
                 return job
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(POLL)
             await self._store.mark_interrupted()
         raise JobError(f"there is no job '{id}': it was never there, or it is too old to be remembered")
 

@@ -20,13 +20,15 @@ from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
-from acuity.jobs.job import Job, Status
+from acuity.jobs.job import Job, Progress, Status
+from acuity.jobs.siblings import Seen
 
 logger: Final = logging.getLogger(__name__)
 
 FILE: Final = "jobs.sqlite"
 _INTERRUPTED: Final = "the server ended while this job was waiting or running: submit it again"
 
+_RECENT: Final = 30.0  # seconds for which the end of another server's job is news
 _LEAST_ROOM: Final = 1 << 20  # bytes, below which a disk counts as full
 _ANOTHER: Final = "name another folder with ACUITY_DATA or --data"
 _REMEDIES: Final = {
@@ -49,6 +51,7 @@ class Store:
         self._database: Database | None = None
         self._instance: Instance | None = None
         self._closed = False
+        self._version = -1  # of the database, at the last look
 
     async def open(self) -> None:
         """Open or create the database, and mark the unfinished jobs of ended servers as interrupted."""
@@ -63,6 +66,9 @@ class Store:
 
     def start(self, id: str, when: float) -> Awaitable[None]:
         return self._call(lambda: self._opened.start(id, when))
+
+    def progress(self, id: str, progress: Progress) -> Awaitable[None]:
+        return self._call(lambda: self._opened.progress(id, progress))
 
     def finish(self, job: Job, document: str | None) -> Awaitable[None]:
         owner = "" if self._instance is None else self._instance.id
@@ -79,9 +85,17 @@ class Store:
     ) -> Awaitable[list[Job]]:
         return self._call(lambda: self._opened.list(statuses, limit, client))
 
-    def mark_interrupted(self) -> Awaitable[None]:
-        """Mark the unfinished jobs of ended servers as interrupted."""
+    def mark_interrupted(self) -> Awaitable[int]:
+        """Mark the unfinished jobs of ended servers as interrupted; returns how many there were."""
         return self._call(self._mark_interrupted)
+
+    def ask_to_cancel(self, id: str) -> Awaitable[None]:
+        """Ask the server that has a job to end it."""
+        return self._call(lambda: self._opened.ask_to_cancel(id))
+
+    def look(self, again: bool) -> Awaitable[Seen | None]:
+        """What other servers did with jobs; None: nothing since the last look, unless asked again."""
+        return self._call(lambda: self._look(again))
 
     async def close(self) -> None:
         """Close the database after all earlier calls. May be called again."""
@@ -137,15 +151,27 @@ class Store:
             self._close()
             raise
 
-    def _mark_interrupted(self) -> None:
+    def _mark_interrupted(self) -> int:
         instance, database = self._instance, self._opened
         if instance is None:
-            return
+            return 0
+        marked = 0
         for other in database.unfinished_of():
             if not instance.alive(other):
                 count = database.interrupt(other, _INTERRUPTED, time.time())
                 logger.info("%d jobs of a server that has ended are marked as interrupted", count)
+                marked += count
         instance.tidy()
+        return marked
+
+    def _look(self, again: bool) -> Seen | None:
+        if self._instance is None:
+            return None  # a database in memory has no others
+        marked, database = self._mark_interrupted(), self._opened
+        if (version := database.version) == self._version and not marked and not again:
+            return None
+        me, self._version = self._instance.id, version
+        return Seen(database.of_others(me, time.time() - _RECENT), database.cancels(me))
 
     def _close(self) -> None:
         if self._database is not None:

@@ -56,14 +56,14 @@ class JobTasks:
         await self._jobs.cancel(task_id)
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
-        return self._jobs.on_change(lambda job: listener(job.id))
+        return self._jobs.on_change(lambda job: listener(job.id), everywhere=True)
 
     async def _task(self, job: Job) -> Task:
         return Task(
             id=job.id,
             status=_STATUSES[job.status],
             created=job.created,
-            updated=job.finished or job.started or job.created,
+            updated=job.changed,
             message=_message(job),
             ttl=None,  # finished jobs are deleted by number, not by age
             result=await self._result(job),

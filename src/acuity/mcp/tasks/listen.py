@@ -206,7 +206,7 @@ def publish_changes(jobs: Jobs, bus: SubscriptionBus) -> Callable[[], None]:
             under_way.add(task)
             task.add_done_callback(under_way.discard)
 
-    undo = jobs.on_change(heard)
+    undo = jobs.on_change(heard, everywhere=True)
 
     def stop() -> None:
         undo()
