@@ -20,12 +20,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import SettingsError
+from acuity.mcp.runtime.journal.buffered_journal import Refusal
 from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 from acuity.mcp.runtime.journal.session_changes import SessionChanges
 
 logger: Final = logging.getLogger(__name__)
 
-FAILURES: Final = (sqlite3.Error, OSError, ValueError)  # of a file that is full, locked, damaged…
+FAILURES: Final[tuple[type[Exception], ...]] = (
+    sqlite3.Error,
+    OSError,
+    ValueError,
+)  # of a file that is full, locked, damaged…
 
 _MAGIC: Final = b"SQLite format 3\0"  # with which the header of such a file begins
 _HEADER: Final = 100  # bytes
@@ -115,6 +120,8 @@ class JournalFile:
     `write()` is for one thread, `load()` for another. `found` has the sessions that were there already.
     """
 
+    failures: tuple[type[Exception], ...] = FAILURES
+
     def __init__(self, path: Path, *, expired: float) -> None:
         """Open or create the file, and remove the sessions that were last seen before `expired`."""
         self.path = path
@@ -144,14 +151,18 @@ class JournalFile:
             remedy = f"move it away, or {_ANOTHER}"
         return f"'{self.path}' can't be used ({reason}): {remedy or _ANOTHER}"
 
-    def write(self, changes: Mapping[str, SessionChanges]) -> None:
-        """Store all changes, or none of them."""
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
+        """Store all changes, or none of them. None is refused: the file is this server's alone."""
         self._check_place()
         assert self._writer is not None
         with _transaction(self._writer):
             removed = sum([self._write(session_id, change) for session_id, change in changes.items()])
         if removed:
             self._shrink()
+        return {}
 
     def load(self, session_id: str) -> StoredSession | None:
         """A session with its streams and events."""

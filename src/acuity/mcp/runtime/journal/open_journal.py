@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal.buffered_journal import BufferedJournal
 from acuity.mcp.runtime.journal.journal import Journal, NoJournal
 from acuity.mcp.runtime.journal.journal_file import JournalFile
-from acuity.mcp.runtime.journal.sqlite_journal import SqliteJournal
 
 # Opens a journal: given what follows the colon, seconds until an unused session ends, and the counters.
 Opener: TypeAlias = Callable[[str, float, RuntimeCounters], Journal]
@@ -41,7 +41,7 @@ def _sqlite(where: str, ttl: float, counters: RuntimeCounters) -> Journal:
     if not where:
         raise SettingsError(f"the session store 'sqlite:' names no file: {_FORMS}")
     file = JournalFile(Path(where).absolute(), expired=time.time() - ttl)
-    return SqliteJournal(file, counters)
+    return BufferedJournal(file, counters)
 
 
 _OPENERS: Final[dict[str, Opener]] = {"memory": _memory, "sqlite": _sqlite}

@@ -1,4 +1,4 @@
-"""Changes of one session that are not in the journal's file yet. Later changes replace earlier ones."""
+"""Changes of one session that are not in the journal's store yet. Later changes replace earlier ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StreamRecord
+from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
+
+FIRST_FENCE: Final = 1  # of a session that was never another server's
 
 _ITEM: Final = 200  # bytes of memory for a change besides its texts, roughly
 
@@ -42,6 +44,8 @@ class SessionRow:
 class SessionChanges:
     """What has to be written for one session. Writing the same changes twice does no harm."""
 
+    fence: int = FIRST_FENCE  # which right to the session they were made under; see buffered_journal.py
+    begins: bool = False  # nothing was stored before: these are all of the session
     forgotten: bool = False  # everything stored so far is removed first
     row: SessionRow | None = None
     last_seen: float | None = None
@@ -51,8 +55,26 @@ class SessionChanges:
     events: dict[int, EventRecord | None] = field(default_factory=dict)  # None: to be removed
     size: int = _ITEM  # bytes of memory, roughly
 
-    def save(self, row: SessionRow) -> int:
+    @classmethod
+    def whole(cls, fence: int, session: StoredSession) -> SessionChanges:
+        """A session as it is, in place of all that is stored of it."""
+        changes = cls(fence, forgotten=True)
+        changes.save(SessionRow.of(session.record))
+        for stream in session.streams:
+            changes.save_stream(stream)
+        for event in session.events:
+            changes.append(event)
+        changes.next_event, changes.next_stream = session.next_event, session.next_stream
+        return changes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are all that there is of the session."""
+        return self.begins or self.forgotten
+
+    def save(self, row: SessionRow, *, begins: bool = False) -> int:
         """Replace the record; returns by how many bytes the changes have grown."""
+        self.begins = self.begins or begins
         grown = len(row.client) + len(row.state)
         if self.row is not None:
             grown -= len(self.row.client) + len(self.row.state)
@@ -85,13 +107,14 @@ class SessionChanges:
             self.streams.clear()
             self.events.clear()
         if later.row is not None:
-            self.save(later.row)
+            self.save(later.row, begins=later.begins)
         self.last_seen = self.last_seen if later.last_seen is None else later.last_seen
         for stream in later.streams.values():
             self.save_stream(stream)
         for number, event in later.events.items():
             self.drop(number) if event is None else self.append(event)
         self.next_event = max(self.next_event, later.next_event)
+        self.next_stream = max(self.next_stream, later.next_stream)
 
     def _grow(self, by: int) -> int:
         self.size += by

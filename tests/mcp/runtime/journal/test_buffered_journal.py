@@ -17,10 +17,10 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal.buffered_journal import BufferedJournal, Refusal
 from acuity.mcp.runtime.journal.journal import SessionRecord, StoredSession, StreamRecord
-from acuity.mcp.runtime.journal.journal_file import JournalFile
+from acuity.mcp.runtime.journal.journal_file import FAILURES, JournalFile
 from acuity.mcp.runtime.journal.session_changes import SessionChanges
-from acuity.mcp.runtime.journal.sqlite_journal import SqliteJournal
 from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
 
 
@@ -198,7 +198,7 @@ def test_trouble_is_counted_and_survived(
     counters = RuntimeCounters()
 
     async def main() -> None:
-        kept = SqliteJournal(JournalFile(path, expired=0.0), counters, retry=0.02)
+        kept = BufferedJournal(JournalFile(path, expired=0.0), counters, retry=0.02)
         kept.save(record())
         kept.append(ALICE, event(1, payload=b"x" * 9000))
         await stored(kept)
@@ -235,7 +235,7 @@ def test_a_deleted_file_is_made_again_with_all_sessions(
     path = tmp_path / "sessions.sqlite"
 
     async def main() -> None:
-        kept = SqliteJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
+        kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
         kept.save(record())
         kept.append(ALICE, event(1))
         await stored(kept)
@@ -284,7 +284,7 @@ def test_what_others_did_to_the_file_is_told(
     path.parent.mkdir()
 
     async def main() -> None:
-        kept = SqliteJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
+        kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
         kept.save(record())
         await stored(kept)
         spoil(path)
@@ -312,7 +312,7 @@ async def _failure(counters: RuntimeCounters) -> None:
             await asyncio.sleep(0.005)
 
 
-async def _recovery(kept: SqliteJournal, counters: RuntimeCounters) -> None:
+async def _recovery(kept: BufferedJournal, counters: RuntimeCounters) -> None:
     """Wait until callbacks come from the thread again, not at once."""
     async with asyncio.timeout(SOON):
         told: list[int] = []
@@ -330,20 +330,24 @@ class HangingFile:
     """A file on a disk that doesn't answer."""
 
     def __init__(self) -> None:
-        self.path = Path("/nowhere/sessions.sqlite")
+        self.failures: tuple[type[Exception], ...] = FAILURES
         self.found: Sequence[SessionRecord] = ()
         self.answers = threading.Event()
         self.written: list[dict[str, SessionChanges]] = []
 
-    def write(self, changes: Mapping[str, SessionChanges]) -> None:
+    def __str__(self) -> str:
+        return "/nowhere/sessions.sqlite"
+
+    def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
         self.answers.wait(SOON)
         self.written.append(dict(changes))
+        return {}
 
     def load(self, session_id: str) -> StoredSession | None:
         raise sqlite3.OperationalError("disk I/O error")
 
     def sentence(self, error: Exception) -> str:
-        return f"'{self.path}' can't be used ({error})"
+        return f"'{self}' can't be used ({error})"
 
     def close(self) -> None: ...
 
@@ -352,7 +356,7 @@ def test_a_disk_that_hangs_stops_nobody() -> None:
     file, counters = HangingFile(), RuntimeCounters()
 
     async def main() -> None:
-        kept = SqliteJournal(file, counters, patience=0.02)
+        kept = BufferedJournal(file, counters, patience=0.02)
         kept.save(record())
         await stored(kept)
         assert counters.journal_failures == 1
@@ -371,7 +375,7 @@ def test_a_session_that_can_t_be_read_is_none_and_counted(caplog: pytest.LogCapt
     file.answers.set()
 
     async def main() -> None:
-        kept = SqliteJournal(file, counters)
+        kept = BufferedJournal(file, counters)
         assert kept.load(ALICE) is None
         kept.close()
 
@@ -386,7 +390,7 @@ def test_a_session_with_gaps_is_given_up_and_the_others_are_kept(tmp_path: Path)
     counters = RuntimeCounters()
 
     async def main() -> None:
-        kept = SqliteJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
+        kept = BufferedJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
         kept.save(record(ALICE))
         kept.save(record(BOB))
         kept.append(ALICE, event(1))
@@ -410,10 +414,10 @@ def test_a_session_with_gaps_is_given_up_and_the_others_are_kept(tmp_path: Path)
 
 def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
-    opened: list[SqliteJournal] = []
+    opened: list[BufferedJournal] = []
 
     async def main() -> None:
-        kept = SqliteJournal(JournalFile(path, expired=0.0), RuntimeCounters())
+        kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters())
         opened.append(kept)
         kept.save(record())
 
