@@ -110,6 +110,7 @@ def http_request(context: ServerRequestContext[Any, Any]) -> HttpRequest | None:
 # Error codes in the range that servers may define.
 BUSY: Final = -32010
 STOPPING: Final = -32011
+UNAVAILABLE: Final = -32012  # no worker can take the call now
 RETRY_AFTER: Final = "retryAfter"  # seconds, in the data of such an error; over HTTP also a header
 
 _FREE: Final = frozenset({"ping"})  # a client at its limit may still ask whether the server is alive

@@ -39,6 +39,10 @@ class Dispatch(Protocol):
         """Call what handlers have left for the end of a connection."""
         ...
 
+    def session_ended(self, session_id: str, reason: str) -> None:
+        """Tell those who may keep something of a session that it has ended."""
+        ...
+
     async def close(self) -> None:
         """Cancel what still runs."""
         ...

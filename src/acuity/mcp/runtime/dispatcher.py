@@ -71,7 +71,7 @@ class Dispatcher:
             except Exception as problem:
                 exchange.fail(problem)
             else:
-                work = _continued(work, step)
+                work = continued(work, step)
             if exchange.is_over:
                 self._let_go(connection)
                 return
@@ -106,7 +106,7 @@ class Dispatcher:
                 step = variables.run(work.send, None)
             except StopIteration:
                 return None
-            work = _continued(work, step)
+            work = continued(work, step)
         return self._start(work, variables)
 
     def end_gone(self, gone: Holders) -> None:
@@ -120,6 +120,9 @@ class Dispatcher:
         task = asyncio.get_running_loop().create_task(aclose_shielded(connection))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+    def session_ended(self, session_id: str, reason: str) -> None:
+        """A session's handlers are of this process, and clean_up() is for them."""
 
     async def close(self) -> None:
         """Cancel what still runs."""
@@ -200,7 +203,8 @@ class _Begun:
             return done.value
 
 
-async def _continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
+async def continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
+    """The rest of a coroutine whose first step was made outside of a task."""
     return await _Begun(work, step)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import anyio
 from mcp.shared.dispatcher import CallOptions, Outbound
@@ -36,6 +36,12 @@ CANCELLED: Final = "Request cancelled"
 Later: TypeAlias = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 
 
+class Cancellable(Protocol):
+    """What runs a call: a task, or something that goes on when an answer comes."""
+
+    def cancel(self) -> object: ...
+
+
 class Exchange:
     """The part that all kinds share: the request, its task, and its one answer."""
 
@@ -54,7 +60,7 @@ class Exchange:
     def __init__(self, message: PlainRequest, request: Request) -> None:
         self.request_id: RequestId = message.id
         self.request = request
-        self.task: asyncio.Task[None] | None = None  # once the handler has to wait for something
+        self.task: Cancellable | None = None  # once the handler has to wait for something
         self.is_over = False
         self._params = message.params
         self._cancel_requested: anyio.Event | None = None
@@ -110,7 +116,7 @@ class Exchange:
 
     # ---- for the runtime --------------------------------------------------------------------
 
-    def wait(self, task: asyncio.Task[None]) -> None:
+    def wait(self, task: Cancellable) -> None:
         """Note that the handler goes on in a task."""
         self.task = task
 
@@ -148,6 +154,9 @@ class Exchange:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def prefer_events(self) -> None:
+        """Answer with events, where the client takes them and nothing was sent yet."""
 
     def cancelled(self) -> None:
         """Answer a call whose task was cancelled, if there is anybody to answer."""

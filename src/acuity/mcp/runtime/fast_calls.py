@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import marshal
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from mcp.server.connection import Connection
@@ -93,13 +93,11 @@ class FastCalls:
         if self._chain_of != self._server.middleware:
             self._compose()
         result = await self._chain(context)
-        return result if type(result) is dict else _dumped(result)
+        return result if type(result) is dict else dumped(result)
 
     def _compose(self) -> None:
         self._chain_of = list(self._server.middleware)
-        self._chain = self._innermost
-        for middleware in reversed(self._chain_of):
-            self._chain = _wrapped(middleware, self._chain)
+        self._chain = composed(self._chain_of, self._innermost)
 
     async def _innermost(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         """Call the handler. Middleware may have put something else in the place of the parameters."""
@@ -151,7 +149,7 @@ class FastCalls:
         """A handler's result as it is sent at a version."""
         shaped = _plain_result(result, version)
         if shaped is None:
-            shaped = _core_result(_dumped(result), version)
+            shaped = _core_result(dumped(result), version)
         if version not in _MODERN:
             return shaped
         if shaped.get("resultType") is None:
@@ -162,6 +160,14 @@ class FastCalls:
         elif isinstance(meta, dict) and meta.get(SERVER_INFO_META_KEY) is None:
             shaped["_meta"] = {**meta, SERVER_INFO_META_KEY: self._stamp}
         return shaped
+
+
+def composed(chain: Sequence[ServerMiddleware[Any]], innermost: CallNext) -> CallNext:
+    """The function that calls each middleware around the next, and the innermost last."""
+    call = innermost
+    for middleware in reversed(chain):
+        call = _wrapped(middleware, call)
+    return call
 
 
 def _wrapped(middleware: ServerMiddleware[Any], call_next: CallNext) -> CallNext:
@@ -203,7 +209,8 @@ def _core_result(dumped: dict[str, Any], version: str) -> dict[str, Any]:
         raise MCPError(INTERNAL_ERROR, "Handler returned an invalid result") from None
 
 
-def _dumped(result: HandlerResult | ErrorData) -> dict[str, Any]:
+def dumped(result: HandlerResult | ErrorData) -> dict[str, Any]:
+    """What a handler or middleware returned, as it is sent."""
     if isinstance(result, ErrorData):
         raise MCPError.from_error_data(result)
     if isinstance(result, BaseModel):

@@ -24,7 +24,7 @@ from acuity.mcp.wire.messages import PlainRequest, Refused
 class HandshakeExchange(HttpExchange):
     """An `initialize` request. Nothing can be sent to the client before it is answered."""
 
-    __slots__ = ("_accepted", "_sessions", "connection")
+    __slots__ = ("_accepted", "_sessions", "begins", "connection", "state")
 
     def __init__(
         self,
@@ -37,6 +37,8 @@ class HandshakeExchange(HttpExchange):
         super().__init__(message, request, responder)
         self._sessions = sessions
         self._accepted = takes
+        self.begins = True  # a session, if it succeeds
+        self.state: Mapping[str, Any] = {}  # of that session, at first
         self.connection = Connection(_NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
 
     async def notify(
@@ -47,6 +49,9 @@ class HandshakeExchange(HttpExchange):
     def succeed(self, result: Mapping[str, Any]) -> None:
         if self.is_over:
             return
+        if not self.begins:
+            super().succeed(result)
+            return
         try:
             session = self._sessions.begin(
                 self.request.principal.key, self.connection.protocol_version, self._params or {}
@@ -55,6 +60,7 @@ class HandshakeExchange(HttpExchange):
             self.refuse(ErrorData(code=refused.code, message=refused.reason))
             return
         self.end()
+        session.replace_state(self.state)
         payload = result_payload(self.request_id, result)
         responder, headers = self._responder, session_headers(session)
         if not self._accepted.events_first:

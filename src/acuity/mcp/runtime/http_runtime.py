@@ -10,6 +10,8 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.open_journal import open_journal
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
+from acuity.mcp.runtime.workers.dispatch import WorkerDispatch
+from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.serving import Serving
 
@@ -26,15 +28,25 @@ class HttpRuntime:
 
 @asynccontextmanager
 async def http_runtime(
-    serving: Serving, store: str = "memory", counters: RuntimeCounters | None = None
+    serving: Serving,
+    store: str = "memory",
+    counters: RuntimeCounters | None = None,
+    workers: WorkerPool | None = None,
 ) -> AsyncIterator[HttpRuntime]:
-    """The runtime while the block lasts; raises SettingsError where the store can't be used."""
+    """The runtime while the block lasts; raises SettingsError where the store can't be used.
+
+    `workers` run the methods, if not this process. They end with the block.
+    """
     counters = counters or RuntimeCounters()
     counters.refused = serving.access.refused  # one count, whichever check refuses
     journal = open_journal(store, ttl=serving.limits.idle_timeout, counters=counters)
     try:
         sessions = Sessions(serving.limits, journal, counters)
-        streamable = Streamable(serving, sessions, counters)
+        dispatch = None
+        if workers is not None:
+            dispatch = WorkerDispatch(serving.server, workers, counters)
+            dispatch.use_sessions(sessions)
+        streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
         undo = serving.access.tokens.on_gone(streamable.end_gone)
         try:
             async with streamable.run():

@@ -11,14 +11,14 @@ from mcp.server.runner import modern_error_data
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import ErrorData, RequestId
 
-from acuity.mcp.limits import BUSY, RETRY_AFTER, STOPPING
+from acuity.mcp.limits import BUSY, RETRY_AFTER, STOPPING, UNAVAILABLE
 from acuity.mcp.wire.http.request import HeaderList, Responder
 
 JSON: Final = b"application/json"
 _HEADER: Final = b"retry-after"
 
 # Errors of a server that has no room now. Clients and proxies know what to do by the status.
-_LATER: Final = {BUSY: 429, STOPPING: 503}
+_LATER: Final = {BUSY: 429, STOPPING: 503, UNAVAILABLE: 503}
 _STATELESS: Final = {**ERROR_CODE_HTTP_STATUS, **_LATER}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
@@ -13,7 +12,7 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import INTERNAL_ERROR, ErrorData
 
-from acuity.mcp.runtime.exchange import CANCELLED, HttpExchange, Later
+from acuity.mcp.runtime.exchange import CANCELLED, Cancellable, HttpExchange, Later
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.heartbeats import Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
@@ -99,7 +98,7 @@ class SessionExchange(HttpExchange):
         """Whether the client left before it had an id to come back with."""
         return self.stream is None and self._responder.gone
 
-    def wait(self, task: asyncio.Task[None]) -> None:
+    def wait(self, task: Cancellable) -> None:
         super().wait(task)
         self._responder.on_gone(self._left)
         if self.stream is not None or self._is_unreachable:
@@ -124,6 +123,9 @@ class SessionExchange(HttpExchange):
             if not self.is_over:
                 self._heartbeats.add(responder)
         return self.stream
+
+    def prefer_events(self) -> None:
+        self._open()
 
     def _open(self) -> None:
         self._timer = None

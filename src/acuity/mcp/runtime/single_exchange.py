@@ -9,7 +9,7 @@ from typing import Any, Final
 from mcp.shared.dispatcher import CallOptions
 from mcp_types import INTERNAL_ERROR, ErrorData
 
-from acuity.mcp.runtime.exchange import CANCELLED, HttpExchange, Later
+from acuity.mcp.runtime.exchange import CANCELLED, Cancellable, HttpExchange, Later
 from acuity.mcp.runtime.heartbeats import PING, Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
@@ -45,7 +45,7 @@ class SingleExchange(HttpExchange):
         self._streaming = False
         self._waiters: list[asyncio.Future[None]] = []
 
-    def wait(self, task: asyncio.Task[None]) -> None:
+    def wait(self, task: Cancellable) -> None:
         super().wait(task)
         if self._responder.gone:
             task.cancel()
@@ -74,6 +74,10 @@ class SingleExchange(HttpExchange):
         self.end()
         if not self._responder.gone:  # the server stops
             self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
+
+    def prefer_events(self) -> None:
+        if self._takes_events and not self._responder.gone:
+            self._begin()
 
     def _begin(self) -> None:
         if not self._streaming:

@@ -33,6 +33,7 @@ from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.connections import session_connection
 from acuity.mcp.runtime.core import Core
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.dispatch import Dispatch
 from acuity.mcp.runtime.exchange import Later, Notice
 from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import (
@@ -86,9 +87,13 @@ class Streamable:
         *,
         moment: float = MOMENT,
         later: Later | None = None,
+        dispatch: Dispatch | None = None,
     ) -> None:
-        """`moment`: see MOMENT; `later` is how timers are set, if not by the event loop."""
-        self._core = core = Core.of(serving, counters, later)
+        """`moment`: see MOMENT; `later` is how timers are set, if not by the event loop.
+
+        `dispatch` runs the requests, if not this process.
+        """
+        self._core = core = Core.of(serving, counters, later, dispatch)
         self._serving = serving
         self._sessions = sessions
         self._counters = counters
@@ -375,6 +380,7 @@ class Streamable:
         if connection is not None:
             session.connection = None
             self._core.dispatcher.clean_up(connection)
+        self._core.dispatcher.session_ended(session.id, session.ended or "stopped")
 
     async def _sweep(self) -> None:
         """End sessions when their time has come."""

@@ -90,6 +90,11 @@ class Sessions:
         session.touch()
         return session
 
+    def with_id(self, session_id: str) -> list[Session]:
+        """The session that the server itself names, if it has not ended; its use is not noted."""
+        session = self._by_id.get(session_id)
+        return [] if session is None else [session]
+
     def delete(self, session_id: str, principal_key: str) -> bool:
         """End a session as its client asks; whether there was one."""
         session = self._by_id.get(session_id)

@@ -203,6 +203,12 @@ class Session:
         self._state = state or None
         self.save()
 
+    def replace_state(self, state: Mapping[str, Any]) -> None:
+        """Set all values at once."""
+        if state != self.state:
+            self._state = dict(state) or None
+            self.save()
+
     def mark_initialized(self) -> None:
         """Note the client's notifications/initialized."""
         if not self.initialized:

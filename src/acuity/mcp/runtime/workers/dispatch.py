@@ -1,0 +1,313 @@
+"""Runs the requests of clients in workers: middleware here, methods there.
+
+request ─► middleware (metrics, limits, request states) ─► allowlist ─► envelope ─► worker
+client ◄─ exchange ◄─ middleware ◄─ checks of the reply ◄─ result ◄─┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from mcp.server.connection import Connection
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import DispatchContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.transport_context import TransportContext
+from mcp_types import METHOD_NOT_FOUND, InitializeRequestParams, RequestParamsMeta
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+
+from acuity.mcp.contract.envelopes import Notify, Result
+from acuity.mcp.contract.frames import FrameError
+from acuity.mcp.contract.writing import json_text
+from acuity.mcp.principal import Holders, Principal
+from acuity.mcp.results import failure
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.dispatcher import continued
+from acuity.mcp.runtime.exchange import Exchange, Notice
+from acuity.mcp.runtime.fast_calls import composed, dumped
+from acuity.mcp.runtime.handshakes import HandshakeExchange
+from acuity.mcp.runtime.headers import HANDSHAKE
+from acuity.mcp.runtime.replies import notification_payload
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
+from acuity.mcp.runtime.workers.failures import WorkerFailure
+from acuity.mcp.runtime.workers.members import Members
+from acuity.mcp.runtime.workers.pool import WorkerPool
+from acuity.mcp.runtime.workers.running_call import RunningCall
+from acuity.mcp.wire.http.request import Request
+from acuity.text import quoted, shortened
+
+logger: Final = logging.getLogger(__name__)
+
+_INITIALIZE: Final = "initialize"
+_CALL: Final = "tools/call"
+_LIST: Final = "tools/list"
+_CANCELLED: Final = "notifications/cancelled"  # workers get `cancel` for it
+_ENDLESS: Final = frozenset({"subscriptions/listen"})
+_LONGEST_STATE: Final = 64 << 10  # bytes of what a worker keeps with a session
+_LONGEST_NAME: Final = 128  # characters of an unknown tool's name
+_OVER: Final = "its client has cancelled the call, or left"
+
+
+@dataclass(kw_only=True)
+class CallContext(ServerRequestContext[Any, Any]):
+    """The context that middleware sees, with the call that it is about."""
+
+    running: RunningCall | None = None  # None: a notification
+
+
+class WorkerDispatch:
+    """The Dispatch of a server whose methods are in workers."""
+
+    def __init__(self, server: Server[Any], pool: WorkerPool, counters: RuntimeCounters) -> None:
+        """`server` has the middleware; its handlers are never called."""
+        self._server = server
+        self._pool = pool
+        self._counters = counters
+        self._members = Members()
+        self._running: set[RunningCall] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._chain_of: list[ServerMiddleware[Any]] | None = None
+        self._chain: CallNext = self._innermost
+        self._sessions: Sessions | None = None
+        pool.on_notify = self._notify
+
+    def use_sessions(self, sessions: Sessions) -> None:
+        """Let messages outside of calls go to these."""
+        self._sessions = sessions
+
+    # ---- Dispatch ---------------------------------------------------------------------------
+
+    def request(
+        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+    ) -> None:
+        call = RunningCall(self, exchange, connection)
+        self._running.add(call)
+        meta = params.get("_meta") if params is not None else None
+        context = CallContext(
+            session=ServerSession(exchange, connection, request_meta=None),
+            lifespan_context=None,
+            protocol_version=connection.protocol_version,
+            method=method,
+            params=params,
+            request_id=exchange.request_id,
+            meta=cast(RequestParamsMeta, meta) if type(meta) is dict else None,
+            request=exchange.request,
+            running=call,
+        )
+        call.begin(self._run(context))
+
+    def notification(
+        self,
+        context: DispatchContext[TransportContext],
+        connection: Connection,
+        method: str,
+        params: dict[str, Any] | None,
+    ) -> None:
+        if method == _CANCELLED or not isinstance(context, Notice):
+            return
+        work = self._run(
+            CallContext(
+                session=ServerSession(context, connection, request_meta=None),
+                lifespan_context=None,
+                protocol_version=connection.protocol_version,
+                method=method,
+                params=params,
+                request=context.request,
+            )
+        )
+        variables = copy_context()
+        try:
+            step = variables.run(work.send, None)
+        except StopIteration:
+            return
+        except MCPError:
+            return
+        task = asyncio.get_running_loop().create_task(continued(work, step), context=variables)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def end_gone(self, gone: Holders) -> None:
+        for call in list(self._running):
+            if gone.include(call.exchange.request.principal):
+                call.cancel()
+
+    def clean_up(self, connection: Connection) -> None:
+        """Nothing: handlers, which leave things to clean up, are in workers."""
+
+    def session_ended(self, session_id: str, reason: str) -> None:
+        self._members.forget(session_id)
+        self._pool.session_ended(session_id, reason)
+
+    async def close(self) -> None:
+        """Cancel what still runs, and end the workers."""
+        for call in list(self._running):
+            call.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await self._pool.close()
+
+    # ---- calls ------------------------------------------------------------------------------
+
+    def over(self, call: RunningCall) -> None:
+        self._running.discard(call)
+
+    def flooded(self, call: RunningCall) -> None:
+        self._counters.worker_events["flood"] += 1
+        self._pool.withdraw(call, "it sends more than its client takes")
+
+    async def _run(self, context: CallContext) -> dict[str, Any]:
+        if self._chain_of != self._server.middleware:
+            self._chain_of = list(self._server.middleware)
+            self._chain = composed(self._chain_of, self._innermost)
+        result = await self._chain(context)
+        return result if type(result) is dict else dumped(result)
+
+    async def _innermost(self, ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
+        """Send the call to a worker, and take its outcome."""
+        call = cast(CallContext, ctx).running
+        if call is None:
+            self._submit(NoticeCall(), ctx, {"jsonrpc": "2.0", "method": ctx.method})
+            return None
+        method, request = ctx.method, call.exchange.request
+        if method == _CALL and request.principal.tools is not None:
+            name = (ctx.params or {}).get("name")
+            if not (isinstance(name, str) and request.principal.may_call(name)):
+                return failure(_unknown(name))
+        if method == _INITIALIZE:
+            InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
+        elif method in _ENDLESS:
+            call.endless = True
+        self._submit(call, ctx, {"jsonrpc": "2.0", "id": ctx.request_id, "method": method})
+        try:
+            outcome = await call
+        except asyncio.CancelledError:
+            self._pool.withdraw(call, _OVER)
+            raise
+        return self._result(call, ctx, outcome)
+
+    def _submit(self, call: WorkerCall, ctx: ServerRequestContext[Any, Any], message: dict[str, Any]) -> None:
+        request, params = cast(Request, ctx.request), ctx.params
+        if params is not None:
+            message["params"] = params
+        session = request.session
+        if isinstance(session, Session):
+            call.session_id = session.id
+            call.members = self._members.of_session(request, session)
+        else:
+            version = _offered(params) if ctx.method == _INITIALIZE else ctx.protocol_version
+            call.members = self._members.of_single(request, version, params)
+        call.jsonrpc = json_text(message)
+        self._pool.submit(call)
+
+    # ---- what a worker answers --------------------------------------------------------------
+
+    def _result(
+        self, call: RunningCall, ctx: ServerRequestContext[Any, Any], outcome: Outcome
+    ) -> dict[str, Any]:
+        if isinstance(outcome, WorkerFailure):
+            raise self._failed(ctx, outcome)
+        if not outcome.handled:
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+        reply, exchange = outcome.jsonrpc, call.exchange
+        if reply is None or reply["id"] != ctx.request_id or type(reply["id"]) is not type(ctx.request_id):
+            raise self._broken(ctx, "its reply is missing, or is to another request")
+        if outcome.session is not None:
+            self._keep_state(exchange, ctx, outcome)
+        if outcome.response_mode == "sse":
+            exchange.prefer_events()
+        if (error := reply.get("error")) is not None:
+            raise MCPError(error["code"], error["message"], error.get("data"))
+        result: dict[str, Any] = reply["result"]
+        if ctx.method == _INITIALIZE:
+            self._agree(call, ctx, result)
+        elif ctx.method == _LIST and exchange.request.principal.tools is not None:
+            result = _allowed(result, exchange.request.principal)
+        return result
+
+    def _agree(self, call: RunningCall, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
+        """Take over the version of a handshake that succeeded."""
+        version = result.get("protocolVersion")
+        if version not in HANDSHAKE:
+            raise self._broken(ctx, f"it agreed on the protocol version {quoted(str(version)[:40])}")
+        connection = call.connection
+        connection.client_params = InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
+        connection.protocol_version = version
+
+    def _keep_state(self, exchange: Exchange, ctx: ServerRequestContext[Any, Any], outcome: Result) -> None:
+        said = outcome.session or {}
+        state = said.get("state")
+        if state is not None and len(json_text(state)) > _LONGEST_STATE:
+            raise self._broken(ctx, f"its 'session.state' has more than {_LONGEST_STATE} bytes")
+        if isinstance(exchange, HandshakeExchange):
+            exchange.begins = said.get("create", True)
+            exchange.state = state or {}
+        elif state is not None and isinstance(exchange.request.session, Session):
+            exchange.request.session.replace_state(state)
+
+    def _failed(self, ctx: ServerRequestContext[Any, Any], problem: WorkerFailure) -> MCPError:
+        self._counters.worker_failures[problem.error_class] += 1
+        logger.warning(
+            "%s failed in a worker: %s",
+            ctx.method,
+            problem.sentence,
+            extra={"event": "worker_call_failed", "error_class": problem.error_class, "method": ctx.method},
+        )
+        return problem.error()
+
+    def _broken(self, ctx: ServerRequestContext[Any, Any], what: str) -> MCPError:
+        sentence = f"the worker's answer to '{shortened(ctx.method, 100)}' can't be used: {what}"
+        return self._failed(ctx, WorkerFailure("app_contract_error", sentence))
+
+    # ---- messages outside of calls ----------------------------------------------------------
+
+    def _notify(self, notify: Notify) -> None:
+        try:
+            payloads = [
+                notification_payload(data["method"], data.get("params"))
+                for data in notify.messages
+                if "id" not in data
+            ]
+        except (FrameError, ValueError):
+            self._counters.worker_events["unknown_event"] += 1
+            return
+        if self._sessions is None:
+            return
+        sessions: Iterable[Session] = self._sessions
+        if notify.session_id is not None:
+            sessions = self._sessions.with_id(notify.session_id)
+            if not sessions:
+                self._counters.worker_events["unknown_id"] += 1
+        for session in sessions:
+            for payload in payloads:
+                session.log.notify(payload)
+
+
+def _offered(params: Mapping[str, Any] | None) -> str:
+    """The version that the runtime would agree on: the client's, or else the latest."""
+    asked = (params or {}).get("protocolVersion")
+    return asked if isinstance(asked, str) and asked in HANDSHAKE else LATEST_HANDSHAKE_VERSION
+
+
+def _unknown(name: object) -> str:
+    return f"unknown tool: {str(name)[:_LONGEST_NAME]}; 'tools/list' has those that there are for this client"
+
+
+def _allowed(result: dict[str, Any], principal: Principal) -> dict[str, Any]:
+    """A list of tools, without those that the principal may not call."""
+    tools = result.get("tools")
+    if not isinstance(tools, list):
+        return result
+    kept = [tool for tool in tools if isinstance(tool, dict) and principal.may_call(str(tool.get("name")))]
+    shown = {**result, "tools": kept}
+    if "cacheScope" in shown:
+        shown["cacheScope"] = "private"  # another principal may call others
+    return shown

@@ -1,0 +1,342 @@
+"""One connection to a worker: many calls at once, writes gathered, hello and pings in time.
+
+    link = Link("w1", owner, counters, call_seconds=900)
+    await loop.create_unix_connection(lambda: link, path)
+    hello = await link.greeted  # None: it was lost before
+    link.send(call)  # whose came() and ended() are called as frames arrive
+
+A worker that breaks the contract loses its connection, and its calls fail. An answer that nobody waits for
+(late, given twice, or for an id that was never sent) is counted and dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, cast
+
+from acuity import __version__
+from acuity.mcp.contract import writing
+from acuity.mcp.contract.envelopes import (
+    CONTRACT,
+    Bye,
+    Failure,
+    Messages,
+    Notify,
+    Pong,
+    Result,
+    WorkerHello,
+    from_worker,
+)
+from acuity.mcp.contract.frames import FrameDecoder, FrameError
+from acuity.mcp.runtime.workers.call import Outcome, WorkerCall
+from acuity.mcp.runtime.workers.failures import WorkerFailure, told_by_worker
+
+logger: Final = logging.getLogger(__name__)
+
+HELLO_SECONDS: Final = 5.0
+PING_SECONDS: Final = 15.0  # of silence without calls, after which a worker is asked whether it is alive
+PONG_SECONDS: Final = 10.0
+_MOST_UNSENT: Final = 64 << 20  # bytes that a worker may leave unread
+_LOOK: Final = 1.0  # seconds between two looks at the clock, at most
+
+
+class LinkOwner(Protocol):
+    """Is told what happens on a link."""
+
+    def freed(self) -> None:
+        """A call has ended."""
+        ...
+
+    def notified(self, notify: Notify) -> None: ...
+
+    def leaves(self, reason: str) -> None:
+        """The worker takes no more calls."""
+        ...
+
+    def lost(self, failure: WorkerFailure) -> None:
+        """The connection has ended, and its calls have failed."""
+        ...
+
+
+class Link(asyncio.Protocol):
+    """The runtime's end of a connection to one worker."""
+
+    def __init__(
+        self,
+        label: str,
+        owner: LinkOwner,
+        counters: Counter[str],
+        *,
+        call_seconds: float,
+        hello_seconds: float = HELLO_SECONDS,
+        ping_seconds: float = PING_SECONDS,
+        pong_seconds: float = PONG_SECONDS,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._label = label
+        self._owner = owner
+        self._counters = counters
+        self._call_seconds = call_seconds
+        self._hello_seconds = hello_seconds
+        self._ping_seconds = ping_seconds
+        self._pong_seconds = pong_seconds
+        self._decoder = FrameDecoder()
+        self._transport: asyncio.Transport | None = None
+        self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
+        self._last = 0  # the number of the last call, which is its id
+        self._out: list[bytes] = []
+        self._heard = 0.0  # when the last frame came
+        self._pinged: float | None = None  # when a ping was sent that nothing came after
+        self._timer: asyncio.TimerHandle | None = None
+        self._full = False  # the worker doesn't read what is written
+        self._ended = False
+        self.hello: WorkerHello | None = None
+        self.greeted: asyncio.Future[WorkerHello | None] = self._loop.create_future()
+        self.idle = asyncio.Event()  # no call is in flight
+        self.idle.set()
+        self.served = 0  # calls that have ended
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._calls)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another call may be sent."""
+        hello = self.hello
+        return hello is not None and not self._full and len(self._calls) < hello.max_in_flight
+
+    @property
+    def is_open(self) -> bool:
+        return self.hello is not None and not self._ended
+
+    # ---- sending ----------------------------------------------------------------------------
+
+    def send(self, call: WorkerCall) -> None:
+        """Send a call. One that is too long for a frame fails."""
+        self._last += 1
+        call.link_id = name = str(self._last)
+        try:
+            frame = writing.message(name, call.members, call.jsonrpc)
+        except FrameError as error:
+            call.ended(WorkerFailure("transport_error", f"the message can't be sent to a worker: {error}"))
+            return
+        if not self._calls:
+            self.idle.clear()
+        call.link, call.began = self, self._loop.time()
+        self._calls[name] = call
+        self._write(frame)
+
+    def withdraw(self, call: WorkerCall, reason: str) -> None:
+        """Tell the worker that a call is over for its client. Its outcome will be dropped."""
+        if self._calls.pop(call.link_id, None) is not None:
+            self._write(writing.cancel(call.link_id, reason))
+            self._one_less()
+
+    def respond(self, call: WorkerCall, jsonrpc: bytes) -> None:
+        """Send the client's answer to a request of a call that still runs."""
+        if call.link_id in self._calls:
+            try:
+                self._write(writing.response(call.link_id, jsonrpc))
+            except FrameError as error:
+                logger.warning("an answer of a client is too long for worker %s: %s", self._label, error)
+
+    def session_end(self, session_id: str, reason: str) -> None:
+        self._write(writing.session_end(session_id, reason))
+
+    def drain(self) -> None:
+        """Ask the worker to finish what runs. Calls that would never end by themselves fail."""
+        self._write(writing.drain())
+        sentence = f"worker {self._label} is being replaced: ask again"
+        for name, call in list(self._calls.items()):
+            if call.endless:
+                self._write(writing.cancel(name, sentence))
+                self._end(name, WorkerFailure("worker_lost", sentence))
+
+    def _write(self, frame: bytes) -> None:
+        if not self._out and self._transport is not None:
+            self._loop.call_soon(self._flush)
+        self._out.append(frame)
+
+    def _flush(self) -> None:
+        out, self._out = self._out, []
+        transport = self._transport
+        if transport is None or not out:
+            return
+        transport.write(out[0] if len(out) == 1 else b"".join(out))
+        if self._full and transport.get_write_buffer_size() > _MOST_UNSENT:
+            self.fail("worker_protocol", "it does not read what it is sent")
+
+    # ---- the connection ---------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._heard = self._loop.time()
+        self._write(writing.runtime_hello("acuity", __version__, self._label))
+        self._look_later()
+
+    def data_received(self, data: bytes) -> None:
+        self._heard, self._pinged = self._loop.time(), None
+        try:
+            for text in self._decoder.feed(data):
+                if self._ended:
+                    return
+                self._take(from_worker(text))
+        except FrameError as error:
+            self.fail("worker_protocol", f"it sent {error}")
+        except Exception:  # the runtime's own fault: other calls go on
+            logger.exception("a frame of worker %s could not be processed", self._label)
+
+    def pause_writing(self) -> None:
+        self._full = True
+
+    def resume_writing(self) -> None:
+        self._full = False
+        self._owner.freed()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self._over(WorkerFailure("worker_lost", f"worker {self._label} has closed its connection"))
+
+    def fail(self, error_class: Any, what: str) -> None:
+        """End the connection, because of what the worker did or did not do."""
+        self._counters[error_class] += 1
+        self._over(WorkerFailure(error_class, f"worker {self._label} broke the contract: {what}"))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._over(WorkerFailure("worker_lost", f"worker {self._label} was ended"))
+
+    def _over(self, failure: WorkerFailure) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        self.hello = None
+        if self._timer is not None:
+            self._timer.cancel()
+        self._flush()
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.close()
+            self._loop.call_later(1.0, transport.abort)  # one that doesn't read would stay open
+        if not self.greeted.done():
+            self.greeted.set_result(None)
+        calls, self._calls = self._calls, {}
+        self.idle.set()
+        self._owner.lost(failure)
+        for call in calls.values():
+            call.ended(failure)
+
+    # ---- receiving --------------------------------------------------------------------------
+
+    def _take(self, found: Any) -> None:
+        kind = type(found)
+        if self.hello is None and kind is not WorkerHello:
+            self.fail("worker_protocol", "it did not begin with 'hello'")
+            return
+        take = _EVENTS.get(kind)
+        if take is None:
+            self._counters["unknown_event"] += 1
+        else:
+            take(self, found)
+
+    def _greet(self, hello: WorkerHello) -> None:
+        if self.hello is not None:
+            self.fail("worker_protocol", "it said 'hello' twice")
+        elif hello.contract != CONTRACT:
+            self.fail("worker_protocol", f"it speaks its version {hello.contract}, not {CONTRACT}")
+        else:
+            self.hello = hello
+            self.greeted.set_result(hello)
+
+    def _messages(self, found: Messages) -> None:
+        call = self._calls.get(found.id)
+        if call is None:
+            self._count_stray(found.id)
+        else:
+            call.came(found.messages)
+
+    def _result(self, found: Result) -> None:
+        self._end(found.id, found)
+
+    def _failure(self, found: Failure) -> None:
+        self._end(found.id, told_by_worker(found.error_class, found.error))
+
+    def _end(self, name: str, outcome: Outcome) -> None:
+        call = self._calls.pop(name, None)
+        if call is None:
+            self._count_stray(name)
+            return
+        self.served += 1
+        call.ended(outcome)
+        self._one_less()
+
+    def _one_less(self) -> None:
+        if not self._calls:
+            self.idle.set()
+        self._owner.freed()
+
+    def _count_stray(self, name: str) -> None:
+        """Count a frame about a call that isn't waited for."""
+        was_sent = name.isascii() and name.isdigit() and len(name) < 20 and 0 < int(name) <= self._last
+        self._counters["late" if was_sent else "unknown_id"] += 1
+
+    def _notify(self, found: Notify) -> None:
+        self._owner.notified(found)
+
+    def _pong(self, found: Pong) -> None:
+        pass  # whatever comes is a sign of life
+
+    def _bye(self, found: Bye) -> None:
+        self._owner.leaves(found.reason)
+
+    # ---- time -------------------------------------------------------------------------------
+
+    def _look_later(self) -> None:
+        limits = (self._hello_seconds, self._call_seconds, self._ping_seconds, self._pong_seconds)
+        self._timer = self._loop.call_later(min(_LOOK, *(limit / 4 for limit in limits)), self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if self.hello is None:
+            if now - self._heard > self._hello_seconds:
+                self.fail("worker_protocol", f"it did not say 'hello' within {self._hello_seconds:g} s")
+        elif self._pinged is not None and now - self._pinged > self._pong_seconds:
+            self.fail("worker_lost", f"it did not answer within {self._pong_seconds:g} s whether it is alive")
+        else:
+            late = self._give_up_late(now)
+            silent = not self._calls and now - self._heard > self._ping_seconds
+            if self._pinged is None and (late or silent):
+                self._pinged = now
+                self._write(writing.ping(f"p{self._last}"))
+        if not self._ended:
+            self._look_later()
+
+    def _give_up_late(self, now: float) -> bool:
+        """Fail the calls that take too long; whether there were any."""
+        late = []
+        for name, call in self._calls.items():
+            if call.endless:
+                continue
+            if now - call.began <= self._call_seconds:
+                break
+            late.append(name)
+        sentence = f"worker {self._label} did not answer within {self._call_seconds:g} s"
+        for name in late:
+            self._counters["worker_timeout"] += 1
+            self._write(writing.cancel(name, sentence))
+            self._end(name, WorkerFailure("worker_timeout", sentence))
+        return bool(late)
+
+
+_EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
+    WorkerHello: Link._greet,
+    Messages: Link._messages,
+    Result: Link._result,
+    Failure: Link._failure,
+    Notify: Link._notify,
+    Pong: Link._pong,
+    Bye: Link._bye,
+}

@@ -1,0 +1,349 @@
+"""The workers of one server: kept running, chosen for calls, replaced, drained; and the queue before them.
+
+    slot w1: starting ─► ready ─► (lost, drained, max_requests, bye) ─► another, after a wait if it failed
+
+A call goes to the worker with the fewest calls, or to the one that its session is bound to. If none has room
+it waits in a queue, whose length and time are bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from acuity.mcp.contract.envelopes import Notify
+from acuity.mcp.runtime.workers.call import WorkerCall
+from acuity.mcp.runtime.workers.failures import WorkerFailure
+from acuity.mcp.runtime.workers.status import WorkerState, WorkerStatus
+from acuity.mcp.runtime.workers.worker import SOUND_SECONDS, Worker
+
+logger: Final = logging.getLogger(__name__)
+
+Affinity: TypeAlias = Literal["auto", "none", "session"]  # auto: as the worker says
+
+_FIRST_WAIT: Final = 0.1  # seconds before a worker that failed is started again; doubled each time
+_LONGEST_WAIT: Final = 30.0
+_LOOK: Final = 0.5  # seconds between two looks at the queue, at most
+_SESSIONS: Final = 100_000  # that are remembered as bound to a worker
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """Which workers a server has, and the limits they are held to."""
+
+    command: tuple[str, ...] | None = None  # that starts one
+    count: int = 0  # of started ones
+    sockets: tuple[str, ...] = ()  # of those that somebody else runs
+    queue: int = 256  # calls that may wait
+    queue_seconds: float = 10.0
+    call_seconds: float = 900.0
+    max_requests: int = 0  # after which a worker is replaced; 0: never
+    affinity: Affinity = "auto"
+
+
+class _Slot:
+    """A place for one worker at a time, and those that still finish their calls there."""
+
+    def __init__(self, label: str, external: str | None) -> None:
+        self.label = label
+        self.external = external  # the socket of a worker that somebody else runs
+        self.current: Worker | None = None
+        self.next: Worker | None = None  # that is being started
+        self.finishing: list[Worker] = []
+        self.starts = 0
+        self.wait_until: float | None = None  # seconds since 1970, of the next start
+        self.problem: str | None = None
+
+    @property
+    def restarts(self) -> int:
+        return max(0, self.starts - 1)
+
+    def workers(self) -> Iterator[Worker]:
+        """All of them, whatever their state."""
+        yield from (worker for worker in (self.current, self.next, *self.finishing) if worker is not None)
+
+    def statuses(self) -> Iterator[WorkerStatus]:
+        shown = self.current if self.current is not None else self.next
+        if shown is not None and self.wait_until is None:
+            yield shown.status(self.label, self.restarts)
+        else:
+            state: WorkerState = "ended" if self.wait_until is None else "waiting"
+            where = self.external or ""
+            yield WorkerStatus(
+                self.label, state, where, None, "", 0, 0, self.restarts, time.time(), self.problem
+            )
+        for number, worker in enumerate(self.finishing, 1):
+            yield worker.status(f"{self.label}-old{number}", self.restarts)
+
+
+class WorkerPool:
+    """Starts workers, gives them calls, and replaces them. The Workers that operators see."""
+
+    def __init__(
+        self,
+        plan: WorkerPlan,
+        counters: Counter[str],
+        *,
+        on_notify: Callable[[Notify], None] = lambda _: None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
+        self.counters = counters
+        self.call_seconds = plan.call_seconds
+        self.max_requests = plan.max_requests
+        self.on_notify = on_notify
+        self._plan = plan
+        self._on_output = on_output
+        self._folder = ""
+        started = [_Slot(f"w{number}", None) for number in range(1, plan.count + 1)]
+        others = [_Slot(f"s{number}", path) for number, path in enumerate(plan.sockets, 1)]
+        self._slots = started + others
+        self._queue: deque[WorkerCall] = deque()
+        self._bound: dict[str, Worker] = {}  # sessions to workers that keep something of them
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing = False
+        self._first_ready = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    # ---- for operators ----------------------------------------------------------------------
+
+    def statuses(self) -> Sequence[WorkerStatus]:
+        return [status for slot in self._slots for status in slot.statuses()]
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    def drain(self, worker_id: str) -> bool:
+        """Let a worker finish what it runs, end it and start another; False: there is none of that id."""
+        for slot in self._slots:
+            if slot.label == worker_id and slot.current is not None and slot.current.usable:
+                logger.info("worker %s is drained", slot.label, extra={"event": "worker_drained"})
+                slot.current.retire()
+                return True
+        return False
+
+    # ---- calls ------------------------------------------------------------------------------
+
+    def submit(self, call: WorkerCall) -> None:
+        """Give a call to a worker, or let it wait for one."""
+        if not self._queue and (worker := self._choose(call)) is not None:
+            worker.send(call)
+            return
+        if self._closing:
+            call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
+        elif len(self._queue) >= self._plan.queue:
+            self.counters["worker_queue_full"] += 1
+            sentence = f"{self._plan.queue} calls wait for a worker, which is the most: try again later"
+            call.ended(WorkerFailure("worker_queue_full", sentence))
+        else:
+            self.counters["queued"] += 1
+            call.began = self._loop.time()
+            self._queue.append(call)
+            self._forward()  # another call may wait for one worker alone
+            self._look_later()
+
+    def withdraw(self, call: WorkerCall, reason: str) -> None:
+        """Take back a call whose client no longer waits."""
+        if call.link is not None:
+            call.link.withdraw(call, reason)
+        else:
+            with contextlib.suppress(ValueError):
+                self._queue.remove(call)
+
+    def session_ended(self, session_id: str, reason: str) -> None:
+        """Tell the workers, any of which may keep something of a session."""
+        self._bound.pop(session_id, None)
+        for slot in self._slots:
+            for worker in slot.workers():
+                if worker.link.is_open:
+                    worker.link.session_end(session_id, reason)
+
+    def freed(self) -> None:
+        if self._queue:
+            self._forward()
+
+    def notified(self, notify: Notify) -> None:
+        self.on_notify(notify)
+
+    def _choose(self, call: WorkerCall) -> Worker | None:
+        """The worker that a call goes to now; None: it has to wait."""
+        session_id = call.session_id
+        bound = self._bound.get(session_id) if session_id is not None and self._bound else None
+        if bound is not None and bound.usable:
+            return bound if bound.has_room else None
+        best: Worker | None = None
+        for slot in self._slots:
+            worker = slot.current
+            if worker is None or not worker.has_room:
+                continue
+            if best is None or worker.link.in_flight < best.link.in_flight:
+                best = worker
+        if best is not None and session_id is not None and self._binds(best):
+            if len(self._bound) >= _SESSIONS:
+                self._bound.clear()
+            self._bound[session_id] = best
+        return best
+
+    def _binds(self, worker: Worker) -> bool:
+        asked = self._plan.affinity
+        return asked == "session" or (asked == "auto" and worker.affinity == "session")
+
+    def _forward(self) -> None:
+        """Send the calls of the queue that a worker has room for, the oldest first."""
+        waiting, self._queue = self._queue, deque()
+        for call in waiting:
+            worker = self._choose(call)
+            if worker is None:
+                self._queue.append(call)
+            else:
+                worker.send(call)
+
+    def _look_later(self) -> None:
+        if self._timer is None and self._queue:
+            seconds = min(_LOOK, self._plan.queue_seconds / 4)
+            self._timer = self._loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        now, most = self._loop.time(), self._plan.queue_seconds
+        while self._queue and now - self._queue[0].began > most:
+            call = self._queue.popleft()
+            self.counters["worker_queue_timeout"] += 1
+            sentence = f"no worker was free within {most:g} s: {self._why_none()}try again later"
+            call.ended(WorkerFailure("worker_queue_timeout", sentence))
+        self._look_later()
+
+    def _why_none(self) -> str:
+        problems = [slot.problem for slot in self._slots if slot.problem is not None]
+        return f"{problems[0]}; " if len(problems) == len(self._slots) else ""
+
+    # ---- their lives ------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the workers, in the background."""
+        if self._plan.count:
+            self._folder = tempfile.mkdtemp(prefix="acuity-workers-")  # for this user alone
+        for slot in self._slots:
+            self._spawn(self._keep(slot))
+
+    async def ready(self, seconds: float) -> bool:
+        """Wait until the first worker is ready; False: none is, after so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._first_ready.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def stop(self, grace: float) -> None:
+        """Let the workers finish what they run, for so many seconds; no other is started."""
+        self._closing = True
+        workers = [worker for slot in self._slots for worker in slot.workers()]
+        await asyncio.gather(*(worker.finish(grace) for worker in workers))
+
+    async def close(self) -> None:
+        """End all workers now; afterwards there is no process left."""
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+        workers = [worker for slot in self._slots for worker in slot.workers()]
+        try:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*(worker.end() for worker in workers), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            for worker in workers:
+                worker.kill()
+            if self._folder:
+                shutil.rmtree(self._folder, ignore_errors=True)
+            for call in self._queue:
+                call.ended(WorkerFailure("worker_lost", "the server has stopped"))
+            self._queue.clear()
+
+    async def _keep(self, slot: _Slot) -> None:
+        """Keep a worker in its place until the pool closes."""
+        failures = 0
+        while not self._closing:
+            worker = self._made(slot)
+            slot.next, slot.wait_until = worker, None
+            is_ready = await worker.connect()
+            slot.next = None
+            if is_ready and not self._closing:
+                slot.problem = None
+                self._install(slot, worker)
+                await worker.leaving.wait()
+                if worker.problem is None:  # it goes as it should: another comes at once
+                    if not worker.usable:
+                        self._retire(slot, worker)
+                    failures = 0
+                    continue
+                failures = 0 if worker.ready_seconds > SOUND_SECONDS else failures
+            self._retire(slot, worker)
+            if slot.current is worker:
+                slot.current = None
+            slot.problem = f"worker {slot.label} is not running: {worker.problem}"
+            failures += 1
+            self.counters["restarts"] += 1
+            wait = min(_FIRST_WAIT * 2 ** (failures - 1), _LONGEST_WAIT)
+            if not self._closing:
+                logger.warning(
+                    "worker %s failed: %s; the next start is in %.1f s",
+                    slot.label,
+                    worker.problem,
+                    wait,
+                    extra={"event": "worker_failed", "worker": slot.label},
+                )
+            slot.wait_until = time.time() + wait
+            await asyncio.sleep(wait)
+
+    def _made(self, slot: _Slot) -> Worker:
+        slot.starts += 1
+        if slot.external is not None:
+            return Worker(self, slot.label, slot.external)
+        path = f"{self._folder}/{slot.label}-{slot.starts}.sock"
+        return Worker(self, slot.label, path, self._plan.command, self._on_output)
+
+    def _install(self, slot: _Slot, worker: Worker) -> None:
+        before, slot.current = slot.current, worker
+        if before is not None:
+            self._retire(slot, before)
+        logger.info(
+            "worker %s is ready",
+            slot.label,
+            extra={"event": "worker_ready", "worker": slot.label, "pid": worker.pid},
+        )
+        self.counters["starts"] += 1
+        self._first_ready.set()
+        self._forward()
+
+    def _retire(self, slot: _Slot, worker: Worker) -> None:
+        """Let a worker finish its calls beside its successor."""
+        if slot.current is worker:
+            slot.current = None
+        if worker not in slot.finishing:
+            worker.retire()
+            slot.finishing.append(worker)
+            self._spawn(self._finish(slot, worker))
+
+    async def _finish(self, slot: _Slot, worker: Worker) -> None:
+        try:
+            await worker.finish(self._plan.call_seconds)
+        finally:
+            slot.finishing.remove(worker)
+
+    def _spawn(self, work: object) -> None:
+        task: asyncio.Task[None] = self._loop.create_task(work)  # type: ignore[arg-type]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

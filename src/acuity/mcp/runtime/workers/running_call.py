@@ -1,0 +1,237 @@
+"""A request that a worker runs, driven without a task of its own.
+
+The middleware is one coroutine around the call. Its first step sends the envelope; the frame with the outcome
+makes the next one. So a plain call costs no task and no turn of the event loop. Where middleware waits for
+something else, the rest goes on in a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Coroutine, Generator
+from contextvars import copy_context
+from typing import Any, Final, Protocol
+
+from mcp.server.connection import Connection
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
+
+from acuity.mcp.contract.envelopes import Result
+from acuity.mcp.contract.writing import json_text
+from acuity.mcp.runtime.dispatcher import continued
+from acuity.mcp.runtime.exchange import Exchange
+from acuity.mcp.runtime.fast_calls import dumped
+from acuity.mcp.runtime.workers.call import Outcome, WorkerCall
+from acuity.mcp.runtime.workers.failures import WorkerFailure
+
+logger: Final = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 256  # messages of one call that its client has not taken yet
+
+
+class CallHome(Protocol):
+    """What keeps the calls that run."""
+
+    def over(self, call: RunningCall) -> None: ...
+
+    def flooded(self, call: RunningCall) -> None:
+        """A call has sent more than its client takes, and fails."""
+        ...
+
+
+class RunningCall(WorkerCall):
+    """One request of a client. It stands for the task of its exchange."""
+
+    __slots__ = (
+        "_asking",
+        "_busy",
+        "_future",
+        "_home",
+        "_inbox",
+        "_outcome",
+        "_task",
+        "_variables",
+        "_waits",
+        "_work",
+        "connection",
+        "exchange",
+    )
+
+    def __init__(self, home: CallHome, exchange: Exchange, connection: Connection) -> None:
+        super().__init__()
+        self._home = home
+        self.exchange = exchange
+        self.connection = connection
+        self._variables = copy_context()
+        self._work: Coroutine[Any, Any, Any] | None = None
+        self._waits = False  # for the outcome, outside of a task
+        self._task: asyncio.Task[None] | None = None
+        self._future: asyncio.Future[None] | None = None  # that a task waits for
+        self._outcome: Outcome | None = None
+        self._inbox: deque[dict[str, Any]] | None = None  # messages that the client has not been sent
+        self._busy = False  # with a message that has to wait
+        self._asking: set[asyncio.Task[None]] | None = None
+
+    # ---- its steps --------------------------------------------------------------------------
+
+    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Make the first step of the coroutine, in which this is awaited."""
+        self._work = work
+        self._step()
+        if not self.exchange.is_over:
+            self.exchange.wait(self)
+
+    def __await__(self) -> Generator[Any, Any, Outcome]:
+        if self._outcome is None:
+            if self._task is None:
+                yield self
+            else:
+                self._future = asyncio.get_running_loop().create_future()
+                yield from self._future
+        assert self._outcome is not None
+        return self._outcome
+
+    def _step(self, problem: BaseException | None = None) -> None:
+        work, exchange = self._work, self.exchange
+        assert work is not None
+        self._waits = False
+        try:
+            if problem is None:
+                step = self._variables.run(work.send, None)
+            else:
+                step = self._variables.run(work.throw, problem)
+        except StopIteration as done:
+            result = done.value
+            exchange.succeed(result if type(result) is dict else dumped(result))
+        except asyncio.CancelledError:
+            exchange.cancelled()
+        except Exception as error:
+            exchange.fail(error)
+        else:
+            if step is self:
+                self._waits = True
+            else:
+                self._go_on_in_task(continued(work, step))
+            return
+        self._over()
+
+    def _go_on_in_task(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._finish(work), context=self._variables)
+        self._task.add_done_callback(self._settle)
+
+    async def _finish(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            result = await work
+        except Exception as problem:
+            self.exchange.fail(problem)
+        else:
+            self.exchange.succeed(result if type(result) is dict else dumped(result))
+
+    def _settle(self, _: asyncio.Task[None]) -> None:
+        if not self.exchange.is_over:
+            self.exchange.cancelled()
+        self._over()
+
+    def _over(self) -> None:
+        for task in self._asking or ():
+            task.cancel()
+        self._work = None
+        self.exchange.task = None  # which holds this
+        self._home.over(self)
+
+    def cancel(self) -> None:
+        """Stop it, because its client or the server asks for that."""
+        work = self._work
+        if self._task is not None:
+            self._task.cancel()
+        elif work is not None:
+            if getattr(work, "cr_running", False):
+                asyncio.get_running_loop().call_soon(self.cancel)
+            else:
+                self._step(asyncio.CancelledError())
+
+    # ---- what comes from the worker ---------------------------------------------------------
+
+    def came(self, messages: list[dict[str, Any]]) -> None:
+        if self._inbox is None:
+            self._inbox = deque()
+        self._inbox.extend(messages)
+        self._pump()
+        if len(self._inbox) > MOST_WAITING:
+            self._inbox.clear()
+            self._home.flooded(self)
+            sentence = f"the call has sent {MOST_WAITING} messages and more, which its client did not take"
+            self._outcome = WorkerFailure("worker_protocol", sentence)
+            self._resume()
+
+    def ended(self, outcome: Outcome) -> None:
+        if self._outcome is not None:
+            return
+        if type(outcome) is Result and outcome.messages:
+            self.came(outcome.messages)
+            if self._outcome is not None:
+                return
+        self._outcome = outcome
+        if not self._busy and not self._inbox:
+            self._resume()
+
+    def _resume(self) -> None:
+        if self._future is not None:
+            if not self._future.done():
+                self._future.set_result(None)
+        elif self._waits:
+            self._step()
+
+    def _pump(self) -> None:
+        """Send the messages that wait, in their order."""
+        inbox = self._inbox
+        while inbox and not self._busy:
+            data = inbox.popleft()
+            method, params = data["method"], data.get("params")
+            if "id" in data:
+                self._busy = True
+                self._ask(data["id"], method, params)
+                asyncio.get_running_loop().call_soon(self._go_on)  # after the first step of that task
+                return
+            work = self.exchange.notify(method, params if isinstance(params, dict) else None)
+            try:
+                step = self._variables.run(work.send, None)
+            except StopIteration:
+                continue
+            self._busy = True  # the client doesn't read
+            self._keep(asyncio.get_running_loop().create_task(self._sent(continued(work, step))))
+
+    def _go_on(self) -> None:
+        self._busy = False
+        self._pump()
+        if self._outcome is not None and not self._busy and not self._inbox:
+            self._resume()
+
+    async def _sent(self, work: Coroutine[Any, Any, Any]) -> None:
+        await work
+        self._go_on()
+
+    def _ask(self, request_id: Any, method: str, params: Any) -> None:
+        """Send a request to the client, and its answer to the worker."""
+        work = self._asked(request_id, method, params if isinstance(params, dict) else None)
+        self._keep(asyncio.get_running_loop().create_task(work, context=self._variables))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        if self._asking is None:
+            self._asking = set()
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _asked(self, request_id: Any, method: str, params: dict[str, Any] | None) -> None:
+        reply: dict[str, Any]
+        try:
+            reply = {"result": await self.exchange.send_raw_request(method, params)}
+        except MCPError as problem:
+            reply = {"error": problem.error.model_dump(mode="json", exclude_none=True)}
+        except Exception:
+            logger.exception("a request of a worker to its client failed")
+            reply = {"error": {"code": INTERNAL_ERROR, "message": "the request could not be sent"}}
+        if self.link is not None:
+            self.link.respond(self, json_text({"jsonrpc": "2.0", "id": request_id, **reply}))
