@@ -122,7 +122,7 @@ def begin() -> tuple[BinaryIO, Tell]:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     messages = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    _end_with(os.getppid())
+    end_with(os.getppid())
 
     def tell(kind: bytes, *pieces: bytes) -> None:
         messages.write(MESSAGE.pack(kind, sum(map(len, pieces))))
@@ -154,10 +154,30 @@ def fill(file: BinaryIO, view: memoryview) -> None:
         view = view[got:]
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int, first: Callable[[], object] = lambda: None, grace: float = 0.0) -> None:
+    """End this process when that one is gone: call `first`, and `grace` seconds later end at once.
+
+    It need not be the direct parent: there may be a shell between.
+    """
+    is_direct = os.getppid() == parent
+
+    def is_there() -> bool:
+        if is_direct:
+            return os.getppid() == parent
+        try:
+            os.kill(parent, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
     def watch() -> None:
-        while os.getppid() == parent:
+        while is_there():
             time.sleep(_WATCH)
+        with contextlib.suppress(RuntimeError):  # an event loop may have been closed
+            first()
+        time.sleep(grace)
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, name="parent watch", daemon=True).start()

@@ -175,17 +175,24 @@ _WORDS: Final = {
 }
 
 
-class _Field(NamedTuple):
+class Field(NamedTuple):
+    """A field of an envelope, and its value where it is left out."""
+
     name: str
     types: frozenset[type]
     default: Any = _REQUIRED
 
 
-class _Kind(NamedTuple):
+def is_required(field: Field) -> bool:
+    """Whether an envelope without this field is refused."""
+    return field.default is _REQUIRED
+
+
+class Kind(NamedTuple):
     """How one event is read: its record, its fields in the record's order, and what else has to hold."""
 
     record: Callable[..., Any]
-    fields: tuple[_Field, ...]
+    fields: tuple[Field, ...]
     check: Callable[[list[Any]], None] | None = None
 
 
@@ -270,71 +277,69 @@ def _data(messages: list[Any], event: str) -> list[Json]:
     return found
 
 
-_ID: Final = _Field("id", _TEXT)
+_ID: Final = Field("id", _TEXT)
 _NOTHING: Final[list[Any]] = []  # never changed
 
-FROM_RUNTIME: Final[Mapping[str, _Kind]] = {
-    "hello": _Kind(
+FROM_RUNTIME: Final[Mapping[str, Kind]] = {
+    "hello": Kind(
         RuntimeHello,
-        (_Field("contract", _COUNT), _Field("runtime", _OBJECT, {}), _Field("label", _TEXT, "")),
+        (Field("contract", _COUNT), Field("runtime", _OBJECT, {}), Field("label", _TEXT, "")),
     ),
-    "message": _Kind(
+    "message": Kind(
         Message,
         (
             _ID,
-            _Field("session_id", _TEXT_OR_NULL, None),
-            _Field("transport", _TEXT, "streamable_http"),
-            _Field("http_method", _TEXT, "POST"),
-            _Field("path", _TEXT, "/mcp"),
-            _Field("protocol_version", _TEXT),
-            _Field("headers", _OBJECT, {}),
-            _Field("principal", _OBJECT),
-            _Field("client", _OBJECT_OR_NULL, None),
-            _Field("session", _OBJECT_OR_NULL, None),
-            _Field("jsonrpc", _OBJECT),
+            Field("session_id", _TEXT_OR_NULL, None),
+            Field("transport", _TEXT, "streamable_http"),
+            Field("http_method", _TEXT, "POST"),
+            Field("path", _TEXT, "/mcp"),
+            Field("protocol_version", _TEXT),
+            Field("headers", _OBJECT, {}),
+            Field("principal", _OBJECT),
+            Field("client", _OBJECT_OR_NULL, None),
+            Field("session", _OBJECT_OR_NULL, None),
+            Field("jsonrpc", _OBJECT),
         ),
         _check_message,
     ),
-    "response": _Kind(Response, (_ID, _Field("jsonrpc", _OBJECT)), _check_response),
-    "cancel": _Kind(Cancel, (_ID, _Field("reason", _TEXT, ""))),
-    "session_end": _Kind(SessionEnd, (_Field("session_id", _TEXT), _Field("reason", _TEXT, ""))),
-    "ping": _Kind(Ping, (_ID,)),
-    "drain": _Kind(Drain, ()),
+    "response": Kind(Response, (_ID, Field("jsonrpc", _OBJECT)), _check_response),
+    "cancel": Kind(Cancel, (_ID, Field("reason", _TEXT, ""))),
+    "session_end": Kind(SessionEnd, (Field("session_id", _TEXT), Field("reason", _TEXT, ""))),
+    "ping": Kind(Ping, (_ID,)),
+    "drain": Kind(Drain, ()),
 }
 
-FROM_WORKER: Final[Mapping[str, _Kind]] = {
-    "hello": _Kind(
+FROM_WORKER: Final[Mapping[str, Kind]] = {
+    "hello": Kind(
         WorkerHello,
         (
-            _Field("contract", _COUNT),
-            _Field("name", _TEXT),
-            _Field("version", _TEXT, ""),
-            _Field("max_in_flight", _COUNT, 64),
-            _Field("affinity", _TEXT, "none"),
+            Field("contract", _COUNT),
+            Field("name", _TEXT),
+            Field("version", _TEXT, ""),
+            Field("max_in_flight", _COUNT, 64),
+            Field("affinity", _TEXT, "none"),
         ),
         _check_worker_hello,
     ),
-    "messages": _Kind(Messages, (_ID, _Field("messages", _LIST)), _check_messages),
-    "result": _Kind(
+    "messages": Kind(Messages, (_ID, Field("messages", _LIST)), _check_messages),
+    "result": Kind(
         Result,
         (
             _ID,
-            _Field("handled", _SWITCH, True),
-            _Field("response_mode", _TEXT_OR_NULL, None),
-            _Field("session", _OBJECT_OR_NULL, None),
-            _Field("messages", _LIST, _NOTHING),
-            _Field("jsonrpc", _OBJECT_OR_NULL, None),
+            Field("handled", _SWITCH, True),
+            Field("response_mode", _TEXT_OR_NULL, None),
+            Field("session", _OBJECT_OR_NULL, None),
+            Field("messages", _LIST, _NOTHING),
+            Field("jsonrpc", _OBJECT_OR_NULL, None),
         ),
         _check_result,
     ),
-    "error": _Kind(
-        Failure, (_ID, _Field("error", _TEXT), _Field("error_class", _TEXT, "worker_runtime_error"))
+    "error": Kind(Failure, (_ID, Field("error", _TEXT), Field("error_class", _TEXT, "worker_runtime_error"))),
+    "notify": Kind(
+        Notify, (Field("session_id", _TEXT_OR_NULL, None), Field("messages", _LIST)), _check_notify
     ),
-    "notify": _Kind(
-        Notify, (_Field("session_id", _TEXT_OR_NULL, None), _Field("messages", _LIST)), _check_notify
-    ),
-    "pong": _Kind(Pong, (_ID,)),
-    "bye": _Kind(Bye, (_Field("reason", _TEXT, ""),)),
+    "pong": Kind(Pong, (_ID,)),
+    "bye": Kind(Bye, (Field("reason", _TEXT, ""),)),
 }
 
 
@@ -350,7 +355,7 @@ def from_worker(text: bytes) -> FromWorker:
     return found
 
 
-def _read(kinds: Mapping[str, _Kind], document: Json) -> Any:
+def _read(kinds: Mapping[str, Kind], document: Json) -> Any:
     event = document.get("event")
     kind = kinds.get(event) if type(event) is str else None
     if document.get("mode") != MODE:

@@ -39,7 +39,7 @@ class HandshakeExchange(HttpExchange):
         self._accepted = takes
         self.begins = True  # a session, if it succeeds
         self.state: Mapping[str, Any] = {}  # of that session, at first
-        self.connection = Connection(_NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
+        self.connection = Connection(NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -98,4 +98,4 @@ class _Nobody:
         raise NoBackChannelError(method)
 
 
-_NOBODY = _Nobody()
+NOBODY = _Nobody()

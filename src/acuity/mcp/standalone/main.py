@@ -39,6 +39,7 @@ from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.wire.listeners import is_loopback
+from acuity.mcp.wire.tasks import loop_factory
 
 logger: Final = logging.getLogger(__name__)
 
@@ -69,21 +70,12 @@ def run(options: ServeOptions) -> int:
         logger.warning("%s", sentence, extra={"event": "configuration"})
     end_tracing = configure_tracing()
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_run(options, redactor))
         logger.info("stopped", extra={"event": "stopped"})
     finally:
         end_tracing()
     return 0
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Event loops of uvloop, which take half the time for each request; asyncio's own where it is missing."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
 
 
 @asynccontextmanager

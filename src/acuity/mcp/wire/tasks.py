@@ -1,9 +1,9 @@
-"""The tasks that handlers start: kept while they run, and ended with their endpoint."""
+"""Event loops, and the tasks that handlers start: kept while they run, and ended with their endpoint."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 
@@ -32,3 +32,12 @@ class Tasks:
         while self._running:
             self.cancel()
             await asyncio.wait(self._running)
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Event loops of uvloop, which take half the time for each request; asyncio's own where it is missing."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
