@@ -130,7 +130,7 @@ def test_a_client_s_error_and_a_wrong_id() -> None:
 def test_a_question_without_a_session_takes_rounds_and_its_state_is_plain() -> None:
     async def story() -> None:
         async with ground() as (runtime, _):
-            able = {"elicitation": {}}
+            able: dict[str, Any] = {"elicitation": {}}
             first = (await runtime.answer(runtime.modern("ask", capabilities=able))).result
             assert first["resultType"] == "input_required"
             assert first["requestState"].startswith('{"round":1')  # the runtime seals it

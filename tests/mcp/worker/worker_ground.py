@@ -54,6 +54,10 @@ async def _ask(call: Call) -> ToolAnswer:
     return {"action": found.action, "content": found.content}
 
 
+def _request(call: Call) -> Any:
+    return call.context.request
+
+
 def _who(call: Call) -> ToolAnswer:
     principal = PRINCIPAL.get()
     assert principal is not None
@@ -61,12 +65,12 @@ def _who(call: Call) -> ToolAnswer:
         "key": principal.key,
         "scopes": sorted(principal.scopes),
         "client": call.client,
-        "header": call.context.request.headers.get("x-trace"),
+        "header": _request(call).headers.get("x-trace"),
     }
 
 
 def _remember(call: Call) -> ToolAnswer:
-    session = call.context.request.session
+    session = _request(call).session
     before = session.state.get("text")
     session.set_state("text", call.arguments.get("text"))
     return {"before": before}
