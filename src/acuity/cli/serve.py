@@ -264,13 +264,15 @@ def _admin_tokens(found: Effective) -> TokenStore | None:
 
 
 def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoint]:
-    from acuity.mcp.endpoints import Http, Stdio, Uds
+    from acuity.mcp.endpoints import Http, Peers, Stdio, Uds
 
     endpoints: list[Endpoint] = []
     if found["server.uds"] is not None:
         endpoints.append(Uds(found["server.uds"]))
     tls = None if certificate is None else certificate.context
     endpoints += [Http(address, frozenset(offers), tls=tls) for address, offers in _ports(found)]
+    if found["cluster.redis"] is not None:
+        endpoints.append(Peers(found["cluster.peers"]))
     if found["server.stdio"] or not endpoints:
         endpoints.append(Stdio(found["server.framing"]))
     elif found.source("server.framing").kind == "flag":

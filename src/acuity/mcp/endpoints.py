@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import anyio
 from mcp_types import INVALID_REQUEST
 
+from acuity.errors import SettingsError
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
@@ -106,7 +107,15 @@ class Page:
     open_paths: frozenset[str] = frozenset()  # these take no token
 
 
-Endpoint: TypeAlias = Stdio | Pair | Uds | Http | Page
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """A port for the other nodes of a cluster, and for nobody else."""
+
+    address: Address
+    listener: socket.socket | None = None  # where it listens already
+
+
+Endpoint: TypeAlias = Stdio | Pair | Uds | Http | Page | Peers
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +293,22 @@ async def _page(endpoint: Page, serving: Serving, _: object = None) -> AsyncIter
 
 
 @asynccontextmanager
+async def _peers(endpoint: Peers, serving: Serving, runtime: HttpRuntime | None) -> AsyncIterator[list[Open]]:
+    if runtime is None or runtime.peers is None:
+        raise SettingsError("a port for other nodes is for a node of a cluster: set [cluster] redis")
+    # Nodes prove who they are by signatures alone: names, origins and tokens are of clients.
+    async with serve_http(
+        runtime.peers,
+        endpoint.address,
+        serving.limits,
+        listener=endpoint.listener,
+        refused=serving.access.refused,
+    ) as port:
+        # It stays open while the server drains: what runs for clients of other nodes may end.
+        yield [Open("peers", f"http://{port.address}{PATH}")]
+
+
+@asynccontextmanager
 async def _port(
     guarded: Guarded,
     address: Address,
@@ -314,4 +339,5 @@ _OPENERS: Final[dict[type[Any], _Opener]] = {
     Uds: _uds,
     Http: _http,
     Page: _page,
+    Peers: _peers,
 }

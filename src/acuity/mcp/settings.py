@@ -110,6 +110,11 @@ class Settings:
     hook_seconds: float = 5.0  # that an answer of the hook is remembered
     scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to patterns of the tools they open
     store: str = MEMORY  # of sessions and their events: memory or sqlite:PATH
+    cluster_redis: str | None = field(default=None, repr=False)  # its URL; None: this node is alone
+    cluster_node: str | None = None  # this node's label
+    cluster_address: str | None = None  # http://HOST:PORT, where other nodes reach it
+    cluster_secret_file: Path | None = None
+    cluster_prefix: str = "acuity"  # of keys in Redis
     tls_certificate: Path | None = None  # a PEM file; HTTP ports then speak HTTPS
     tls_key: Path | None = None  # None: in the certificate's file
 

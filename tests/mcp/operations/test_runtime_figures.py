@@ -26,6 +26,7 @@ NAMES = {
     "streams_opened": "acuity_mcp_get_streams_opened_total",
     "calls_lost": "acuity_mcp_calls_lost_total",
     "journal_failures": "acuity_mcp_store_failures_total",
+    "requests_forwarded": "acuity_mcp_requests_forwarded_total",
 }
 
 
@@ -58,12 +59,14 @@ def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
     counters = RuntimeCounters()
     metrics.watch_runtime(counters)
     others = [field.name for field in dataclasses.fields(counters) if field.type != "int"]
-    assert sorted(others) == ["client_requests", "refused"]
+    assert sorted(others) == ["client_requests", "forwards_failed", "refused"]
     counters.refused = Counter({"sessions": 2, "version": 1})
     counters.client_requests = Counter({("sampling", "timeout"): 3})
+    counters.forwards_failed = Counter({"lost": 4})
     value = metrics.registry.get_sample_value
     assert value("acuity_mcp_requests_refused_total", {"reason": "sessions"}) == 2
     assert value("acuity_mcp_client_requests_total", {"kind": "sampling", "outcome": "timeout"}) == 3
+    assert value("acuity_mcp_forwards_failed_total", {"outcome": "lost"}) == 4
 
 
 def test_sessions_are_asked_at_each_scrape_until_they_end(metrics: Metrics) -> None:

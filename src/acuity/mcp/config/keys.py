@@ -26,9 +26,10 @@ LISTEN: Final = "where to listen (several at once are fine; port 0 takes any fre
 ACCESS: Final = "access"
 WORK: Final = "work"
 SESSIONS: Final = "sessions of Streamable HTTP"
+CLUSTER: Final = "several nodes that share sessions (needs acuity[cluster] and Redis or Valkey)"
 LIMITS: Final = "limits"
 LOGS: Final = "logs, on stderr"
-GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, LIMITS, LOGS)
+GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, CLUSTER, LIMITS, LOGS)
 
 _FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
 _DERIVED: Final = "derived from the key"
@@ -90,6 +91,7 @@ _mcp: Final = partial(Key, section="mcp", group=SESSIONS)
 _auth: Final = partial(Key, section="auth", group=ACCESS)
 _limits: Final = partial(Key, section="limits", group=LIMITS)
 _store: Final = partial(Key, section="store", group=SESSIONS)
+_cluster: Final = partial(Key, section="cluster", group=CLUSTER)
 _listen: Final = partial(Key, section="server", group=LISTEN)
 _work: Final = partial(Key, section="server", group=WORK)
 _logs: Final = partial(Key, section="server", group=LOGS)
@@ -241,6 +243,47 @@ KEYS: Final[tuple[Key, ...]] = (
         setting="store",
         flag="--store",
         variable="ACUITY_STORE",
+    ),
+    _cluster(
+        "redis",
+        kinds.REDIS,
+        "the Redis or Valkey server that all nodes use",
+        setting="cluster_redis",
+        flag="--cluster-redis",
+    ),
+    _cluster(
+        "node",
+        kinds.text("LABEL"),
+        "this node's label, with which the ids of its sessions begin: 1 to 16 of a-z 0-9",
+        setting="cluster_node",
+        flag="--cluster-node",
+    ),
+    _cluster(
+        "peers",
+        kinds.ADDRESS,
+        "where the port for the other nodes listens",
+        flag="--cluster-peers",
+    ),
+    _cluster(
+        "address",
+        kinds.text("URL"),
+        "where the other nodes reach that port, as http://HOST:PORT",
+        setting="cluster_address",
+        flag="--cluster-address",
+    ),
+    _cluster(
+        "secret_file",
+        kinds.FILE,
+        "a file with the secret that all nodes share, 32 characters or more",
+        setting="cluster_secret_file",
+        flag="--cluster-secret-file",
+    ),
+    _cluster(
+        "prefix",
+        kinds.text("NAME"),
+        "what the keys in Redis begin with; clusters that share a Redis have different ones",
+        setting="cluster_prefix",
+        flag="--cluster-prefix",
     ),
     _listen(
         "stdio", kinds.SWITCH, "stdin and stdout (the default, unless another is asked for)", default=False

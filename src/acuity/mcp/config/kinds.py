@@ -18,6 +18,7 @@ from acuity.text import quoted, shortened
 _LONGEST_SECONDS: Final = 10.0**9
 _LARGEST: Final = 1 << 40
 _DIGITS: Final = 20
+_REDIS: Final = ("redis://", "rediss://", "unix://")
 _TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -243,6 +244,24 @@ def _store(value: Any, base: Path | None = None) -> str:
     return f"sqlite:{_place(path, base)}"
 
 
+def _redis(value: Any, _: Path | None = None) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise SettingsError(f"{said(value)} should be an address such as redis://HOST:6379")
+    if not value.startswith(_REDIS):
+        raise SettingsError(
+            f"{quoted(hidden_password(value))} is no address of Redis: write redis://HOST:PORT/NUMBER, "
+            "rediss:// for TLS, or unix:///PATH"
+        )
+    return value
+
+
+def hidden_password(url: str) -> str:
+    """An address without what stands before its host."""
+    scheme, separator, rest = url.rpartition("://")
+    known, at, host = rest.rpartition("@")
+    return f"{scheme}{separator}{'***' if known else ''}{at}{host}"
+
+
 def _truth(value: Any, _: Path | None = None) -> bool:
     if not isinstance(value, bool):
         raise SettingsError(f"{said(value)} should be true or false")
@@ -276,5 +295,6 @@ PROGRAM: Final = Kind(
 PLACE: Final = Kind(_place, _place, "PATH", plain=str)  # absolute
 ADDRESS: Final = Kind(_address, _address, "[HOST:]PORT", plain=str)
 RATE: Final = Kind(_rate, _rate, "RATE", plain=str)
+REDIS: Final = Kind(_redis, _redis, "URL", plain=hidden_password)  # which may have a password in it
 STORE: Final = Kind(_store, _store, "STORE")
 SWITCH: Final = Kind(_truth, lambda word: _truth(_TRUTH.get(word.lower(), word)), "", switch=True)

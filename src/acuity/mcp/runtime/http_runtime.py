@@ -24,6 +24,7 @@ class HttpRuntime:
     bare: Handler  # of POSTs that belong to no session and have no envelope
     sessions: Sessions
     counters: RuntimeCounters
+    peers: Handler | None = None  # of requests that other nodes of the cluster pass on
 
 
 @asynccontextmanager

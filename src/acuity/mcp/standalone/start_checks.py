@@ -14,15 +14,19 @@ from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from acuity.access.path_roots import resolve_root
 from acuity.errors import SettingsError
 from acuity.mcp.config.effective import Effective, Source
+from acuity.mcp.runtime.cluster.cluster_settings import CHECKS as CLUSTER_CHECKS
+from acuity.mcp.runtime.cluster.shared_secret import secret_oversight
 from acuity.mcp.runtime.journal.journal_file import check_journal_file
 from acuity.mcp.wire.listeners import Address, check_socket_path, is_loopback, resolve
 
 PORTS: Final = ("server.http", "server.sse", "server.metrics")  # with the tokens of clients
 ADMIN: Final = "admin.listen"  # with tokens of its own
+PEERS: Final = "cluster.peers"  # with signatures
 _SHARED: Final = {"server.http", "server.sse"}  # may be the same port
 _ANY: Final = ("0.0.0.0", "::")  # hosts that stand for all addresses of the machine
 
@@ -76,7 +80,7 @@ def _allowed(found: Effective) -> Iterator[tuple[Source, str]]:
 
 def _check_ports(found: Effective) -> None:
     used: dict[str, tuple[Address, Any]] = {}
-    for path in (*PORTS, ADMIN):
+    for path in (*PORTS, ADMIN, PEERS):
         if (address := found[path]) is not None:
             with blaming(found, path):
                 used[path] = address, resolve(address)
@@ -123,12 +127,38 @@ def _check_store(found: Effective) -> None:
             check_journal_file(Path(path))
 
 
+def _check_cluster(found: Effective) -> None:
+    """What a node needs to know of its cluster, if it is in one."""
+    if found["cluster.redis"] is None:
+        return
+    for name, check in CLUSTER_CHECKS.items():
+        path = f"cluster.{name}"
+        with blaming(found, path if found[path] is not None else "cluster.redis"):
+            check(found[path])
+    with blaming(found, "cluster.redis"):
+        if found[PEERS] is None:
+            raise SettingsError("the other nodes need a port of this one: set [cluster] peers to [HOST:]PORT")
+        if found["server.http"] is None:
+            raise SettingsError("the nodes of a cluster share sessions of Streamable HTTP: set http too")
+    with blaming(found, PEERS):
+        peers, address = found[PEERS], found["cluster.address"]
+        if is_loopback(peers.host) and not is_loopback(urlsplit(address).hostname or ""):
+            raise SettingsError(
+                f"'{peers}' can be reached from this machine only, and other nodes are sent to {address}: "
+                "listen on 0.0.0.0, or on an address of the nodes' own network"
+            )
+    if found.source("store.sessions").kind != "default":
+        with blaming(found, "store.sessions"):
+            raise SettingsError("a node of a cluster keeps its sessions in Redis: leave the store out")
+
+
 _CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
     _check_folders,
     _check_ports,
     _check_admin,
     _check_socket,
     _check_store,
+    _check_cluster,
 )
 
 
@@ -157,6 +187,7 @@ def start_warnings(found: Effective) -> list[str]:
             for path in ("server.tls_certificate", "server.tls_key")
             if found[path] is not None
         ]
+    said += _cluster_warnings(found)
     if (binary := found["server.vmaf_binary"]) is not None and shutil.which(binary) is None:
         said.append(
             f"{found.named('server.vmaf_binary')}: there is no program '{binary}': install it, or correct it"
@@ -164,3 +195,13 @@ def start_warnings(found: Effective) -> list[str]:
     if found["auth.token"] is not None and found["auth.token_file"] is not None:
         said.append(f"{found.named('auth.token')}: not used: there is a token file")
     return said
+
+
+def _cluster_warnings(found: Effective) -> Iterator[str]:
+    if found["cluster.redis"] is None:
+        for name in ("node", "peers", "address", "secret_file", "prefix"):
+            path = f"cluster.{name}"
+            if found.source(path).kind != "default":
+                yield f"{found.named(path)}: this server is in no cluster: set [cluster] redis too"
+    elif (oversight := secret_oversight(found["cluster.secret_file"])) is not None:
+        yield f"{found.named('cluster.secret_file')}: {oversight}"

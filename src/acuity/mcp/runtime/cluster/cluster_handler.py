@@ -21,7 +21,6 @@ from typing import Final, Literal, Protocol, TypeAlias
 from mcp_types import INTERNAL_ERROR, RequestId
 
 from acuity.mcp.limits import BUSY
-from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.cluster.forwarding import Outcome
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable, Ownership, Place
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -37,6 +36,7 @@ logger: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 2  # to have a request answered; each may take a connection and a take-over
 _SEARCH_SECONDS: Final = 6.0  # for a search with a take-over: each of its steps has 2 s
 _LONGEST_ID: Final = 256
+_SHOWN: Final = 8  # characters of an id in the log
 _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOVING: Final = "the session is on its way between nodes: try again"
 _SILENT: Final = "the node that has this session doesn't answer: try again"
@@ -52,8 +52,6 @@ class PassesOn(Protocol):
     """Has another node answer a request."""
 
     async def pass_on(self, request: Request, responder: Responder, place: Place) -> Outcome: ...
-
-    def end_gone(self, gone: Holders) -> None: ...
 
 
 class ClusterHandler:
@@ -168,7 +166,7 @@ class ClusterHandler:
         if place.alive and suspect is None:
             return place
         if await self._ownership.take_over(session_id, place) is not None:
-            fields = {"event": "taken_over", "session": session_id, "peer": place.node}
+            fields = {"event": "taken_over", "session": session_id[:_SHOWN], "peer": place.node}
             logger.info("took a session over from '%s'", place.node, extra=fields)
             return "here"
         place = await self._ownership.find(session_id)  # another was faster, or it ended

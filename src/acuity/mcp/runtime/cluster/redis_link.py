@@ -39,16 +39,12 @@ class RedisLink:
     def __init__(self, url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT) -> None:
         """Check the settings; raises SettingsError, or MissingExtra. `open()` connects."""
         self.node = check_label(node)  # this node's label
-        if not _NAME.fullmatch(prefix):
-            raise SettingsError(
-                f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . : -"
-            )
+        self._prefix = check_prefix(prefix)
         self.address = RedisAddress(url)
         self.failures = 0  # calls that Redis did not answer, since the start
         self.returns = 0  # how often it came back
         self.back_since = 0.0  # the loop's time since which Redis answers
         self.run_id = b""  # of Redis's process: another one may have forgotten the last moments
-        self._prefix = prefix
         self._wait = wait
         self._client = self.address.client()
         self._messages = RedisMessages(self._client)
@@ -260,3 +256,12 @@ def check_label(node: str) -> str:
     if not LABEL.fullmatch(node):
         raise SettingsError(f"the node's label '{node[:32]}' can't begin ids: write 1 to 16 of a-z and 0-9")
     return node
+
+
+def check_prefix(prefix: str) -> str:
+    """What keys begin with, checked; raises SettingsError."""
+    if not _NAME.fullmatch(prefix):
+        raise SettingsError(
+            f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . : -"
+        )
+    return prefix

@@ -1,0 +1,53 @@
+"""The traffic between this node and the others, put together around the node's own handler."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Container
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from acuity.mcp.runtime.cluster.cluster_handler import ClusterHandler
+from acuity.mcp.runtime.cluster.forwarding import Forwarder
+from acuity.mcp.runtime.cluster.peers_port import PeersHandler
+from acuity.mcp.runtime.cluster.places import Ownership
+from acuity.mcp.runtime.cluster.redis_link import RedisLink
+from acuity.mcp.runtime.cluster.shared_secret import ClusterKeys
+from acuity.mcp.runtime.cluster.signatures import Signer, Verifier
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.wire.http.request import Handler
+from acuity.mcp.wire.serving import Serving
+
+
+class Traffic(NamedTuple):
+    """The handlers of a node's ports."""
+
+    public: Handler
+    peers: Handler
+
+
+@asynccontextmanager
+async def traffic(
+    local: Handler,
+    sessions: Container[str],
+    ownership: Ownership,
+    serving: Serving,
+    counters: RuntimeCounters,
+    *,
+    link: RedisLink,
+    keys: ClusterKeys,
+    incarnation: str,
+) -> AsyncIterator[Traffic]:
+    """The handlers while the block lasts. `local` serves this node's sessions, whose ids `sessions` has."""
+    node = link.node
+    forwarder = Forwarder(Signer(keys.forwarding, node, link.now), serving.limits)
+    handler = ClusterHandler(
+        local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
+    )
+    verifier = Verifier(keys.forwarding, node, incarnation, link.now)
+    undo = serving.access.tokens.on_gone(forwarder.end_gone)
+    try:
+        yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused).handle)
+    finally:
+        undo()
+        await handler.close()
+        forwarder.close()
