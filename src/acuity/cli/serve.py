@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.wire.guard.access import Access
     from acuity.mcp.wire.guard.grants import Scopes
+    from acuity.mcp.wire.guard.oauth.resource_server import ResourceServer
     from acuity.mcp.wire.guard.tokens import TokenStore
     from acuity.mcp.wire.http.tls import Certificate
 
@@ -235,7 +236,23 @@ def _access(found: Effective, scopes: Scopes) -> Access:
         frozenset(found["auth.allow_host"]),
         origins=Origins.parse(found["mcp.allowed_origins"]),
         hook=hook,
+        oauth=_oauth(found, scopes),
     )
+
+
+def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
+    """The authorization server whose tokens are accepted."""
+    from acuity.mcp.standalone.start_checks import blaming
+
+    names = ("issuer", "audience", "jwks", "resource")
+    given = {name: found[f"auth.oauth_{name}"] for name in names}
+    blamed = next((name for name, value in given.items() if value), None)
+    if blamed is None:
+        return None
+    from acuity.mcp.wire.guard.oauth.resource_server import resource_server
+
+    with blaming(found, f"auth.oauth_{blamed}"):
+        return resource_server(given["issuer"], given["audience"], given["jwks"], given["resource"], scopes)
 
 
 def _tokens(found: Effective, scopes: Scopes) -> TokenStore:

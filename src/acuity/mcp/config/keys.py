@@ -170,6 +170,27 @@ KEYS: Final[tuple[Key, ...]] = (
         flag="--auth-hook-cache-seconds",
     ),
     _auth(
+        "oauth_issuer",
+        kinds.text("URL"),
+        "the authorization server whose access tokens (signed JWTs) are accepted",
+    ),
+    _auth(
+        "oauth_jwks",
+        kinds.FILE_OR_URL,
+        "its public keys: a JWK Set in a file, or at an https URL",
+    ),
+    _auth(
+        "oauth_resource",
+        kinds.text("URL"),
+        "the URL that clients know this server by, as in https://mcp.example/mcp",
+    ),
+    _auth(
+        "oauth_audience",
+        kinds.texts("NAME"),
+        "the audiences of tokens for this server; without any: oauth_resource",
+        default=(),
+    ),
+    _auth(
         "scopes",
         kinds.named_lists("SCOPE=TOOL[,TOOL]", Scopes.parse),
         "the tools that a scope opens; patterns such as list_* are fine",

@@ -262,6 +262,11 @@ def hidden_password(url: str) -> str:
     return f"{scheme}{separator}{'***' if known else ''}{at}{host}"
 
 
+def _file_or_url(value: Any, base: Path | None = None) -> str:
+    text = checked_text(value)
+    return text if "://" in text else str(_path(text, base))
+
+
 def _truth(value: Any, _: Path | None = None) -> bool:
     if not isinstance(value, bool):
         raise SettingsError(f"{said(value)} should be true or false")
@@ -284,6 +289,9 @@ PATH: Final = Kind(
     lambda name: str(_path(name)),
     "PATH",
     plain=whole_path,
+)
+FILE_OR_URL: Final = Kind(
+    _file_or_url, _file_or_url, "FILE|URL", plain=lambda place: place if "://" in place else whole_path(place)
 )
 # The name of a program on PATH, or a path to it.
 PROGRAM: Final = Kind(

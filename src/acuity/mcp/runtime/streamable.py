@@ -52,6 +52,7 @@ from acuity.mcp.runtime.headers import (
 )
 from acuity.mcp.runtime.proven_streams import ProvenStreams
 from acuity.mcp.runtime.replies import JSON, refuse, retry_after
+from acuity.mcp.runtime.scope_challenges import lacks_scope
 from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session, compact
@@ -150,6 +151,9 @@ class Streamable:
         except Refused as refused:
             self._counters.refused["body"] += 1
             refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        access, stateless = self._serving.access, version is not None
+        if access.oauth is not None and lacks_scope(access, request, responder, message, stateless=stateless):
             return
         if version is not None:
             self._stateless.serve(request, responder, message, version)

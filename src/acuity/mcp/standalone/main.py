@@ -139,8 +139,14 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     def oversights() -> Iterable[str]:
         return named.of_tokens(tools) if tools else ()
 
+    access = options.access
     with reloading(
-        options.access.tokens, redactor, options.certificate, oversights, operators=options.admin_tokens
+        access.tokens,
+        redactor,
+        options.certificate,
+        oversights,
+        operators=options.admin_tokens,
+        oauth=access.oauth,
     ):
         async with product(options.settings) as made:
             tools += made.tools

@@ -1,4 +1,4 @@
-"""What SIGHUP reads again while the server runs: the token file, whose tokens expire, and the certificate."""
+"""What SIGHUP reads again while the server runs: the token file, keys of OAuth, and the certificate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from acuity.errors import SettingsError
 from acuity.mcp.operations.logs import Redactor
@@ -19,6 +19,12 @@ logger: Final = logging.getLogger(__name__)
 _LONGEST_WAIT: Final = 60.0  # seconds
 
 
+class Reloadable(Protocol):
+    """Something that says itself how reading it again went."""
+
+    def reload(self) -> None: ...
+
+
 @contextmanager
 def reloading(
     tokens: TokenStore,
@@ -26,15 +32,16 @@ def reloading(
     certificate: Certificate | None = None,
     oversights: Callable[[], Iterable[str]] = tuple,
     operators: TokenStore | None = None,
+    oauth: Reloadable | None = None,
 ) -> Iterator[None]:
-    """Let SIGHUP read the token files and the certificate again, and end what expired tokens left open.
+    """Let SIGHUP read token files, keys and the certificate again, and end what expired tokens left open.
 
     `oversights` are told each time the clients' token file was read again; `operators` have one of their own.
     In the main thread only.
     """
     file = tokens if isinstance(tokens, TokenFile) else None
     files = [found for found in (file, operators) if isinstance(found, TokenFile)]
-    if not files and certificate is None:
+    if not files and certificate is None and oauth is None:
         yield
         return
     loop = asyncio.get_running_loop()
@@ -54,6 +61,8 @@ def reloading(
                 tell(oversights())
         if certificate is not None:
             reload_certificate(certificate)
+        if oauth is not None:
+            oauth.reload()
         look()
 
     loop.add_signal_handler(signal.SIGHUP, signalled)

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from acuity.errors import SettingsError
@@ -26,6 +27,9 @@ from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
 from acuity.text import quoted
+
+if TYPE_CHECKING:
+    from acuity.mcp.wire.guard.oauth.resource_server import ResourceServer
 
 _ASKED: Final = frozenset({"host", "origin", "authorization"})
 _ALLOW_HOST: Final = "start it with --allow-host, or use its address"
@@ -52,12 +56,15 @@ class HttpSecurity:
         *,
         tokens: TokenStore | None = None,
         names: Collection[str] = (),
-        has_hook: bool = False,
+        asks_others: bool = False,
     ) -> HttpSecurity:
-        """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
+        """The checks for an endpoint at that address; raises SettingsError if strangers could get in.
+
+        `asks_others`: a hook or an authorization server knows the clients.
+        """
         reachable = not is_loopback(address.host)
         tokens = Tokens() if tokens is None else tokens
-        if reachable and not tokens and not has_hook:
+        if reachable and not tokens and not asks_others:
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes a token: "
                 f"pass --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1"
@@ -99,17 +106,22 @@ class Access:
     local_pages: bool = False  # whether pages of this machine's own servers may read answers
     origins: Origins = field(default_factory=Origins)  # if there are any: those whose pages may use it
     hook: AuthHook | None = None
+    oauth: ResourceServer | None = None  # whose tokens are accepted too
     refused: Counter[str] = field(default_factory=Counter, repr=False, compare=False)  # by reason
     _authentication: Authentication = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # One for all endpoints: who guesses at one port is slowed down at all.
-        object.__setattr__(self, "_authentication", Authentication(self.tokens, self.hook))
+        object.__setattr__(self, "_authentication", Authentication(self.tokens, self.hook, oauth=self.oauth))
 
     def at(self, address: Address) -> HttpSecurity:
         """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
+        oauth = self.oauth
         security = HttpSecurity.for_address(
-            address, tokens=self.tokens, names=self.names, has_hook=self.hook is not None
+            address,
+            tokens=self.tokens,
+            names=self.names if oauth is None else self.names | {oauth.host},
+            asks_others=self.hook is not None or oauth is not None,
         )
         return replace(security, wrong_host=self.wrong_host, origins=self.origins)
 
@@ -134,6 +146,7 @@ class Access:
             for_pages=not for_operators and (self.local_pages or bool(self.origins)),
             refused=self.refused,
             open_paths=open_paths,
+            open_pages=self.oauth.pages if self.oauth is not None and not for_operators else {},
         )
 
 
@@ -149,8 +162,11 @@ class Guarded:
         for_pages: bool = False,
         refused: Counter[str] | None = None,
         open_paths: Collection[str] = (),
+        open_pages: Mapping[str, Handler] = MappingProxyType({}),
     ) -> None:
+        """`open_pages` are handlers, by path, for everybody: no token and no origin is asked for."""
         self._handler = handler
+        self._open_pages = open_pages
         self._security = security
         # One without tokens and hook is false, and still the one to ask.
         self._authentication = Authentication(security.tokens) if authentication is None else authentication
@@ -163,6 +179,9 @@ class Guarded:
         refusal = self._refusal(request)
         if refusal is not None:
             self._refuse(refusal, request, responder)
+            return
+        if (page := self._open_pages.get(request.path)) is not None:
+            page(request, responder)
             return
         if self._for_pages:
             prepared = for_page(request, responder)
@@ -184,6 +203,8 @@ class Guarded:
         So nobody without a token has the server read and keep a long body.
         """
         refusal = self._refusal(request)
+        if refusal is None and request.path in self._open_pages:
+            return True
         takes_token = self._authentication and request.path not in self._open_paths
         if refusal is None and takes_token and request.method == "POST":
             found = self._authentication.check(request)
@@ -214,6 +235,8 @@ class Guarded:
         if not self._security.knows_host(host):
             remedy = self._security.wrong_host
             return Refusal(421, "host", f"this server isn't called {quoted(host)}: {remedy}")
+        if request.path in self._open_pages:
+            return None
         if not self._security.knows_origin(origin, host):
             return Refusal(403, "origin", f"pages of {quoted(origin)} may not use this server")
         if len(self._known) < _MOST_KNOWN:

@@ -18,7 +18,6 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -26,6 +25,7 @@ from acuity.errors import SettingsError
 from acuity.mcp.principal import Principal
 from acuity.mcp.wire.guard.grants import GRANTS, NO_SCOPES, Scopes, granted
 from acuity.mcp.wire.guard.tokens import digest
+from acuity.mcp.wire.guard.verdicts import Undecided, Verdict
 from acuity.text import quoted
 
 logger: Final = logging.getLogger(__name__)
@@ -37,15 +37,6 @@ _MOST_REMEMBERED: Final = 4096  # answers
 _ANSWER_KEYS: Final = ("name", *GRANTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """The hook gave no answer; the client may ask again after so many seconds."""
-
-    reason: str
-    retry_after: int = 1
-
-
-Verdict: TypeAlias = Principal | Undecided | None
 _Key: TypeAlias = tuple[bytes, str]
 
 
@@ -106,7 +97,7 @@ class AuthHook:
         verdict = await self._verdict(question)
         if key is not None:
             self._waiting.pop(key, None)
-            if not isinstance(verdict, Undecided):
+            if verdict is None or isinstance(verdict, Principal):
                 self._answers[key] = (self._clock() + self._remembered, verdict)
                 self._answers.move_to_end(key)
                 if len(self._answers) > _MOST_REMEMBERED:

@@ -1,4 +1,7 @@
-"""Finds out who sends a request: by a token of the server, or by asking the operator's auth hook.
+"""Finds out who sends a request: by a token of the server, of OAuth, or by asking the operator's auth hook.
+
+They are asked in this order. A token of the server's own file is nobody else's to judge, one with the form of
+OAuth's is never shown to the hook.
 
 An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only those
 who were let in from there before are let in. So nobody can guess on, and those who are in stay in.
@@ -12,17 +15,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_types import INVALID_REQUEST
 
 from acuity.mcp.limits import BUSY
 from acuity.mcp.principal import Principal
 from acuity.mcp.rates import Allowances, Rate, whole_seconds
-from acuity.mcp.wire.guard.auth_hook import AuthHook, Undecided, Verdict
+from acuity.mcp.wire.guard.auth_hook import AuthHook
 from acuity.mcp.wire.guard.tokens import TokenStore, bearer, digest
+from acuity.mcp.wire.guard.verdicts import Rejected, Undecided, Verdict
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import encode, error_message
+
+if TYPE_CHECKING:  # it takes a moment to load, and few servers need it
+    from acuity.mcp.wire.guard.oauth.resource_server import ResourceServer
 
 logger: Final = logging.getLogger(__name__)
 
@@ -55,28 +62,26 @@ class Refusal(NamedTuple):
         responder.answer(self.status, body, b"application/json", self.headers)
 
 
-_MISSING: Final = Refusal(
-    401,
-    "token",
-    "this server takes a bearer token in the Authorization header",
-    [(b"www-authenticate", _CHALLENGE)],
-)
-_UNKNOWN: Final = Refusal(
-    401,
-    "token",
-    "the token is unknown or has expired",
-    [(b"www-authenticate", _CHALLENGE + b', error="invalid_token"')],
-)
+_MISSING: Final = "this server takes a bearer token in the Authorization header"
+_UNKNOWN: Final = "the token is unknown or has expired"
 
 
 class Authentication:
-    """The tokens and the hook of a server, and who guessed."""
+    """The tokens, the authorization server and the hook of a server, and who guessed."""
 
     def __init__(
-        self, tokens: TokenStore, hook: AuthHook | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        tokens: TokenStore,
+        hook: AuthHook | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        oauth: ResourceServer | None = None,
     ) -> None:
         self._tokens = tokens
         self._hook = hook
+        self._oauth = oauth
+        challenge = _CHALLENGE if oauth is None else oauth.challenge()
+        self._missing = Refusal(401, "token", _MISSING, [(b"www-authenticate", challenge)])
         self._wrong = Allowances(clock)
         self._told = Allowances(clock)  # of addresses that guess: log lines
         # With the principals of the server's own tokens, and the digests of those that the hook knew.
@@ -84,13 +89,14 @@ class Authentication:
 
     def __bool__(self) -> bool:
         """Whether clients have to prove who they are."""
-        return self._hook is not None or bool(self._tokens)
+        return self._hook is not None or self._oauth is not None or bool(self._tokens)
 
     def check(self, request: Request) -> Principal | Refusal | None:
-        """Who sends the request, as far as the server itself knows; None: the hook has to be asked."""
+        """Who sends the request, as far as the server itself knows; None: `ask` has to be called."""
         token = bearer(request.headers.get("authorization"))
         if token is not None:
-            place, principal = neighbourhood(request.address), self._tokens.find(token)
+            place, found = neighbourhood(request.address), self._known(token)
+            principal, other = (found, None) if isinstance(found, Principal) else (None, found)
             wait = self._wrong.wait(place, WRONG_TOKENS)
             # A right guess is answered like a wrong one.
             if wait > 0 and (place, principal.key if principal else digest(token)) not in self._proven:
@@ -98,34 +104,59 @@ class Authentication:
             if principal is not None:
                 self._note_right(place, principal.key)
                 return principal
+            if other is not None:
+                return self._refusal(other, place, token)
+            if self._is_oauths(token):
+                return None
             if self._hook is None:
-                self._note_wrong(place)
-        if self._hook is not None:
-            return None
-        return _MISSING if token is None else _UNKNOWN
+                return self._refusal(None, place, token)
+        return self._missing if self._hook is None else None
 
     def ask(self, request: Request, done: Callable[[Principal | Refusal], None]) -> None:
-        """Have `done` called with what the hook says: at once or later."""
-        assert self._hook is not None
+        """Have `done` called with what the authorization server or the hook says: at once or later."""
         token = bearer(request.headers.get("authorization"))
+        is_oauths = token is not None and self._is_oauths(token)
 
         def decided(verdict: Verdict) -> None:
-            if isinstance(verdict, Undecided):
-                headers = [(b"retry-after", str(verdict.retry_after).encode())]
-                done(Refusal(503, "hook", verdict.reason, headers, BUSY))
+            place = neighbourhood(request.address)
+            if not isinstance(verdict, Principal):
+                done(self._refusal(verdict, place, token))
                 return
             if token is not None:
-                place = neighbourhood(request.address)
-                if verdict is None:
-                    self._note_wrong(place)
-                else:
-                    self._note_right(place, digest(token))
-            if verdict is None:
-                done(_MISSING if token is None else _UNKNOWN)
-            else:
-                done(verdict)
+                self._note_right(place, verdict.key if is_oauths else digest(token))
+            done(verdict)
 
-        self._hook.ask(token, request.headers, request.address, decided)
+        if is_oauths and token is not None and self._oauth is not None:
+            self._oauth.ask(token, decided)
+        else:
+            assert self._hook is not None
+            self._hook.ask(token, request.headers, request.address, decided)
+
+    def _known(self, token: str) -> Verdict:
+        """What is known of a token at once."""
+        if (principal := self._tokens.find(token)) is not None:
+            return principal
+        return self._oauth.find(token) if self._oauth is not None and self._oauth.takes(token) else None
+
+    def _is_oauths(self, token: str) -> bool:
+        """Whether a token that isn't the server's own is for the authorization server to judge."""
+        return self._oauth is not None and self._oauth.takes(token)
+
+    def _refusal(self, verdict: Undecided | Rejected | None, place: str, token: str | None) -> Refusal:
+        """The answer to somebody who isn't known; a wrong token counts as a guess."""
+        if isinstance(verdict, Undecided):
+            headers = [(b"retry-after", str(verdict.retry_after).encode())]
+            return Refusal(503, verdict.word, verdict.reason, headers, BUSY)
+        if token is None:
+            return self._missing
+        if verdict is None or not verdict.authentic:
+            self._note_wrong(place)
+        reason = _UNKNOWN if verdict is None else verdict.reason
+        if self._oauth is None:
+            challenge = _CHALLENGE + b', error="invalid_token"'
+        else:
+            challenge = self._oauth.challenge("invalid_token", reason)
+        return Refusal(401, "token", reason, [(b"www-authenticate", challenge)])
 
     def _note_wrong(self, place: str) -> None:
         self._wrong.take(place, WRONG_TOKENS)

@@ -29,6 +29,7 @@ EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measuremen
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
 _LONGEST_TOKEN: Final = 4096
+_LONGEST_BEARER: Final = 8192  # characters of what clients send: tokens of others say more
 _OTHERS: Final = 0o007  # permissions of everybody
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
@@ -48,7 +49,7 @@ def bearer(authorization: str | None) -> str | None:
     """The token in an Authorization header; None where there is none that could be right."""
     scheme, _, given = (authorization or "").partition(" ")
     token = given.strip(" \t")
-    usable = scheme.lower() == "bearer" and token.isascii() and 0 < len(token) <= _LONGEST_TOKEN
+    usable = scheme.lower() == "bearer" and token.isascii() and 0 < len(token) <= _LONGEST_BEARER
     return token if usable else None
 
 
