@@ -1,0 +1,386 @@
+"""Calls that workers run: what they are sent, and what becomes of their answers."""
+
+from __future__ import annotations
+
+import json
+
+from acuity.mcp.principal import Holders, Principal
+from core_bench import call, reply_of, run
+from fake_responder import FakeResponder
+from scripted_worker import (
+    HELLO_BACK,
+    Frame,
+    ScriptedWorker,
+    Wire,
+    WorkerClient,
+    answering,
+    eventually,
+    fronting,
+    message,
+    replied,
+    result,
+    sent,
+)
+
+
+def error_class(answer: FakeResponder) -> str:
+    error = reply_of(answer)["error"]
+    found: str = error["data"]["errorClass"]
+    return found
+
+
+def test_an_envelope_says_who_calls_and_what() -> None:
+    async def main() -> None:
+        worker = ScriptedWorker()
+        async with fronting(worker) as front:
+            client = await front.client.connected(capabilities={"roots": {}})
+            answer = await client.answered(
+                call(7, "echo", text="ü"), {"Authorization": "Bearer x", "Cookie": "y"}
+            )
+            assert (answer.status, answer.kind) == (200, b"application/json")
+            assert reply_of(answer)["result"]["structuredContent"] == {"name": "echo"}
+            (frame,) = worker.calls()
+            assert frame["session_id"] == client.headers["mcp-session-id"]
+            assert frame["protocol_version"] == "2025-11-25"
+            assert frame["principal"] == {"key": "token:alice", "scopes": [], "tools": None}
+            assert frame["client"]["capabilities"] == {"roots": {}}
+            assert frame["session"] == {"state": {}, "initialized": True}
+            assert frame["jsonrpc"]["params"]["arguments"] == {"text": "ü"}
+            assert "accept" in frame["headers"]
+            assert not frame["headers"].keys() & {"authorization", "cookie", "content-length"}
+            assert [f["jsonrpc"]["method"] for f in worker.frames if f["event"] == "message"] == [
+                "initialize",
+                "notifications/initialized",
+                "tools/call",
+            ]
+
+    run(main)
+
+
+def test_a_handshake_that_fails_begins_no_session() -> None:
+    def refusing(wire: Wire, frame: Frame) -> None:
+        error = {"code": -32000, "message": "not today"}
+        wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": frame["jsonrpc"]["id"], "error": error}))
+
+    def wrong_version(wire: Wire, frame: Frame) -> None:
+        wire.send(replied(frame, {"protocolVersion": "1999-01-01", "capabilities": {}}))
+
+    def sessionless(wire: Wire, frame: Frame) -> None:
+        wire.send(replied(frame, session={"create": False}))
+
+    async def main() -> None:
+        worker = ScriptedWorker(refusing)
+        async with fronting(worker) as front:
+            hello = {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "initialize",
+                "params": {
+                    "protocolVersion": "2099-01-01",
+                    "capabilities": {},
+                    "clientInfo": {"name": "a", "version": "1"},
+                },
+            }
+            answer = await front.client.answered(hello)
+            assert reply_of(answer)["error"]["message"] == "not today"
+            worker.script = wrong_version
+            assert error_class(await front.client.answered(hello)) == "app_contract_error"
+            worker.script = sessionless
+            answer = await front.client.answered(hello)
+            assert "result" in reply_of(answer)
+            assert b"mcp-session-id" not in answer.headers
+            assert worker.calls("initialize")[0]["protocol_version"] == "2025-11-25"
+            bad = {**hello, "params": {"capabilities": {}}}
+            assert reply_of(await front.client.answered(bad))["error"]["code"] == -32602
+            assert not len(front.sessions)
+
+    run(main)
+
+
+def test_the_stateless_era_needs_no_session() -> None:
+    async def main() -> None:
+        worker = ScriptedWorker()
+        async with fronting(worker) as front:
+            answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
+            await eventually(lambda: answer.gone)
+            assert "result" in reply_of(answer)
+            (frame,) = worker.calls()
+            assert (frame["session_id"], frame["session"]) == (None, None)
+            assert frame["protocol_version"] == "2026-07-28"
+            assert frame["client"]["info"]["name"]
+
+    run(main)
+
+
+def test_progress_flows_while_the_worker_works() -> None:
+    def working(wire: Wire, frame: Frame) -> None:
+        if frame["event"] != "message" or frame["jsonrpc"]["method"] != "tools/call":
+            answering(wire, frame)
+            return
+        progress = {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+        wire.send(sent(frame, progress))
+
+    async def main() -> None:
+        worker = ScriptedWorker(working)
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            answer = client.post(call(1, "echo"))
+            await eventually(lambda: len(answer.events) > 1)
+            assert json.loads(answer.messages[0])["method"] == "notifications/progress"
+            assert not answer.gone
+            assert worker.wire is not None
+            note = {"method": "notifications/message", "params": {"level": "info", "data": "words"}}
+            worker.wire.send(replied(worker.calls()[0], messages=[message(note)]))
+            await eventually(lambda: answer.gone)
+            kinds = [json.loads(text).get("method") for text in answer.messages]
+            assert kinds == ["notifications/progress", "notifications/message", None]
+
+    run(main)
+
+
+def test_a_worker_may_ask_the_client() -> None:
+    def asking(wire: Wire, frame: Frame) -> None:
+        if frame["event"] == "response":
+            said = frame["jsonrpc"]
+            assert said["id"] == "mine"
+            wire.send(replied(worker.calls()[0], {"content": [], "structuredContent": said["result"]}))
+        elif frame["jsonrpc"]["method"] == "tools/call":
+            wire.send(
+                sent(frame, {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}})
+            )
+        else:
+            answering(wire, frame)
+
+    worker = ScriptedWorker(asking)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = await front.client.connected(capabilities={"elicitation": {}})
+            answer = client.post(call(1, "echo"))
+            await eventually(lambda: answer.messages)
+            question = json.loads(answer.messages[0])
+            assert question["method"] == "elicitation/create"
+            assert question["id"] != "mine"
+            given = {"action": "accept", "content": {"name": "x"}}
+            client.post({"jsonrpc": "2.0", "id": question["id"], "result": given})
+            await eventually(lambda: answer.gone)
+            assert reply_of(answer)["result"]["structuredContent"] == given
+
+    run(main)
+
+
+def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_worker() -> None:
+    def asking(wire: Wire, frame: Frame) -> None:
+        if frame["event"] == "response":
+            wire.send(
+                replied(worker.calls()[0], {"content": [], "structuredContent": frame["jsonrpc"]["error"]})
+            )
+        elif frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
+            wire.send(sent(frame, {"id": 1, "method": "sampling/createMessage", "params": {}}))
+        else:
+            answering(wire, frame)
+
+    worker = ScriptedWorker(asking)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            answer = await client.answered(call(1, "echo"))
+            assert "sampling" in reply_of(answer)["result"]["structuredContent"]["message"]
+
+    run(main)
+
+
+def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_dropped() -> None:
+    def silent(wire: Wire, frame: Frame) -> None:
+        if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
+            return
+        if frame["event"] == "cancel":
+            wire.send(replied(worker.calls()[0]))
+        else:
+            answering(wire, frame)
+
+    worker = ScriptedWorker(silent)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            answer = client.post(call(5, "echo"))
+            await eventually(worker.calls)
+            client.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
+            await eventually(lambda: answer.gone)
+            assert reply_of(answer)["error"]["code"] == -32800
+            await eventually(lambda: front.counters.worker_events["late"])
+            assert worker.events("cancel")[0]["id"] == worker.calls()[0]["id"]
+            assert not worker.calls("notifications/cancelled")
+
+    run(main)
+
+
+def test_a_client_that_leaves_ends_a_call_without_a_session() -> None:
+    worker = ScriptedWorker(lambda wire, frame: None)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
+            await eventually(worker.calls)
+            answer.drop()
+            await eventually(lambda: worker.events("cancel"))
+            assert not front.limits.in_flight
+
+    run(main)
+
+
+def test_session_state_is_kept_and_sent_again_and_the_end_is_told() -> None:
+    def counting(wire: Wire, frame: Frame) -> None:
+        if frame["event"] == "message":
+            number = ((frame["session"] or {}).get("state") or {}).get("n", 0) + 1
+            wire.send(replied(frame, session={"state": {"n": number}}))
+
+    worker = ScriptedWorker(counting)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            await client.answered(call(1, "echo"))
+            await client.answered(call(2, "echo"))
+            assert [frame["session"]["state"]["n"] for frame in worker.calls()] == [1, 2]
+            client.send("DELETE")
+            await eventually(lambda: worker.events("session_end"))
+            (end,) = worker.events("session_end")
+            assert (end["session_id"], end["reason"]) == (client.headers["mcp-session-id"], "deleted")
+
+    run(main)
+
+
+def test_messages_outside_of_calls_go_to_open_streams() -> None:
+    worker = ScriptedWorker()
+
+    def notify(session_id: str | None) -> Frame:
+        note = {"method": "notifications/tools/list_changed"}
+        return {"mode": "mcp", "event": "notify", "session_id": session_id, "messages": [message(note)]}
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            one, other = await front.client.connected(), await front.client.connected()
+            streams = [client.get(accept="text/event-stream") for client in (one, other)]
+            await eventually(lambda: worker.wire is not None)
+            assert worker.wire is not None
+            worker.wire.send(notify(one.headers["mcp-session-id"]))
+            await eventually(lambda: streams[0].messages)
+            assert not streams[1].messages
+            worker.wire.send(notify(None))
+            await eventually(lambda: streams[1].messages)
+            worker.wire.send(notify("unknown"))
+            await eventually(lambda: front.counters.worker_events["unknown_id"])
+
+    run(main)
+
+
+def test_a_principal_calls_and_sees_its_own_tools_alone() -> None:
+    worker = ScriptedWorker()
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = await front.client.with_tools("echo").connected()
+            answer = await client.answered(call(1, "secret"))
+            assert "unknown tool: secret" in str(reply_of(answer)["result"])
+            assert not worker.calls()
+            assert (await client.answered(call(2, "echo"))).status == 200
+            listed = await client.answered({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})
+            assert [tool["name"] for tool in reply_of(listed)["result"]["tools"]] == ["echo"]
+            assert worker.calls()[0]["principal"]["tools"] == ["echo"]
+
+    run(main)
+
+
+def test_request_states_are_sealed_in_front_of_workers() -> None:
+    def asking(wire: Wire, frame: Frame) -> None:
+        if "requestState" in frame["jsonrpc"]["params"]:
+            wire.send(replied(frame))
+        else:
+            wire.send(
+                replied(frame, {"resultType": "input_required", "inputRequests": {}, "requestState": "open"})
+            )
+
+    worker = ScriptedWorker(asking)
+    headers = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            answer = front.client.stateless(call(1, "echo"), headers)
+            await eventually(lambda: answer.gone)
+            state = reply_of(answer)["result"]["requestState"]
+            assert state != "open"
+            again = call(2, "echo")
+            again["params"]["requestState"] = state
+            answer = front.client.stateless(again, headers)
+            await eventually(lambda: answer.gone)
+            assert worker.calls()[1]["jsonrpc"]["params"]["requestState"] == "open"
+            forged = call(3, "echo")
+            forged["params"]["requestState"] = state[:-2] + "xx"
+            answer = front.client.stateless(forged, headers)
+            await eventually(lambda: answer.gone)
+            assert reply_of(answer)["error"]["code"] == -32602
+            assert len(worker.calls()) == 2
+
+    run(main)
+
+
+def test_a_worker_without_the_method_says_so() -> None:
+    async def main() -> None:
+        worker = ScriptedWorker()
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            worker.script = lambda wire, frame: wire.send(result(frame["id"], None, handled=False))
+            answer = await client.answered({"jsonrpc": "2.0", "id": 1, "method": "no/such"})
+            assert reply_of(answer)["error"]["code"] == -32601
+
+    run(main)
+
+
+def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
+    worker = ScriptedWorker()
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = WorkerClient(front.core, Principal.of_token("bob"))
+            client = await client.connected()
+            worker.script = lambda wire, frame: None
+            answer = client.post(call(1, "echo"))
+            await eventually(worker.calls)
+            front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
+            await eventually(lambda: answer.gone)
+
+    run(main)
+
+
+def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
+    hello = {**HELLO_BACK, "affinity": "session"}
+
+    async def main() -> None:
+        workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
+        async with fronting(*workers) as front:
+            await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
+            client = await front.client.connected()
+            for number in range(6):
+                await client.answered(call(number, "echo"))
+            assert sorted(len(worker.calls()) for worker in workers) == [0, 6]
+
+    run(main)
+
+
+def test_without_affinity_calls_go_to_the_least_loaded() -> None:
+    async def main() -> None:
+        workers = [ScriptedWorker(), ScriptedWorker()]
+        async with fronting(*workers) as front:
+            await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
+            client = await front.client.connected()
+            for worker in workers:
+                worker.script = lambda wire, frame: None
+            for number in range(6):
+                client.post(call(number, "echo"))
+            await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)
+            assert [len(worker.calls()) for worker in workers] == [3, 3]
+
+    run(main)
