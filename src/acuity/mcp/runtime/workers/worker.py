@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from acuity.mcp.contract.envelopes import Notify
+from acuity.mcp.contract.launch import command_with_socket, worker_environment
 from acuity.mcp.runtime.workers.call import WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.link import Link
@@ -24,10 +24,6 @@ logger: Final = logging.getLogger(__name__)
 START_SECONDS: Final = 60.0  # until a started worker listens
 SOUND_SECONDS: Final = 5.0  # of use after which earlier failures are forgotten
 END_SECONDS: Final = 3.0  # after SIGTERM, before SIGKILL
-SOCKET_VARIABLE: Final = "ACUITY_WORKER_SOCKET"
-LABEL_VARIABLE: Final = "ACUITY_WORKER_LABEL"
-PARENT_VARIABLE: Final = "ACUITY_PARENT_PID"
-_PLACEHOLDER: Final = "{socket}"
 _FIRST_WAIT: Final = 0.01  # seconds between two attempts to connect, at first
 _LONGEST_WAIT: Final = 0.1
 _SHOWN: Final = 300  # characters of a worker's last output in a sentence
@@ -71,9 +67,9 @@ class Worker:
         self._process: SupervisedProcess | None = None
         if command is not None:
             self._process = SupervisedProcess(
-                _with_socket(command, socket),
+                command_with_socket(command, socket),
                 self._exited,
-                environment=_environment(label, socket),
+                environment=worker_environment(label, socket),
                 killed_with_parent=True,
                 on_output=None if on_output is None else lambda data: on_output(label, data),
             )
@@ -236,14 +232,3 @@ class Worker:
         self.retire()
         if self._process is not None and not self._finishing:
             self._process.terminate()
-
-
-def _with_socket(command: Sequence[str], socket: str) -> list[str]:
-    """The command with the place of the socket in it."""
-    if any(_PLACEHOLDER in word for word in command):
-        return [word.replace(_PLACEHOLDER, socket) for word in command]
-    return [*command, "--socket", socket]
-
-
-def _environment(label: str, socket: str) -> Mapping[str, str]:
-    return {SOCKET_VARIABLE: socket, LABEL_VARIABLE: label, PARENT_VARIABLE: str(os.getpid())}
