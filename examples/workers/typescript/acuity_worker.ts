@@ -1,0 +1,402 @@
+/**
+ * A worker of Acuity's runtime in TypeScript: frames over a Unix socket, many calls at once.
+ *
+ * A handler is an async function; an AbortSignal tells it that its client has cancelled. What a worker has to do is in
+ * docs/worker-contract.md. Needs Node 22.18 or later, which runs TypeScript as it is, and no packages.
+ */
+
+import { unlinkSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+
+export type Json = Record<string, any>;
+export type Elicited = { action: "accept" | "decline" | "cancel"; content?: Json };
+type Handler = (call: Call) => Json | Promise<Json>;
+type ToolHandler = (args: Json, call: Call) => string | Json | Promise<string | Json>;
+
+const CONTRACT = 1;
+const MAX_FRAME = 16 << 20; // bytes
+const VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]; // with a handshake, newest first
+const STATELESS = "2026-07-28"; // without one
+
+/** An answer of JSON-RPC that is an error. */
+export class RpcError extends Error {
+  code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The client is asked by the call's answer and calls again with what it said (version 2026-07-28). */
+class InputRequired extends Error {
+  requests: Json;
+  state: string;
+
+  constructor(requests: Json, state: string) {
+    super("input required");
+    this.requests = requests;
+    this.state = state;
+  }
+}
+
+/** One request of a client, and what its handler may do while it runs. */
+export class Call {
+  readonly envelope: Json;
+  readonly params: Json;
+  state: Json | undefined; // set it to change what the session keeps
+  private readonly connection: Connection;
+  private readonly aborting = new AbortController();
+  private readonly questions = new Map<string, (answer: Json) => void>();
+  private asked = 0;
+
+  constructor(connection: Connection, envelope: Json) {
+    this.connection = connection;
+    this.envelope = envelope;
+    this.params = envelope.jsonrpc.params ?? {};
+  }
+
+  /** The id of the session; null if the client has none. */
+  get sessionId(): string | null {
+    return this.envelope.session_id;
+  }
+
+  get stateless(): boolean {
+    return this.envelope.protocol_version >= STATELESS;
+  }
+
+  /** The values that are kept with the session, by the runtime: they survive this process. */
+  get kept(): Json {
+    return this.state ?? this.envelope.session?.state ?? {};
+  }
+
+  /** Aborted when the call is over for its client. */
+  get signal(): AbortSignal {
+    return this.aborting.signal;
+  }
+
+  cancel(): void {
+    this.aborting.abort(new Error("cancelled"));
+  }
+
+  /** Tells the client how far the call is, if it wants to know. */
+  progress(progress: number, total?: number, message?: string): void {
+    const progressToken = this.params._meta?.progressToken;
+    if (progressToken !== undefined) {
+      this.send({ method: "notifications/progress", params: { progressToken, progress, total, message } });
+    }
+  }
+
+  /**
+   * Asks the client's user to fill in a form.
+   *
+   * In a session the question goes out while the call runs. Without one the call ends here, and the client calls again
+   * with the answer: the handler runs from its beginning, and each question that has an answer returns it.
+   */
+  async elicit(key: string, message: string, requestedSchema: Json): Promise<Elicited> {
+    if (!this.envelope.client?.capabilities?.elicitation) {
+      throw new Error("this client has nobody to ask");
+    }
+    const params = { message, requestedSchema };
+    if (this.stateless) {
+      const known = { ...JSON.parse(this.params.requestState ?? "{}"), ...this.params.inputResponses };
+      if (known[key] === undefined) {
+        const form = { method: "elicitation/create", params: { mode: "form", ...params } };
+        throw new InputRequired({ [key]: form }, JSON.stringify(known));
+      }
+      return known[key];
+    }
+    const answer = await this.request("elicitation/create", params);
+    if (answer.error) {
+      throw new Error(`the client did not answer: ${answer.error.message}`);
+    }
+    return answer.result;
+  }
+
+  /** Sends a request to the client and waits for its answer. */
+  request(method: string, params: Json): Promise<Json> {
+    const id = `q${++this.asked}`;
+    return new Promise((resolve, reject) => {
+      this.questions.set(id, resolve);
+      this.signal.addEventListener("abort", () => reject(this.signal.reason), { once: true });
+      this.send({ id, method, params });
+    });
+  }
+
+  /** Takes the client's answer to a request; one that nobody asked for has no effect. */
+  answered(answer: Json): void {
+    this.questions.get(answer.id)?.(answer);
+    this.questions.delete(answer.id);
+  }
+
+  /** Sends a notification, or a request if it has an id, before the answer. */
+  send(message: Json): void {
+    this.connection.write("messages", { id: this.envelope.id, messages: [wrapped(message)] });
+  }
+}
+
+/** One connection of a runtime: frames in and out. */
+class Connection {
+  readonly calls = new Map<string, Call>();
+  private readonly socket: Socket;
+  private chunks: Buffer[] = [];
+  private size = 0;
+
+  constructor(socket: Socket, receive: (connection: Connection, envelope: Json) => void) {
+    this.socket = socket;
+    socket.on("data", (data) => {
+      try {
+        for (const envelope of this.split(data)) receive(this, envelope);
+      } catch {
+        socket.destroy(); // what came is not the contract's
+      }
+    });
+    socket.on("drain", () => socket.resume());
+    socket.on("error", () => {}); // "close" follows
+  }
+
+  write(event: string, fields: Json): void {
+    let body = Buffer.from(JSON.stringify({ mode: "mcp", event, ...fields }));
+    if (body.length > MAX_FRAME) {
+      if (event !== "result") return; // a message that is too large for the runtime
+      const error = "the answer is larger than 16 MiB";
+      const said = { mode: "mcp", event: "error", id: fields.id, error, error_class: "app_contract_error" };
+      body = Buffer.from(JSON.stringify(said));
+    }
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(body.length);
+    // A runtime that doesn't read gets no more work done until it does.
+    if (!this.socket.destroyed && !this.socket.write(Buffer.concat([head, body]))) this.socket.pause();
+  }
+
+  /** The envelopes that are complete with this data. */
+  private *split(data: Buffer): Generator<Json> {
+    this.chunks.push(data);
+    this.size += data.length;
+    while (this.size >= 4) {
+      if (this.chunks[0].length < 4) this.chunks = [Buffer.concat(this.chunks)];
+      const length = this.chunks[0].readUInt32BE();
+      if (length < 1 || length > MAX_FRAME) throw new Error("a frame of a wrong length");
+      if (this.size < 4 + length) return;
+      const all = this.chunks.length === 1 ? this.chunks[0] : Buffer.concat(this.chunks);
+      this.chunks = [all.subarray(4 + length)];
+      this.size -= 4 + length;
+      const envelope = JSON.parse(all.toString("utf8", 4, 4 + length));
+      if (typeof envelope !== "object" || envelope === null || Array.isArray(envelope)) throw new Error("no object");
+      yield envelope;
+    }
+  }
+}
+
+type Entry<T> = { about: Json; handler: T };
+
+/** The worker: what it offers, and the socket that serves it. */
+export class Worker {
+  readonly name: string;
+  readonly version: string;
+  private readonly maxInFlight: number;
+  private readonly methods = new Map<string, Handler>();
+  private readonly tools = new Map<string, Entry<ToolHandler>>();
+  private readonly resources = new Map<string, Entry<(call: Call) => string | Promise<string>>>();
+  private readonly prompts = new Map<string, Entry<(args: Json) => string>>();
+  private readonly connections = new Set<Connection>();
+
+  constructor(name: string, version: string, maxInFlight = 64) {
+    this.name = name;
+    this.version = version;
+    this.maxInFlight = maxInFlight;
+    this.method("initialize", (call) => this.initialize(call));
+    this.method("server/discover", () => cached({ supportedVersions: [STATELESS], ...this.about() }));
+    this.method("ping", () => ({}));
+    this.method("logging/setLevel", () => ({}));
+    this.method("tools/list", () => cached({ tools: listed(this.tools) }));
+    this.method("tools/call", (call) => this.callTool(call));
+    this.method("resources/list", () => cached({ resources: listed(this.resources) }));
+    this.method("resources/templates/list", () => cached({ resourceTemplates: [] }));
+    this.method("resources/read", (call) => this.readResource(call));
+    this.method("prompts/list", () => cached({ prompts: listed(this.prompts) }));
+    this.method("prompts/get", (call) => this.getPrompt(call));
+  }
+
+  /** A method of the protocol: the handler makes its result from a Call. */
+  method(name: string, handler: Handler): void {
+    this.methods.set(name, handler);
+  }
+
+  /** A tool: the handler makes a text, or a whole result, from its arguments and a Call. */
+  tool(name: string, description: string, inputSchema: Json, handler: ToolHandler): void {
+    this.tools.set(name, { about: { name, description, inputSchema }, handler });
+  }
+
+  resource(uri: string, name: string, mimeType: string, handler: (call: Call) => string | Promise<string>): void {
+    this.resources.set(uri, { about: { uri, name, mimeType }, handler });
+  }
+
+  prompt(name: string, description: string, args: Json[], handler: (args: Json) => string): void {
+    this.prompts.set(name, { about: { name, description, arguments: args }, handler });
+  }
+
+  /** Sends a notification outside of a call: to one session, or to all of them. */
+  notify(sessionId: string | null, method: string, params: Json): void {
+    for (const connection of this.connections) {
+      connection.write("notify", { session_id: sessionId, messages: [wrapped({ method, params })] });
+    }
+  }
+
+  /** Serves until the process that started it is gone. */
+  run(path: string): void {
+    try {
+      unlinkSync(path); // of a worker that was killed
+    } catch {
+      // there was none
+    }
+    const server = createServer((socket) => {
+      const connection = new Connection(socket, (from, envelope) => this.receive(from, envelope));
+      this.connections.add(connection);
+      socket.on("close", () => {
+        this.connections.delete(connection);
+        for (const call of connection.calls.values()) call.cancel();
+      });
+    });
+    server.on("error", (error) => {
+      console.error(`${this.name}: can't listen on '${path}' (${error.message}): name another path`);
+      process.exit(1);
+    });
+    const before = process.umask(0o077);
+    server.listen(path, () => process.umask(before));
+    const parent = Number(process.env.ACUITY_PARENT_PID ?? 0);
+    if (parent) {
+      setInterval(() => {
+        try {
+          process.kill(parent, 0);
+        } catch {
+          process.exit(0);
+        }
+      }, 1000).unref();
+    }
+  }
+
+  private receive(connection: Connection, envelope: Json): void {
+    const events: Record<string, () => void> = {
+      hello: () =>
+        connection.write("hello", {
+          contract: CONTRACT,
+          name: this.name,
+          version: this.version,
+          max_in_flight: this.maxInFlight,
+          affinity: "none",
+        }),
+      ping: () => connection.write("pong", { id: envelope.id }),
+      message: () => void this.serve(connection, envelope),
+      response: () => connection.calls.get(envelope.id)?.answered(envelope.jsonrpc),
+      cancel: () => connection.calls.get(envelope.id)?.cancel(),
+      // drain: what runs is finished anyway; session_end: nothing is kept here
+    };
+    if (Object.hasOwn(events, envelope.event)) events[envelope.event]();
+  }
+
+  /** Runs one call and sends its last frame. */
+  private async serve(connection: Connection, envelope: Json): Promise<void> {
+    const call = new Call(connection, envelope);
+    connection.calls.set(envelope.id, call);
+    const { event, fields } = await this.outcome(call);
+    connection.calls.delete(envelope.id);
+    if (!call.signal.aborted) connection.write(event, { id: envelope.id, ...fields });
+  }
+
+  private async outcome(call: Call): Promise<{ event: string; fields: Json }> {
+    const request = call.envelope.jsonrpc;
+    const handler = this.methods.get(request.method);
+    if (request.id === undefined) {
+      return { event: "result", fields: { handled: true, jsonrpc: null } }; // a notification
+    }
+    if (handler === undefined) {
+      return { event: "result", fields: { handled: false, jsonrpc: null } };
+    }
+    const reply: Json = { jsonrpc: "2.0", id: request.id };
+    try {
+      reply.result = await handler(call);
+      if (call.stateless) {
+        const about = { name: this.name, version: this.version };
+        reply.result = { resultType: "complete", ...reply.result };
+        reply.result._meta = { "io.modelcontextprotocol/serverInfo": about };
+      }
+    } catch (error) {
+      if (!(error instanceof RpcError)) {
+        return { event: "error", fields: { error: sentence(error), error_class: "worker_runtime_error" } };
+      }
+      reply.error = { code: error.code, message: error.message };
+    }
+    const session = call.state && { state: call.state };
+    return { event: "result", fields: { handled: true, session, jsonrpc: reply } };
+  }
+
+  // ---- the protocol's methods
+
+  private initialize(call: Call): Json {
+    const asked = call.params.protocolVersion;
+    const protocolVersion = VERSIONS.includes(asked) ? asked : VERSIONS[0];
+    return { protocolVersion, serverInfo: { name: this.name, version: this.version }, ...this.about() };
+  }
+
+  private about(): Json {
+    return { capabilities: { tools: {}, resources: {}, prompts: {}, logging: {} } };
+  }
+
+  private async callTool(call: Call): Promise<Json> {
+    const { about, handler } = found(this.tools, "tool", call.params.name);
+    const args = call.params.arguments ?? {};
+    try {
+      for (const needed of about.inputSchema.required ?? []) {
+        if (args[needed] === undefined) throw new Error(`tool '${about.name}' needs the argument '${needed}'`);
+      }
+      const result = await handler(args, call);
+      return typeof result === "string" ? { content: [text(result)], isError: false } : result;
+    } catch (error) {
+      if (error instanceof InputRequired) {
+        return { resultType: "input_required", inputRequests: error.requests, requestState: error.state };
+      }
+      if (error instanceof RpcError) throw error;
+      return { content: [text(sentence(error))], isError: true }; // what the model should read
+    }
+  }
+
+  private async readResource(call: Call): Promise<Json> {
+    const { uri } = call.params;
+    const { about, handler } = found(this.resources, "resource", uri, call.stateless ? -32602 : -32002);
+    return cached({ contents: [{ uri, mimeType: about.mimeType, text: await handler(call) }] });
+  }
+
+  private getPrompt(call: Call): Json {
+    const { about, handler } = found(this.prompts, "prompt", call.params.name);
+    const content = text(handler(call.params.arguments ?? {}));
+    return { description: about.description, messages: [{ role: "user", content }] };
+  }
+}
+
+function found<T>(entries: Map<string, Entry<T>>, kind: string, name: string, code = -32602): Entry<T> {
+  const entry = entries.get(name);
+  if (entry === undefined) throw new RpcError(code, `there is no ${kind} '${name}'`);
+  return entry;
+}
+
+function listed(entries: Map<string, Entry<unknown>>): Json[] {
+  return [...entries.values()].map((entry) => entry.about);
+}
+
+/** A result that clients of version 2026-07-28 may keep for a minute; older ones ignore it. */
+function cached(result: Json): Json {
+  return { ...result, ttlMs: 60_000, cacheScope: "private" };
+}
+
+function text(words: string): Json {
+  return { type: "text", text: words };
+}
+
+function wrapped(message: Json): Json {
+  return { type: "jsonrpc", data: { jsonrpc: "2.0", ...message } };
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

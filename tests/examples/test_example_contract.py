@@ -1,0 +1,231 @@
+"""The example workers frame by frame: what the contract asks of them, and what their tools do with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.mcp.contract import writing
+from acuity.mcp.contract.check.probe import Probe
+from example_workers import COMMANDS, PATIENCE, listening, started
+
+_HANDSHAKE, _STATELESS = "2025-11-25", "2026-07-28"
+_CLIENT = {"info": {"name": "test", "version": "1"}, "capabilities": {"elicitation": {"form": {}}}}
+
+
+@pytest.fixture(params=COMMANDS)
+def command(request: pytest.FixtureRequest) -> list[str]:
+    return COMMANDS[request.param]()
+
+
+@asynccontextmanager
+async def _probe(path: Path) -> AsyncIterator[Probe]:
+    await listening(path)
+    probe = await Probe.connect(path, PATIENCE)
+    await probe.greet()
+    try:
+        yield probe
+        assert probe.problems == []
+    finally:
+        probe.close()
+
+
+def _run(command: list[str], test: Callable[[Probe], Awaitable[None]]) -> None:
+    async def main() -> None:
+        with started(command) as (_, path):
+            async with _probe(path) as probe:
+                await test(probe)
+
+    asyncio.run(main())
+
+
+def _send(
+    probe: Probe,
+    call: str,
+    method: str,
+    params: dict[str, Any],
+    *,
+    state: dict[str, Any] | None = None,
+    version: str = _HANDSHAKE,
+    client: dict[str, Any] = _CLIENT,
+) -> None:
+    session = None if version == _STATELESS else {"state": state or {}, "initialized": True}
+    members = writing.circumstances(
+        session_id=None if session is None else "s1",
+        protocol_version=version,
+        headers={"accept": "application/json"},
+        principal={"key": "local", "scopes": [], "tools": None},
+        client=client,
+        session=session,
+    )
+    request = {"jsonrpc": "2.0", "id": f"r{call}", "method": method, "params": params}
+    probe.send(writing.message(call, members, json.dumps(request).encode()))
+
+
+def _tool(name: str, token: str | None = None, **arguments: Any) -> dict[str, Any]:
+    meta = {} if token is None else {"_meta": {"progressToken": token}}
+    return {"name": name, "arguments": arguments, **meta}
+
+
+def _text(result: dict[str, Any]) -> str:
+    (content,) = result["content"]
+    return str(content["text"])
+
+
+def test_hello_discovery_and_lists(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        assert probe.hello is not None
+        assert (probe.hello["contract"], probe.hello["max_in_flight"]) == (1, 64)
+        _send(probe, "1", "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
+        assert (await probe.answer("1")).result["protocolVersion"] == "2025-06-18"
+        _send(probe, "2", "server/discover", {}, version=_STATELESS)
+        told = (await probe.answer("2")).result
+        assert (told["supportedVersions"], told["resultType"]) == ([_STATELESS], "complete")
+        _send(probe, "3", "tools/list", {})
+        names = [tool["name"] for tool in (await probe.answer("3")).result["tools"]]
+        assert names == ["echo", "count", "ask", "visits", "announce"]
+        _send(probe, "4", "resources/read", {"uri": "example://language"})
+        (content,) = (await probe.answer("4")).result["contents"]
+        assert content["text"].startswith(("PHP 8", "TypeScript on Node v"))
+        _send(probe, "5", "prompts/get", {"name": "greet", "arguments": {"name": "Ada"}})
+        (message,) = (await probe.answer("5")).result["messages"]
+        assert message["content"]["text"] == "Greet Ada in one sentence."
+        probe.send_document({"mode": "mcp", "event": "ping", "id": "p1"})
+        assert (await probe.wait_for("pong"))["id"] == "p1"
+
+    _run(command, test)
+
+
+def test_what_there_is_not(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        for call, method, params, code in (
+            ("1", "no/such", {}, -32601),
+            ("2", "tools/call", _tool("none"), -32602),
+            ("3", "resources/read", {"uri": "example://none"}, -32002),
+            ("4", "prompts/get", {"name": "none"}, -32602),
+        ):
+            _send(probe, call, method, params)
+            assert (await probe.answer(call)).reply["error"]["code"] == code
+        _send(probe, "5", "tools/call", _tool("echo"))
+        result = (await probe.answer("5")).result
+        assert result["isError"]
+        assert _text(result) == "tool 'echo' needs the argument 'text'"
+        probe.send_document({"mode": "mcp", "event": "from the future", "more": 1})
+        _send(probe, "6", "tools/call", _tool("echo", text="ünïcode 🎬"))
+        assert _text((await probe.answer("6")).result) == "ünïcode 🎬"
+
+    _run(command, test)
+
+
+def test_progress_beside_other_calls_and_cancel(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        _send(probe, "1", "tools/call", _tool("count", "t", to=1000, pause=0.05))
+        first = await probe.wait_for("messages", call="1")
+        progress = first["messages"][0]["data"]
+        assert (progress["method"], progress["params"]["progress"]) == ("notifications/progress", 1)
+        _send(probe, "2", "tools/call", _tool("count", "u", to=3, pause=0.001))
+        answer = await probe.answer("2")
+        assert [message["params"]["progress"] for message in answer.messages] == [1, 2, 3]
+        assert _text(answer.result) == "counted to 3"
+        probe.send_document({"mode": "mcp", "event": "cancel", "id": "1", "reason": "the client left"})
+        _send(probe, "3", "tools/call", _tool("echo", text="still here"))
+        assert _text((await probe.answer("3")).result) == "still here"
+        assert [frame for frame in probe.left("1") if frame["event"] in ("result", "error")] == []
+
+    _run(command, test)
+
+
+def test_questions_in_a_session(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        _send(probe, "1", "tools/call", _tool("ask"))
+        for field, value in (("name", "Ada"), ("colour", "green")):
+            asked = (await probe.wait_for("messages", call="1"))["messages"][0]["data"]
+            assert asked["method"] == "elicitation/create"
+            assert list(asked["params"]["requestedSchema"]["properties"]) == [field]
+            reply = {"jsonrpc": "2.0", "result": {"action": "accept", "content": {field: value}}}
+            for id in ("nobody asked", asked["id"]):
+                answer = {"mode": "mcp", "event": "response", "id": "1", "jsonrpc": {**reply, "id": id}}
+                probe.send_document(answer)
+        assert _text((await probe.answer("1")).result) == "Ada likes green."
+        _send(probe, "2", "tools/call", _tool("ask"), client={"info": None, "capabilities": {}})
+        refused = (await probe.answer("2")).result
+        assert (refused["isError"], _text(refused)) == (True, "this client has nobody to ask")
+
+    _run(command, test)
+
+
+def test_questions_without_a_session(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        more: dict[str, Any] = {}
+        for call, field, value in (("1", "name", "Ada"), ("2", "colour", "green")):
+            _send(probe, call, "tools/call", {**_tool("ask"), **more}, version=_STATELESS)
+            asked = (await probe.answer(call)).result
+            assert (asked["resultType"], list(asked["inputRequests"])) == ("input_required", [field])
+            answers = {field: {"action": "accept", "content": {field: value}}}
+            more = {"inputResponses": answers, "requestState": asked["requestState"]}
+        _send(probe, "3", "tools/call", {**_tool("ask"), **more}, version=_STATELESS)
+        assert _text((await probe.answer("3")).result) == "Ada likes green."
+
+    _run(command, test)
+
+
+def test_state_and_announcements(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        _send(probe, "1", "tools/call", _tool("visits"), state={"visits": 2, "kept": {}})
+        answer = await probe.answer("1")
+        assert _text(answer.result) == "visit 3"
+        assert answer.last["session"]["state"] == {"visits": 3, "kept": {}}
+        _send(probe, "2", "tools/call", _tool("visits"), version=_STATELESS)
+        assert _text((await probe.answer("2")).result) == "There is no session to count in."
+        _send(probe, "3", "tools/call", _tool("announce", text="hear"))
+        notify = await probe.wait_for("notify")
+        assert (notify["session_id"], notify["messages"][0]["data"]["params"]["data"]) == (None, "hear")
+        await probe.answer("3")
+
+    _run(command, test)
+
+
+def test_drain_large_frames_and_slices(command: list[str]) -> None:
+    async def test(probe: Probe) -> None:
+        text = "x" * (3 << 20)
+        _send(probe, "1", "tools/call", _tool("echo", text=text))
+        _send(probe, "2", "tools/call", _tool("count", to=2))
+        probe.send_document({"mode": "mcp", "event": "drain"})
+        assert _text((await probe.answer("1")).result) == text
+        assert _text((await probe.answer("2")).result) == "counted to 2"
+
+    _run(command, test)
+
+
+def test_a_runtime_that_talks_nonsense_is_left(command: list[str]) -> None:
+    async def main() -> None:
+        with started(command) as (_, path):
+            for nonsense in (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\2[]", b"\0\0\0\3{,}"):
+                await listening(path)
+                probe = await Probe.connect(path, PATIENCE)
+                probe.send(nonsense)
+                assert await probe.ended(PATIENCE)
+            async with _probe(path) as probe:  # others are served
+                _send(probe, "1", "tools/call", _tool("echo", text="here"))
+                assert _text((await probe.answer("1")).result) == "here"
+
+    asyncio.run(main())
+
+
+def test_the_worker_ends_with_its_parent(command: list[str]) -> None:
+    parent = subprocess.Popen(["sleep", "60"])
+    try:
+        with started(command, ACUITY_PARENT_PID=str(parent.pid)) as (worker, path):
+            asyncio.run(listening(path))
+            parent.kill()
+            parent.wait()
+            assert worker.wait(PATIENCE) == 0
+    finally:
+        parent.kill()
