@@ -17,6 +17,7 @@ NAMES = {
     "sessions_deleted": "acuity_mcp_sessions_deleted_total",
     "sessions_revoked": "acuity_mcp_sessions_revoked_total",
     "sessions_kicked": "acuity_mcp_sessions_kicked_total",
+    "sessions_moved": "acuity_mcp_sessions_moved_total",
     "sessions_expired": "acuity_mcp_sessions_expired_total",
     "sessions_evicted": "acuity_mcp_sessions_evicted_total",
     "sessions_resumed": "acuity_mcp_sessions_resumed_total",

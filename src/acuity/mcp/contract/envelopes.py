@@ -21,7 +21,7 @@ Json: TypeAlias = dict[str, Any]
 Affinity: TypeAlias = Literal["none", "session"]
 ResponseMode: TypeAlias = Literal["json", "sse"]
 # Why a session ended: its client, its time, others, its token, the server, an operator.
-SESSION_ENDS: Final = ("deleted", "expired", "evicted", "revoked", "stopped", "kicked")
+SESSION_ENDS: Final = ("deleted", "expired", "evicted", "revoked", "stopped", "kicked", "moved")
 
 
 class EnvelopeError(FrameError):

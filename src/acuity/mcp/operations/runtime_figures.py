@@ -35,6 +35,7 @@ _COUNTERS: Final = (
         "acuity_mcp_sessions_revoked",
         "Sessions that ended because their principal has no token any more",
     ),
+    ("sessions_moved", "acuity_mcp_sessions_moved", "Sessions that another node took over"),
     ("sessions_kicked", "acuity_mcp_sessions_kicked", "Sessions that an operator ended"),
     (
         "sessions_resumed",

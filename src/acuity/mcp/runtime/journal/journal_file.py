@@ -26,11 +26,7 @@ from acuity.mcp.runtime.journal.session_changes import SessionChanges
 
 logger: Final = logging.getLogger(__name__)
 
-FAILURES: Final[tuple[type[Exception], ...]] = (
-    sqlite3.Error,
-    OSError,
-    ValueError,
-)  # of a file that is full, locked, damaged…
+FAILURES: Final = (sqlite3.Error, OSError, ValueError)  # of a file that is full, locked, damaged…
 
 _MAGIC: Final = b"SQLite format 3\0"  # with which the header of such a file begins
 _HEADER: Final = 100  # bytes

@@ -16,7 +16,14 @@ from math import inf
 from typing import Final
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal.journal import EventKind, EventRecord, Journal, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.journal import (
+    EventKind,
+    EventRecord,
+    Journal,
+    SessionRecord,
+    StoredSession,
+    StreamRecord,
+)
 from acuity.mcp.runtime.sessions.streams import DURABLE_RETRY_MS, RETRY_MS, ROOM, Event, Stream
 from acuity.mcp.settings import WireLimits
 
@@ -39,6 +46,7 @@ class EventLog:
         "_next_stream",
         "_open_gets",
         "_placing",
+        "_placing_on",
         "_sent",
         "_session_id",
         "_streams",
@@ -63,6 +71,7 @@ class EventLog:
         self._sent: list[Event] = []  # in the order of sending: the first go first
         self._droppable: dict[int, Event] = {}  # notifications that were not sent, by number
         self._placing: list[Event] = []  # waiting ones that are being stored as events of a GET
+        self._placing_on: Stream | None = None  # that GET
         self._next_event = 1
         self._next_stream = 1
         self._is_closed = False
@@ -152,6 +161,21 @@ class EventLog:
             self._settle(stream)
         self._shrink()
         return [stream for stream in self._streams.values() if not stream.is_get and not stream.answered]
+
+    def snapshot(self, record: SessionRecord) -> StoredSession:
+        """All that a journal should have of the session."""
+        events = [*self._waiting.values(), *(e for stream in self._streams.values() for e in stream.events)]
+        placing = {event.number for event in self._placing} if self._placing_on is not None else ()
+        return StoredSession(
+            record,
+            tuple(StreamRecord(s.number, s.request_id, s.answered) for s in self._streams.values()),
+            tuple(
+                self._event_record(event, self._placing_on if event.number in placing else event.stream)
+                for event in sorted(events, key=lambda event: event.number)
+            ),
+            self._next_event,
+            self._next_stream,
+        )
 
     def _revive_event(self, record: EventRecord) -> None:
         stream = self._streams.get(record.stream)
@@ -347,13 +371,13 @@ class EventLog:
                 self._put(stream, batch)
             else:
                 # One batch at a time: if its GET goes meanwhile, another takes it in the same order.
-                self._placing = batch
+                self._placing, self._placing_on = batch, stream
                 for event in batch:
                     self._store(event, stream)
                 self._journal.when_stored(partial(self._placed, stream, batch))
 
     def _placed(self, stream: Stream, batch: list[Event]) -> None:
-        self._placing = []
+        self._placing, self._placing_on = [], None
         self.stored = max(self.stored, batch[-1].number)
         if self._is_closed:
             return
@@ -403,10 +427,11 @@ class EventLog:
 
     def _store(self, event: Event, stream: Stream | None = None) -> None:
         if self._journal is not None and not self._is_closed:
-            on = stream or event.stream
-            number = 0 if on is None else on.number
-            record = EventRecord(event.number, number, event.kind, event.payload)
-            self._journal.append(self._session_id, record)
+            self._journal.append(self._session_id, self._event_record(event, stream or event.stream))
+
+    @staticmethod
+    def _event_record(event: Event, stream: Stream | None) -> EventRecord:
+        return EventRecord(event.number, 0 if stream is None else stream.number, event.kind, event.payload)
 
     def _save_stream(self, stream: Stream) -> None:
         if self._journal is not None and not self._is_closed:

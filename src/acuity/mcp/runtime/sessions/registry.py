@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal.journal import Journal
+from acuity.mcp.runtime.journal.journal import Journal, StoredSession
 from acuity.mcp.runtime.sessions.session import EndReason, Session, compact
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
@@ -31,12 +31,15 @@ class Sessions:
         counters: RuntimeCounters,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        label: str = "",
     ) -> None:
+        """`wall` is the time of day; `label` begins the ids of sessions, so that proxies know their node."""
         self.limits = limits
         self.journal = journal
         self.counters = counters
         self.clock = clock
         self.epoch = wall() - clock()
+        self._prefix = f"{label}-" if label else ""
         self.on_end: Callable[[Session], None] = _nothing  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
@@ -49,6 +52,13 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         """All sessions, the longest unused first."""
         return iter(list(self._by_id.values()))
+
+    def __contains__(self, session_id: object) -> bool:
+        return session_id in self._by_id
+
+    def get(self, session_id: str) -> Session | None:
+        """A session, whoever's it is. Its use is not noted."""
+        return self._by_id.get(session_id)
 
     def count_of(self, principal_key: str) -> int:
         return len(self._of.get(principal_key, ()))
@@ -65,15 +75,20 @@ class Sessions:
 
     def begin(self, principal_key: str, version: str, client: Mapping[str, Any]) -> Session:
         """Begin a session; if need be an idle one makes room. Raises Refused, as `admit` would say."""
-        while self._must_leave(principal_key):
-            leaver = self._leaver(principal_key)
-            if leaver is None:
-                raise self._refusal(principal_key)
-            leaver.end("evicted")
-        session = Session(self, secrets.token_hex(16), principal_key, version, compact(client))
+        self._make_room(principal_key)
+        session_id = f"{self._prefix}{secrets.token_hex(16)}"
+        session = Session(self, session_id, principal_key, version, compact(client))
         self._enter(session)
         self.counters.sessions_created += 1
         session.save()
+        return session
+
+    def adopt(self, stored: StoredSession) -> Session:
+        """Continue a session that another node had; if need be an idle one makes room. Raises Refused."""
+        self._make_room(stored.record.principal)
+        session = Session.from_record(self, stored.record)
+        self._enter(session)
+        session.revive(stored)
         return session
 
     def find(self, session_id: str, principal_key: str) -> Session | None:
@@ -154,11 +169,20 @@ class Sessions:
         self.on_end(session)
         if reason == "stopped":
             return
+        if reason != "moved":  # one that moved is another node's to forget
+            self.journal.forget(session.id)
         counter = f"sessions_{reason}"
         setattr(self.counters, counter, getattr(self.counters, counter) + 1)
-        self.journal.forget(session.id)
 
     # Room.
+
+    def _make_room(self, principal_key: str) -> None:
+        """End idle sessions as long as there is no room for one of this principal; raises Refused."""
+        while self._must_leave(principal_key):
+            leaver = self._leaver(principal_key)
+            if leaver is None:
+                raise self._refusal(principal_key)
+            leaver.end("evicted")
 
     def _refusal(self, principal_key: str) -> Refused:
         self.counters.refused["sessions"] += 1

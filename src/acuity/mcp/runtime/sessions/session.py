@@ -10,13 +10,14 @@ from mcp_types import INTERNAL_ERROR
 
 from acuity.mcp.runtime.client_requests import ClientRequests
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal.journal import Journal, SessionRecord
+from acuity.mcp.runtime.journal.journal import Journal, SessionRecord, StoredSession
 from acuity.mcp.runtime.sessions.event_log import EventLog
 from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.settings import WireLimits
 
-# Why a session ended. One that stopped with the server goes on in the next if the journal is durable.
-EndReason: TypeAlias = Literal["deleted", "expired", "evicted", "revoked", "stopped", "kicked"]
+# Why a session ended. One that stopped with the server goes on in the next if the journal is durable; one
+# that moved goes on at another node.
+EndReason: TypeAlias = Literal["deleted", "expired", "evicted", "revoked", "stopped", "kicked", "moved"]
 
 # The reply to a call that was in flight when an earlier process ended.
 LOST_CALL: Final = "the server restarted before this call ended: call again"
@@ -263,15 +264,24 @@ class Session:
 
         False: they can't be read, and without them the session can't go on.
         """
-        self.stored = False
         found = self._home.journal.load(self.id)
         if found is None:
+            self.stored = False
             return False
+        self.revive(found)
+        return True
+
+    def revive(self, found: StoredSession) -> None:
+        """Continue the streams of an earlier process or another node."""
+        self.stored = False
         self._home.counters.sessions_resumed += 1
         for stream in self.log.revive(found):
             self._home.counters.calls_lost += 1
             stream.add(_lost(stream.request_id), "reply")
-        return True
+
+    def snapshot(self) -> StoredSession:
+        """The session with all that is needed to continue it elsewhere."""
+        return self.log.snapshot(self.record())
 
     # The end.
 

@@ -1,0 +1,160 @@
+"""Nodes of a cluster in one process, over one real Redis. Each has a way to it that can be cut."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
+from acuity.mcp.runtime.cluster.nodes import Nodes
+from acuity.mcp.runtime.cluster.ownership import SessionOwnership
+from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.settings import WireLimits
+from fake_responder import FakeResponder
+
+SOON = 10.0  # seconds, after which a test gives up
+LEASE = 0.5  # seconds: shorter than in earnest
+ALICE = "token:alice"
+VERSION = "2025-11-25"
+CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(SOON):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+class Gate:
+    """The way from one node to Redis."""
+
+    def __init__(self, path: Path, redis: Path) -> None:
+        self.path = path
+        self._redis = redis
+        self._server: asyncio.Server | None = None
+        self._pairs: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_unix_server(self._serve, self.path)
+
+    def shut(self) -> None:
+        """Cut all connections, and take no more."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self.path.unlink(missing_ok=True)
+        for writer in list(self._pairs):
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._pairs.add(writer)
+        try:
+            there, back = await asyncio.open_unix_connection(self._redis)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._pairs.add(back)
+        await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        self._pairs -= {writer, back}
+
+    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await source.read(1 << 16):
+                target.write(data)
+                await target.drain()
+        target.transport.abort()
+
+
+class Node:
+    """A node's sessions, as a server has them."""
+
+    def __init__(self, state: ClusterState, sessions: Sessions, owners: SessionOwnership, gate: Gate) -> None:
+        self.state = state
+        self.link: RedisLink = state.link
+        self.nodes: Nodes = state.nodes
+        self.sessions = sessions
+        self.counters = sessions.counters
+        self.ownership = owners
+        self.gate = gate
+        self.killed = False
+
+    async def begin(self, principal: str = ALICE) -> Session:
+        session = self.sessions.begin(principal, VERSION, CLIENT)
+        await self.stored()
+        return session
+
+    async def stored(self) -> None:
+        """Wait until the journal has all changes, or goes on without."""
+        done = asyncio.Event()
+        self.sessions.journal.when_stored(done.set)
+        await asyncio.wait_for(done.wait(), SOON)
+
+    async def reach(self, session_id: str) -> Session | None:
+        """The session at this node, taken over if its owner is dead; None: another node has it, or nobody."""
+        if session_id not in self.sessions:
+            place = await self.ownership.find(session_id)
+            if place is None or place.alive:
+                return None
+            await self.ownership.take_over(session_id, place)
+        return self.sessions.find(session_id, ALICE)
+
+    async def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
+        session = await self.reach(session_id)
+        assert session is not None
+        stream, responder = session.log.resume(last_event_id), FakeResponder()
+        assert stream is not None
+        stream.attach(responder)
+        return responder
+
+    async def kill(self) -> None:
+        """Make it dead for all others, without a farewell."""
+        self.killed = True
+        self.gate.shut()
+
+
+class Ground:
+    """Starts nodes."""
+
+    def __init__(self, redis: Path, folder: Path, stack: AsyncExitStack) -> None:
+        self._redis = redis
+        self._folder = folder
+        self._stack = stack
+        self._gates = 0
+
+    async def node(self, label: str, *, lease: float = LEASE, ttl: float = 60.0, **limits: int) -> Node:
+        self._gates += 1
+        gate = Gate(self._folder / f"{self._gates}.sock", self._redis)
+        await gate.open()
+        self._stack.callback(gate.shut)
+        link = await self._stack.enter_async_context(open_redis(f"unix://{gate.path}", label))
+        nodes = Nodes(link, f"http://127.0.0.1:{9000 + self._gates}", lease=lease, beat=lease / 5)
+        await nodes.join()
+        self._stack.push_async_callback(nodes.leave)
+        state = ClusterState(link, nodes)
+        own = cluster_sessions(state, WireLimits(idle_timeout=ttl, **limits), RuntimeCounters())
+        made = await self._stack.enter_async_context(own)
+        return Node(state, made.sessions, made.ownership, gate)
+
+
+@asynccontextmanager
+async def ground(redis: Path) -> AsyncIterator[Ground]:
+    """Nodes that end with the block."""
+    with tempfile.TemporaryDirectory(prefix="acuity-gates-") as folder:
+        async with AsyncExitStack() as stack:
+            yield Ground(redis, Path(folder), stack)
+
+
+async def lease_ended(other: Node, label: str) -> None:
+    """Wait until a node is dead for another one."""
+    end = time.monotonic() + SOON
+    while any(status.alive for status in await other.nodes.statuses() if status.label == label):
+        assert time.monotonic() < end
+        await asyncio.sleep(0.02)
