@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self, cast
 
 from jsonschema import Draft202012Validator
 
@@ -16,7 +16,7 @@ from acuity.mcp.contract.schemas import SCHEMAS
 
 HELLO_SECONDS: Final = 5.0  # that the contract gives a worker for its hello
 _CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in SCHEMAS["worker"].items()}
-_LAST: Final = frozenset({"result", "error"})
+_LAST: Final = ("result", "error")
 
 
 class Failed(Exception):
@@ -64,7 +64,7 @@ class Probe(asyncio.Protocol):
         self.closed = False
 
     @classmethod
-    async def connect(cls, path: Path, seconds: float) -> Probe:
+    async def connect(cls, path: Path, seconds: float) -> Self:
         """A connection without a hello; raises OSError."""
         _, probe = await asyncio.get_running_loop().create_unix_connection(cls, str(path))
         probe.seconds = seconds
@@ -137,8 +137,7 @@ class Probe(asyncio.Protocol):
     # ---- for the event loop -----------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
 
     def data_received(self, data: bytes) -> None:
         try:
