@@ -200,7 +200,7 @@ def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> None:
                     "ok": True,
                     "action": "kick",
                     "target": row["id"],
-                    "said": "ended the session, 1 calls and 1 streams with it",
+                    "said": "ended the session with 1 call in flight and 1 open GET",
                 }
                 await ground.bench.cancelled.reaches(1)
                 assert "result" not in "".join([line async for line in get.aiter_lines()])

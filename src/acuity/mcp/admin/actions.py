@@ -43,7 +43,11 @@ def _kick(sources: Sources, given: str) -> str:
     [session] = found
     calls, streams = session.calls, session.open_gets
     session.end("kicked")
-    return f"ended the session, {calls} calls and {streams} streams with it"
+    return f"ended the session with {_many(calls, 'call')} in flight and {_many(streams, 'open GET')}"
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _drain(sources: Sources, worker_id: str) -> str:

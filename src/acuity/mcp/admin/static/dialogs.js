@@ -1,0 +1,41 @@
+// The one dialog of the page: questions before something is done, and details.
+
+import { byId, make } from "./elements.js";
+
+function open(title, body, buttons) {
+  const dialog = byId("dialog");
+  dialog.replaceChildren(
+    make("h2", { id: "dialog-title" }, title),
+    ...body,
+    make("div", { class: "dialog-buttons" }, ...buttons),
+  );
+  if (!dialog.open) dialog.showModal();
+  return dialog;
+}
+
+// Resolves to whether the operator agrees.
+export function confirm(title, sentences, agree) {
+  return new Promise((resolve) => {
+    const dialog = byId("dialog");
+    const answer = (value) => {
+      resolve(value);
+      dialog.close();
+    };
+    const cancel = make("button", { type: "button", class: "plain", onclick: () => answer(false) }, "Cancel");
+    const go = make("button", { type: "button", class: "danger", id: "dialog-agree", onclick: () => answer(true) }, agree);
+    open(title, sentences.map((sentence) => make("p", {}, sentence)), [cancel, go]);
+    dialog.addEventListener("close", () => resolve(false), { once: true });
+    cancel.focus();
+  });
+}
+
+// Shows pairs of a name and a value.
+export function details(title, pairs, buttons = []) {
+  const dialog = byId("dialog");
+  const list = make("dl", {}, ...pairs.flatMap(([name, value, kind]) => [
+    make("dt", {}, name), make("dd", { class: kind ?? null }, value),
+  ]));
+  const close = make("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close");
+  open(title, [list], [...buttons, close]);
+  close.focus();
+}

@@ -1,0 +1,110 @@
+// A table whose rows are kept by key: what has the focus stays where it is while the figures change.
+
+import { make, say } from "./elements.js";
+
+export class Table {
+  // columns: {name, title, text(row) or cell(row), number, sort, wide}; key(row) tells rows apart.
+  constructor({ caption, columns, key, empty, onSort }) {
+    this.columns = columns;
+    this.key = key;
+    this.onSort = onSort;
+    this.rows = new Map();
+    this.body = make("tbody");
+    this.heads = columns.map((column) => this.head(column));
+    this.empty = make("p", { class: "empty" }, empty);
+    this.table = make(
+      "table",
+      {},
+      make("caption", { class: "unseen" }, caption),
+      make("thead", {}, make("tr", {}, ...this.heads)),
+      this.body,
+    );
+    this.element = make("div", { class: "table-box" }, this.table, this.empty);
+    this.show([]);
+  }
+
+  head(column) {
+    const attributes = { scope: "col", class: column.number ? "number" : null };
+    if (!column.sort) return make("th", attributes, column.title);
+    const button = make("button", { type: "button", class: "sort", onclick: () => this.sorted(column) }, column.title);
+    return make("th", { ...attributes, "data-sort": column.sort }, button);
+  }
+
+  sorted(column) {
+    this.onSort(column.sort);
+  }
+
+  mark(sort, order) {
+    for (const head of this.heads) {
+      if (!head.dataset.sort) continue;
+      const on = head.dataset.sort === sort;
+      head.setAttribute("aria-sort", on ? (order === "asc" ? "ascending" : "descending") : "none");
+    }
+  }
+
+  show(rows) {
+    const before = this.rows;
+    this.rows = new Map();
+    let place = this.body.firstElementChild;
+    for (const row of rows) {
+      const key = this.key(row);
+      const kept = before.get(key) ?? this.row();
+      before.delete(key);
+      this.rows.set(key, kept);
+      this.fill(kept, row);
+      if (kept.element === place) place = place.nextElementSibling;
+      else this.body.insertBefore(kept.element, place);
+    }
+    for (const gone of before.values()) gone.element.remove();
+    this.empty.hidden = rows.length > 0;
+    this.table.hidden = rows.length === 0;
+  }
+
+  row() {
+    const cells = this.columns.map((column) => make("td", {
+      "data-label": column.title, class: [column.number ? "number" : "", column.wide ? "wide" : "", column.kind ?? ""]
+        .join(" ").trim() || null,
+    }));
+    return { element: make("tr", {}, ...cells), cells, made: [], data: null };
+  }
+
+  fill(kept, row) {
+    kept.data = row;
+    this.columns.forEach((column, index) => {
+      const cell = kept.cells[index];
+      if (column.text) {
+        say(cell, column.text(row));
+        return;
+      }
+      kept.made[index] ??= column.cell(() => kept.data);
+      const made = kept.made[index];
+      if (made.element.parentNode !== cell) cell.replaceChildren(made.element);
+      made.update?.(row);
+    });
+  }
+}
+
+// A cell with a word and a colour: good, busy, bad or none.
+export const badge = (text, colour) => () => {
+  const element = make("span", { class: "badge" });
+  return {
+    element,
+    update(row) {
+      say(element, text(row));
+      element.dataset.colour = colour(row);
+    },
+  };
+};
+
+// A cell with a button, whose title may depend on the row; `label` says aloud what it is for.
+export const button = (title, label, press, { look = "small", shown = () => true } = {}) => (data) => {
+  const element = make("button", { type: "button", class: look, onclick: () => press(data()) });
+  return {
+    element,
+    update(row) {
+      say(element, typeof title === "string" ? title : title(row));
+      element.setAttribute("aria-label", label(row));
+      element.hidden = !shown(row);
+    },
+  };
+};
