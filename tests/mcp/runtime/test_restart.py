@@ -6,7 +6,7 @@ The clients are raw HTTP and the official Python client; those in TypeScript are
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
@@ -207,16 +207,38 @@ def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) -> Non
     play(scenario, server)
 
 
-def test_a_server_that_stops_in_order_leaves_its_sessions_too(server: Restarts) -> None:
+def test_a_server_that_stops_in_order_tells_its_clients_when_to_come_back(server: Restarts) -> None:
+    """SIGTERM: both streams end with a time, and go on where they were."""
+
     async def scenario(session: RawSession) -> None:
-        async with session.stream(counting(5, stay=True)) as stream:
-            found, last = await take(stream, 10)
+        get = session.http.stream("GET", session.url, headers=session.headers)
+        async with get as response, session.stream(counting(30, stay=True)) as stream:
+            gets, calls = [events(response), stream]
+            (said, last), (counted, last_of_call) = await take(gets, 8), await take(calls, 10)
             server.stop()
+            more, rest_of_call = [[event async for event in each] for each in (gets, calls)]
         server.start()
+        for seen in (more, rest_of_call):
+            assert seen[-1].retry is not None
+            assert 2000 <= int(seen[-1].retry) <= 4000
+            assert not seen[-1].message
+        last = next((event.id for event in reversed(more) if event.id), last)
+        last_of_call = next((event.id for event in reversed(rest_of_call) if event.id), last_of_call)
+        counted += [event.message for event in rest_of_call if event.message]
+        said += [event.message for event in more if event.message]
+        async with session.resume(last_of_call) as stream:
+            counted += await rest(stream)
+        for found in (progress(counted), numbers(counted, "notifications/message", "call")):
+            assert found == list(range(1, len(found) + 1))
+        assert counted[-1]["error"] == LOST
+        await session.post(call(2, "say", text="777"))
         async with session.resume(last) as stream:
-            found += await rest(stream)
-        assert progress(found) == [1, 2, 3, 4, 5]
-        assert found[-1]["error"] == LOST
+            async for event in stream:
+                said += [event.message] if event.message else []
+                if said and said[-1]["params"]["data"] == "777":
+                    break
+        heard = numbers(said, "notifications/message", "session")
+        assert heard == [*range(1, len(heard)), 777]
 
     play(scenario, server)
 
@@ -278,14 +300,20 @@ class Listener:
         self.logs[params.logger].append(int(params.data))
 
 
+def stop_and_start(server: Restarts) -> None:
+    server.stop()
+    server.start()
+
+
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-def test_the_official_client_resumes_by_itself(server: Restarts) -> None:
-    """It notices the broken connections, comes back with the last ids, and its caller gets the error."""
+@pytest.mark.parametrize("again", [Restarts.restart, stop_and_start], ids=["killed", "stopped"])
+def test_the_official_client_resumes_by_itself(server: Restarts, again: Callable[[Restarts], object]) -> None:
+    """It notices that the connections end, comes back with the last ids, and its caller gets the error."""
     heard = Listener()
 
     async def kill_when_enough() -> None:
         await heard.enough.wait()
-        await anyio.to_thread.run_sync(server.restart)
+        await anyio.to_thread.run_sync(again, server)
 
     async def talk(session: ClientSession) -> None:
         hello = await session.initialize()

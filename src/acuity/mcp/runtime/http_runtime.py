@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.draining import Drain
 from acuity.mcp.runtime.journal.open_journal import open_journal
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
@@ -24,6 +25,7 @@ class HttpRuntime:
     bare: Handler  # of POSTs that belong to no session and have no envelope
     sessions: Sessions
     counters: RuntimeCounters
+    drain: Drain  # how it leaves
     peers: Handler | None = None  # of requests that other nodes of the cluster pass on
 
 
@@ -48,10 +50,12 @@ async def http_runtime(
             dispatch = WorkerDispatch(serving.server, workers, counters)
             dispatch.use_sessions(sessions)
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
+        drain = Drain(sessions)
+        handle = drain.public(drain.local(streamable.handle))
         undo = serving.access.tokens.on_gone(streamable.end_gone)
         try:
             async with streamable.run():
-                yield HttpRuntime(streamable.handle, streamable.bare, sessions, counters)
+                yield HttpRuntime(handle, streamable.bare, sessions, counters, drain)
         finally:
             undo()
     finally:

@@ -34,7 +34,7 @@ from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.operating import admin_port
 from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.reload import reloading, tell
-from acuity.mcp.standalone.serve import OnStop, ServeOptions, serve
+from acuity.mcp.standalone.serve import ServeOptions, serve
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
@@ -180,8 +180,9 @@ async def _serve(options: ServeOptions, made: Product, ready: _Ready, admin: Adm
         options.settings,
         access=options.access,
         limits=made.limits,
-        on_stop=ready.before(made.services.jobs.stop),
+        on_stop=made.services.jobs.stop,
         on_ready=ready.opened,
+        on_stopping=ready.closed,
         presence=made.metrics.connections,
         counters=made.counters,
         on_runtime=on_runtime,
@@ -200,9 +201,5 @@ class _Ready:
     def opened(self, _: Sequence[Open]) -> None:
         self._is = True
 
-    def before(self, stop: OnStop) -> OnStop:
-        async def stopping(grace: float) -> None:
-            self._is = False
-            await stop(grace)
-
-        return stopping
+    def closed(self) -> None:
+        self._is = False

@@ -17,6 +17,7 @@ from acuity.errors import AcuityError
 from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.draining import PATIENCE
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.settings import MEMORY, Settings
 from acuity.mcp.standalone.oversights import Named
@@ -34,6 +35,7 @@ OnStop = Callable[[float], Awaitable[None]]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _SPARE: Final = 2.0  # seconds after the grace time for cleaning up
+_HURRY: Final = 0.25  # seconds for the store where a second signal came
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,10 @@ class Stop:
         self.request()
 
 
+def _nothing() -> None:
+    pass
+
+
 async def serve(
     server: Server[Any],
     endpoints: Sequence[Endpoint],
@@ -94,6 +100,7 @@ async def serve(
     limits: CallLimits | None = None,
     on_stop: OnStop | None = None,
     on_ready: Callable[[Sequence[Open]], None] | None = None,
+    on_stopping: Callable[[], None] = _nothing,
     on_runtime: Callable[[HttpRuntime], Callable[[], None]] | None = None,
     presence: Presence = IGNORED,
     counters: RuntimeCounters | None = None,
@@ -103,7 +110,7 @@ async def serve(
 
     `limits` is the server's middleware that counts its calls; one is added if there is none.
     `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
-    `presence` is told about network connections.
+    `presence` is told about network connections. `on_stopping` is called as soon as it is asked to stop.
     Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
     """
     if limits is None:
@@ -146,7 +153,8 @@ async def serve(
             on_ready(opened)
         await stop.soon.wait()
         ended.spend()
-        await _drain(opened, limits, settings.grace, on_stop, stop)
+        on_stopping()
+        await _drain(opened, runtime, limits, settings.grace, on_stop, stop)
 
 
 @contextmanager
@@ -180,13 +188,20 @@ class _Once:
 
 
 async def _drain(
-    opened: Sequence[Open], limits: CallLimits, grace: float, on_stop: OnStop | None, stop: Stop
+    opened: Sequence[Open],
+    runtime: HttpRuntime | None,
+    limits: CallLimits,
+    grace: float,
+    on_stop: OnStop | None,
+    stop: Stop,
 ) -> None:
-    """Refuse new requests, and give those in flight the grace time."""
+    """Refuse new requests, give those in flight the grace time, and send clients of sessions elsewhere."""
     logger.info("stopping", extra={"event": "stopping", "calls": limits.in_flight, "grace": grace})
     for endpoint in opened:
         endpoint.close()
     limits.stop()
+    if runtime is not None:
+        runtime.drain.begin()
 
     async def end_work() -> None:
         if on_stop is not None:
@@ -200,6 +215,8 @@ async def _drain(
                 with anyio.move_on_after(grace):
                     await limits.idle()
         waiting.cancel_scope.cancel()
+    if runtime is not None:
+        await runtime.drain.leave(_HURRY if stop.now.is_set() else PATIENCE)
 
 
 async def _hurry(stop: Stop, waiting: anyio.CancelScope) -> None:

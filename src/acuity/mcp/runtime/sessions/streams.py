@@ -173,6 +173,12 @@ class Stream:
         else:
             self.detach()
 
+    def dismiss(self, retry: int) -> None:
+        """The same, and the client is told to come back after so many milliseconds."""
+        if self._responder is not None and self.attached:
+            self._responder.send(b"retry: %d\n\n" % retry)
+        self.close_connection()
+
     def detach(self) -> None:
         """End the response that is attached, at once."""
         if self._responder is not None:

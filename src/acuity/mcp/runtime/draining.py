@@ -1,0 +1,145 @@
+"""How a runtime leaves: its streams are told when to come back, its sessions are given up, nothing is lost.
+
+    begin ─► new calls of sessions wait, where another node will have the session ─► leave ─► all go elsewhere
+
+Calls in flight go on between the two. What a client has not taken by then stays in the store, for the server
+that continues its session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, TypeAlias
+
+from acuity.mcp.limits import STOPPING
+from acuity.mcp.runtime.cluster.forwarding import REFUSED
+from acuity.mcp.runtime.headers import SESSION_ID
+from acuity.mcp.runtime.replies import refuse, retry_after
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.messages import PlainRequest, Refused, parse_request
+
+logger: Final = logging.getLogger(__name__)
+
+_MOVED: Final = (REFUSED.encode(), b"moved")  # a node that passed a request on looks for its session again
+_SENTENCE: Final = "the server is stopping: connect again later"
+_AGAIN: Final = 1.0  # seconds until a client should try again
+_MOST_HELD: Final = 1024  # requests that wait
+PATIENCE: Final = 2.0  # seconds for the store, and for giving the sessions up
+# Milliseconds after which clients should come back, each after another time or all would come at once: to
+# another node, or to the one that is started in place of this one.
+_TO_ANOTHER: Final = (100, 1000)
+_TO_THE_NEXT: Final = (2000, 4000)
+
+_Phase: TypeAlias = Literal["serving", "draining", "left"]
+
+
+class Drain:
+    """The handlers of a runtime, as long as it serves and while it leaves."""
+
+    def __init__(self, sessions: Sessions, release: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`release` gives the sessions up, so that other nodes continue them at once."""
+        self._sessions = sessions
+        self._release = release
+        self._phase: _Phase = "serving"
+        self._held: list[tuple[Request, Responder]] = []
+
+    def local(self, inner: Handler) -> Handler:
+        """The handler of this node's own sessions; new calls wait while it drains, if others will go on."""
+
+        def handle(request: Request, responder: Responder) -> None:
+            if self._phase == "serving" or not self._is_late(request):
+                inner(request, responder)
+            elif self._phase == "draining" and len(self._held) < _MOST_HELD:
+                self._held.append((request, responder))
+            else:
+                _elsewhere(request, responder)
+
+        return handle
+
+    def public(self, inner: Handler) -> Handler:
+        """The handler of the public port. When the sessions are given up, it must not take them again."""
+
+        def handle(request: Request, responder: Responder) -> None:
+            (_elsewhere if self._phase == "left" else inner)(request, responder)
+
+        return handle
+
+    def begin(self) -> None:
+        """Let new calls of sessions wait."""
+        if self._phase == "serving":
+            self._phase = "draining"
+
+    async def leave(self, patience: float = PATIENCE) -> None:
+        """Send all clients elsewhere, and give the sessions up.
+
+        The store, and giving up, each have so many seconds.
+        """
+        if self._phase == "left":
+            return
+        self._phase = "left"
+        await self._stored(patience)  # and so written to those who are connected
+        self._dismiss()
+        await self._stored(patience)
+        self._sessions.close()
+        if self._release is not None:
+            await self._give_up(self._release, patience)
+        held, self._held = self._held, []
+        for request, responder in held:
+            _elsewhere(request, responder)
+
+    def _is_late(self, request: Request) -> bool:
+        """Whether a request begins something that this server can't end any more.
+
+        Answers of clients, and streams of calls in flight, are still of use.
+        """
+        if self._release is None or request.method != "POST" or SESSION_ID not in request.headers:
+            return False
+        try:
+            return isinstance(parse_request(request.body), PlainRequest)
+        except Refused:
+            return False
+
+    def _dismiss(self) -> None:
+        """End the event streams, each with when its client should come back."""
+        if not self._sessions.journal.durable and self._release is None:
+            return  # nobody continues these sessions
+        spread = _TO_THE_NEXT if self._release is None else _TO_ANOTHER
+        count = 0
+        for session in self._sessions:
+            for stream in list(session.attached_streams()):
+                stream.dismiss(random.randint(*spread))
+                count += 1
+        if count:
+            logger.info("told %d event streams to come back", count, extra={"event": "dismissed"})
+
+    async def _stored(self, patience: float) -> None:
+        """Wait until the store has everything, but not for long."""
+        done = asyncio.Event()
+        self._sessions.journal.when_stored(done.set)
+        try:
+            async with asyncio.timeout(patience):
+                await done.wait()
+        except TimeoutError:
+            logger.warning("the store is slow: going on without it", extra={"event": "stopping"})
+
+    async def _give_up(self, release: Callable[[], Awaitable[None]], patience: float) -> None:
+        try:
+            async with asyncio.timeout(patience):
+                await release()
+        except Exception as error:  # others take the sessions over when this node's lease has ended
+            reason = str(error) or type(error).__name__
+            logger.warning("the sessions could not be given up: %s", reason, extra={"event": "stopping"})
+
+
+def _elsewhere(request: Request, responder: Responder) -> None:
+    """Send a request to another server: proxies try the next, a node that passed it on looks again."""
+    try:
+        message = parse_request(request.body) if request.method == "POST" else None
+    except Refused:
+        message = None
+    request_id = message.id if isinstance(message, PlainRequest) else None
+    refuse(responder, 503, STOPPING, _SENTENCE, request_id, headers=(retry_after(_AGAIN), _MOVED))

@@ -1,0 +1,184 @@
+"""How a runtime leaves: who is told what, what waits, and what is left for the server that follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.draining import Drain
+from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.http.request import Request, Responder
+from fake_journal import FakeJournal
+from fake_responder import FakeResponder
+from raw_http import HELLO, call
+from transport_bench import run
+
+CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+class Ground:
+    """Sessions with a drain around a handler that answers 200."""
+
+    def __init__(self, journal: Any = None, release: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.sessions = Sessions(WireLimits(), journal or NoJournal(), RuntimeCounters())
+        self.drain = Drain(self.sessions, release)
+        self.handle = self.drain.public(self.drain.local(self._inner))
+        self.seen: list[Request] = []
+
+    def _inner(self, request: Request, responder: Responder) -> None:
+        self.seen.append(request)
+        responder.answer(200)
+
+    def ask(self, message: Any = None, method: str = "POST", session: str | None = "s") -> FakeResponder:
+        headers = {} if session is None else {"mcp-session-id": session}
+        answer = FakeResponder()
+        body = b"" if message is None else json.dumps(message).encode()
+        self.handle(Request(method, "/mcp", headers=headers, body=body), answer)
+        return answer
+
+    def listening(self) -> tuple[Session, FakeResponder]:
+        """A session with an open event stream."""
+        session = self.sessions.begin("address:127.0.0.1", "2025-11-25", {})
+        stream, answer = session.log.open_get_stream(), FakeResponder()
+        answer.begin_events()
+        stream.prime()
+        stream.attach(answer)
+        return session, answer
+
+
+class Releases:
+    """Counts how often sessions were given up, and what was left of them then."""
+
+    def __init__(self, *, fails: bool = False, hangs: bool = False) -> None:
+        self.ground: Ground | None = None
+        self.left: list[int] = []
+        self.fails = fails
+        self.hangs = hangs
+
+    async def __call__(self) -> None:
+        assert self.ground is not None
+        self.left.append(len(self.ground.sessions))
+        if self.hangs:
+            await anyio.sleep_forever()
+        if self.fails:
+            raise OSError("Redis is gone")
+
+
+def node(**how: bool) -> tuple[Ground, Releases]:
+    releases = Releases(**how)
+    ground = releases.ground = Ground(FakeJournal(at_once=True), releases)
+    return ground, releases
+
+
+def retries(answer: FakeResponder) -> list[int]:
+    lines = answer.text.decode().splitlines()
+    return [int(line.removeprefix("retry: ")) for line in lines if line.startswith("retry: ")]
+
+
+def moved(answer: FakeResponder) -> bool:
+    return answer.status == 503 and answer.headers[b"acuity-refused"] == b"moved"
+
+
+@pytest.mark.parametrize(("clustered", "least", "most"), [(True, 100, 1000), (False, 2000, 4000)])
+def test_streams_are_told_when_to_come_back_and_end(clustered: bool, least: int, most: int) -> None:
+    async def main() -> None:
+        ground = node()[0] if clustered else Ground(FakeJournal(at_once=True))
+        found = [ground.listening() for _ in range(50)]
+        ground.drain.begin()
+        await ground.drain.leave()
+        told = [retries(answer)[-1] for _, answer in found]
+        assert all(least <= retry <= most for retry in told)
+        assert len(set(told)) > 20  # not all at once
+        assert all(answer.ended for _, answer in found)
+        assert all(session.ended == "stopped" for session, _ in found)
+
+    run(main)
+
+
+def test_sessions_that_end_with_the_process_are_not_to_be_asked_for_again() -> None:
+    async def main() -> None:
+        ground = Ground()
+        session, answer = ground.listening()
+        before = answer.text
+        await ground.drain.leave()
+        assert answer.text == before
+        assert answer.ended
+        assert session.ended == "stopped"
+
+    run(main)
+
+
+def test_new_calls_wait_for_the_node_that_follows() -> None:
+    async def main() -> None:
+        ground, releases = node()
+        ground.listening()
+        ground.drain.begin()
+        late = [ground.ask(call(number)) for number in range(3)]
+        assert [answer.status for answer in late] == [None, None, None]
+        # What calls in flight may need is still served here.
+        for message, method in ((CANCEL, "POST"), (ANSWER, "POST"), (None, "GET"), (None, "DELETE")):
+            assert ground.ask(message, method).status == 200
+        assert ground.ask(HELLO, session=None).status == 200  # the limits refuse it
+        await ground.drain.leave()
+        assert releases.left == [0]  # all have ended before they are given up
+        assert all(moved(answer) for answer in late)
+        assert json.loads(late[1].body)["id"] == 1
+        assert late[1].headers[b"retry-after"] == b"1"
+
+    run(main)
+
+
+def test_without_another_node_nobody_waits() -> None:
+    ground = Ground(FakeJournal(at_once=True))
+    ground.drain.begin()
+    assert ground.ask(call(1)).status == 200  # the limits refuse it, with 503
+
+
+def test_requests_that_wait_are_bounded() -> None:
+    async def main() -> None:
+        ground, _ = node()
+        ground.drain.begin()
+        answers = [ground.ask(call(number)) for number in range(1100)]
+        assert sum(answer.status is None for answer in answers) == 1024
+        assert moved(answers[-1])
+        await ground.drain.leave()
+        assert all(moved(answer) for answer in answers)
+
+    run(main)
+
+
+def test_a_node_that_has_left_takes_nothing_again() -> None:
+    async def main() -> None:
+        ground, releases = node()
+        await ground.drain.leave()
+        for message, method in ((call(1), "POST"), (CANCEL, "POST"), (None, "GET"), (None, "DELETE")):
+            assert moved(ground.ask(message, method))
+        assert moved(ground.ask(HELLO, session=None))
+        assert moved(ground.ask("junk"))
+        assert ground.seen == []
+        await ground.drain.leave()
+        assert len(releases.left) == 1
+
+    run(main)
+
+
+@pytest.mark.parametrize("how", ["fails", "hangs"])
+def test_it_leaves_also_if_the_sessions_cannot_be_given_up(how: str) -> None:
+    async def main() -> None:
+        ground, _ = node(**{how: True})
+        ground.listening()
+        ground.drain.begin()
+        late = ground.ask(call(1))
+        await ground.drain.leave(patience=0.01)
+        assert moved(late)
+
+    run(main)
