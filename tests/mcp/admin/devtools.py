@@ -114,7 +114,9 @@ class DevTools:
     async def press(self, key: str) -> None:
         text = {"Enter": "\r", " ": " "}.get(key, "")
         common = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": _KEYS[key]}
-        await self.send("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **common)
+        await self.send(
+            "Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **common
+        )
         await self.send("Input.dispatchKeyEvent", type="keyUp", **common)
 
     async def resize(self, width: int, height: int = 900, scheme: str = "light") -> None:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
+from acuity.mcp.runtime.cluster.places import Ownership
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.draining import Drain
 from acuity.mcp.runtime.journal.open_journal import open_journal
@@ -13,6 +15,7 @@ from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.runtime.workers.dispatch import WorkerDispatch
 from acuity.mcp.runtime.workers.pool import WorkerPool
+from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.serving import Serving
 
@@ -27,6 +30,7 @@ class HttpRuntime:
     counters: RuntimeCounters
     drain: Drain  # how it leaves
     peers: Handler | None = None  # of requests that other nodes of the cluster pass on
+    ownership: Ownership | None = None  # of a node of a cluster: which node has which session
 
 
 @asynccontextmanager
@@ -35,28 +39,41 @@ async def http_runtime(
     store: str = "memory",
     counters: RuntimeCounters | None = None,
     workers: WorkerPool | None = None,
+    cluster: ClusterState | None = None,
 ) -> AsyncIterator[HttpRuntime]:
     """The runtime while the block lasts; raises SettingsError where the store can't be used.
 
-    `workers` run the methods, if not this process. They end with the block.
+    `workers` run the methods, if not this process. They end with the block. The sessions of a node of a
+    `cluster` are in Redis, whatever the store; when the block ends they are released to other nodes.
     """
     counters = counters or RuntimeCounters()
     counters.refused = serving.access.refused  # one count, whichever check refuses
-    journal = open_journal(store, ttl=serving.limits.idle_timeout, counters=counters)
-    try:
-        sessions = Sessions(serving.limits, journal, counters)
+    async with _sessions(serving.limits, store, counters, cluster) as (sessions, ownership):
         dispatch = None
         if workers is not None:
             dispatch = WorkerDispatch(serving.server, workers, counters)
             dispatch.use_sessions(sessions)
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
-        drain = Drain(sessions)
+        drain = Drain(sessions, ownership.release_all if ownership is not None else None)
         handle = drain.public(drain.local(streamable.handle))
         undo = serving.access.tokens.on_gone(streamable.end_gone)
         try:
             async with streamable.run():
-                yield HttpRuntime(handle, streamable.bare, sessions, counters, drain)
+                yield HttpRuntime(handle, streamable.bare, sessions, counters, drain, ownership=ownership)
         finally:
             undo()
+
+
+@asynccontextmanager
+async def _sessions(
+    limits: WireLimits, store: str, counters: RuntimeCounters, cluster: ClusterState | None
+) -> AsyncIterator[tuple[Sessions, Ownership | None]]:
+    if cluster is not None:
+        async with cluster_sessions(cluster, limits, counters) as made:
+            yield made.sessions, made.ownership
+        return
+    journal = open_journal(store, ttl=limits.idle_timeout, counters=counters)
+    try:
+        yield Sessions(limits, journal, counters), None
     finally:
         journal.close()

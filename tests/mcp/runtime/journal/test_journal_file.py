@@ -76,6 +76,12 @@ def test_memory_keeps_nothing() -> None:
     assert not kept.durable
 
 
+@pytest.mark.parametrize("store", ["redis://localhost:6379", "redis:", "rediss://localhost"])
+def test_redis_is_for_nodes_of_a_cluster(store: str) -> None:
+    with pytest.raises(SettingsError, match=r"set \[cluster\] redis"):
+        open_journal(store, ttl=60.0, counters=RuntimeCounters())
+
+
 def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
 

@@ -44,4 +44,12 @@ def _sqlite(where: str, ttl: float, counters: RuntimeCounters) -> Journal:
     return BufferedJournal(file, counters)
 
 
-_OPENERS: Final[dict[str, Opener]] = {"memory": _memory, "sqlite": _sqlite}
+def _redis(where: str, _: float, __: RuntimeCounters) -> Journal:
+    """Refuse: sessions are in Redis for several nodes, each of which has a label and a lease."""
+    raise SettingsError(
+        "the session store 'redis' is that of a cluster's nodes: leave the store out, "
+        "and set [cluster] redis to the address of Redis"
+    )
+
+
+_OPENERS: Final[dict[str, Opener]] = {"memory": _memory, "sqlite": _sqlite, "redis": _redis, "rediss": _redis}
