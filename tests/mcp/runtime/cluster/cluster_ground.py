@@ -16,6 +16,7 @@ from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.settings import WireLimits
 from fake_responder import FakeResponder
 
@@ -40,7 +41,6 @@ class Gate:
         self._redis = redis
         self._server: asyncio.Server | None = None
         self._pairs: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         self._server = await asyncio.start_unix_server(self._serve, self.path)
@@ -84,7 +84,7 @@ class Node:
         self.counters = sessions.counters
         self.ownership = owners
         self.gate = gate
-        self.killed = False
+        self.calls: dict[int, Stream] = {}  # that it has not answered
 
     async def begin(self, principal: str = ALICE) -> Session:
         session = self.sessions.begin(principal, VERSION, CLIENT)
@@ -116,7 +116,6 @@ class Node:
 
     async def kill(self) -> None:
         """Make it dead for all others, without a farewell."""
-        self.killed = True
         self.gate.shut()
 
 
