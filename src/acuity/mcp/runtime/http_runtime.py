@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
 from acuity.mcp.runtime.cluster.places import Ownership
+from acuity.mcp.runtime.cluster.traffic import traffic
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.draining import Drain
 from acuity.mcp.runtime.journal.open_journal import open_journal
@@ -39,7 +41,7 @@ async def http_runtime(
     store: str = "memory",
     counters: RuntimeCounters | None = None,
     workers: WorkerPool | None = None,
-    cluster: ClusterState | None = None,
+    cluster: ClusterNode | None = None,
 ) -> AsyncIterator[HttpRuntime]:
     """The runtime while the block lasts; raises SettingsError where the store can't be used.
 
@@ -48,20 +50,27 @@ async def http_runtime(
     """
     counters = counters or RuntimeCounters()
     counters.refused = serving.access.refused  # one count, whichever check refuses
-    async with _sessions(serving.limits, store, counters, cluster) as (sessions, ownership):
+    state = None if cluster is None else cluster.state
+    async with AsyncExitStack() as stack:
+        sessions, ownership = await stack.enter_async_context(
+            _sessions(serving.limits, store, counters, state)
+        )
         dispatch = None
         if workers is not None:
             dispatch = WorkerDispatch(serving.server, workers, counters)
             dispatch.use_sessions(sessions)
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
         drain = Drain(sessions, ownership.release_all if ownership is not None else None)
-        handle = drain.public(drain.local(streamable.handle))
-        undo = serving.access.tokens.on_gone(streamable.end_gone)
-        try:
-            async with streamable.run():
-                yield HttpRuntime(handle, streamable.bare, sessions, counters, drain, ownership=ownership)
-        finally:
-            undo()
+        stack.callback(serving.access.tokens.on_gone(streamable.end_gone))
+        await stack.enter_async_context(streamable.run())
+        handle, peers = drain.local(streamable.handle), None
+        if cluster is not None and ownership is not None:
+            handle, peers = await stack.enter_async_context(
+                traffic(handle, sessions, ownership, serving, counters, cluster)
+            )
+        yield HttpRuntime(
+            drain.public(handle), streamable.bare, sessions, counters, drain, peers=peers, ownership=ownership
+        )
 
 
 @asynccontextmanager

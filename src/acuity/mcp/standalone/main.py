@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
@@ -28,6 +28,7 @@ from acuity.mcp.operations.metrics import Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
+from acuity.mcp.runtime.cluster.cluster_node import ClusterNode, joined
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.settings import Settings
@@ -79,12 +80,12 @@ def run(options: ServeOptions) -> int:
 
 
 @asynccontextmanager
-async def product(settings: Settings) -> AsyncIterator[Product]:
-    """The server with its job service, which ends with the block."""
+async def product(settings: Settings, cluster: ClusterNode | None = None) -> AsyncIterator[Product]:
+    """The server with its job service, which ends with the block. It may be a node of a cluster."""
     services = _services(settings)
     async with AsyncExitStack() as stack:
         jobs = await stack.enter_async_context(services.jobs)
-        bus = InMemorySubscriptionBus()
+        bus: SubscriptionBus = InMemorySubscriptionBus() if cluster is None else cluster.bus
         pictures = KeptPictures(settings.data)
         catalog = product_catalog(services, bus, pictures)
         metrics = Metrics([tool.name for tool in catalog.tools])
@@ -92,7 +93,12 @@ async def product(settings: Settings) -> AsyncIterator[Product]:
         carriers = {tool.name: tool.runs for tool in catalog.tools if tool.runs is not None}
         limits = CallLimits(settings, RateLimits(settings.rate, settings.tool_rates, carriers=carriers))
         counters = RuntimeCounters()
-        asking = AskingRules(settings.capability_policy, settings.client_timeout, counters.count_request)
+        asking = AskingRules(
+            settings.capability_policy,
+            settings.client_timeout,
+            counters.count_request,
+            () if cluster is None else (cluster.keys.request_state,),
+        )
         server = build_server(
             catalog, name=NAME, version=__version__, middleware=[observer, limits], asking=asking
         )
@@ -127,7 +133,7 @@ def _services(settings: Settings) -> Services:
     return Services(settings, paths, Jobs(config))
 
 
-def _watchers(jobs: Jobs, bus: InMemorySubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
+def _watchers(jobs: Jobs, bus: SubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
     """Register the listeners to job changes; returns the functions that remove them."""
     return [publish_changes(jobs, bus), metrics.watch(jobs), JobTracer().watch(jobs)]
 
@@ -148,16 +154,18 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
         operators=options.admin_tokens,
         oauth=access.oauth,
     ):
-        async with product(options.settings) as made:
+        async with joined(options.settings) as cluster, product(options.settings, cluster) as made:
             tools += made.tools
             tell(named.oversights(tools))
             ready = _Ready()
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
             async with admin_port(options, sources, redactor) as admin:
-                await _serve(options, made, ready, admin)
+                await _serve(options, made, ready, admin, cluster)
 
 
-async def _serve(options: ServeOptions, made: Product, ready: _Ready, admin: AdminPort | None) -> None:
+async def _serve(
+    options: ServeOptions, made: Product, ready: _Ready, admin: AdminPort | None, cluster: ClusterNode | None
+) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
         pages = metrics_pages(made.metrics.registry, ready)
@@ -186,6 +194,7 @@ async def _serve(options: ServeOptions, made: Product, ready: _Ready, admin: Adm
         presence=made.metrics.connections,
         counters=made.counters,
         on_runtime=on_runtime,
+        cluster=cluster,
     )
 
 

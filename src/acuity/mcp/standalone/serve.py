@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from acuity.errors import AcuityError
 from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
+from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.draining import PATIENCE
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
@@ -105,13 +106,14 @@ async def serve(
     presence: Presence = IGNORED,
     counters: RuntimeCounters | None = None,
     stop: Stop | None = None,
+    cluster: ClusterNode | None = None,
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
 
     `limits` is the server's middleware that counts its calls; one is added if there is none.
     `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
     `presence` is told about network connections. `on_stopping` is called as soon as it is asked to stop.
-    Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
+    A node of a `cluster` shares its sessions. Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
     """
     if limits is None:
         limits = CallLimits(settings)
@@ -128,7 +130,9 @@ async def serve(
         serving = Serving(server, settings.wire_limits(), state, access, presence=presence)
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
-            runtime = await stack.enter_async_context(http_runtime(serving, settings.store, counters))
+            runtime = await stack.enter_async_context(
+                http_runtime(serving, settings.store, counters, cluster=cluster)
+            )
             if settings.store != MEMORY:
                 logger.info(
                     "sessions are kept in %s, %d came back",

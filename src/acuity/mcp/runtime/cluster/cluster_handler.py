@@ -36,7 +36,6 @@ logger: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 2  # to have a request answered; each may take a connection and a take-over
 _SEARCH_SECONDS: Final = 6.0  # for a search with a take-over: each of its steps has 2 s
 _LONGEST_ID: Final = 256
-_SHOWN: Final = 8  # characters of an id in the log
 _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOVING: Final = "the session is on its way between nodes: try again"
 _SILENT: Final = "the node that has this session doesn't answer: try again"
@@ -166,8 +165,6 @@ class ClusterHandler:
         if place.alive and suspect is None:
             return place
         if await self._ownership.take_over(session_id, place) is not None:
-            fields = {"event": "taken_over", "session": session_id[:_SHOWN], "peer": place.node}
-            logger.info("took a session over from '%s'", place.node, extra=fields)
             return "here"
         place = await self._ownership.find(session_id)  # another was faster, or it ended
         if place is None or self._is_self(place):

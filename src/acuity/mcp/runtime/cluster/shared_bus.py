@@ -44,7 +44,7 @@ class SharedSubscriptionBus:
         self._origin = origin
         self._local = InMemorySubscriptionBus()
         self._tasks = Tasks()
-        self._undo = link.subscribe(CHANNEL, self._heard)
+        self._undo = link.subscribe(CHANNEL, self._heard), link.on_back(self._returned)
 
     async def publish(self, event: ServerEvent) -> None:
         """Deliver an event to the listeners of this node now, and to those of others soon."""
@@ -57,8 +57,13 @@ class SharedSubscriptionBus:
 
     async def close(self) -> None:
         """Hear of no more events of others."""
-        self._undo()
+        for undo in self._undo:
+            undo()
         await self._tasks.end()
+
+    def _returned(self) -> None:
+        """Tell of changes that may have been missed while Redis was gone."""
+        self._tasks.spawn(self._local.publish(ResourcesListChanged()))
 
     def _heard(self, payload: bytes) -> None:
         found = decode_event(payload)

@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from acuity.mcp.runtime.cluster.cluster_handler import ClusterHandler
+from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.forwarding import Forwarder
 from acuity.mcp.runtime.cluster.peers_port import PeersHandler
 from acuity.mcp.runtime.cluster.places import Ownership
-from acuity.mcp.runtime.cluster.redis_link import RedisLink
-from acuity.mcp.runtime.cluster.shared_secret import ClusterKeys
 from acuity.mcp.runtime.cluster.signatures import Signer, Verifier
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.wire.http.request import Handler
@@ -32,18 +31,16 @@ async def traffic(
     ownership: Ownership,
     serving: Serving,
     counters: RuntimeCounters,
-    *,
-    link: RedisLink,
-    keys: ClusterKeys,
-    incarnation: str,
+    cluster: ClusterNode,
 ) -> AsyncIterator[Traffic]:
     """The handlers while the block lasts. `local` serves this node's sessions, whose ids `sessions` has."""
-    node = link.node
-    forwarder = Forwarder(Signer(keys.forwarding, node, link.now), serving.limits)
+    clock, key = cluster.state.link.now, cluster.keys.forwarding
+    node, incarnation = cluster.state.nodes.label, cluster.state.nodes.incarnation
+    forwarder = Forwarder(Signer(key, node, clock), serving.limits)
     handler = ClusterHandler(
         local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
     )
-    verifier = Verifier(keys.forwarding, node, incarnation, link.now)
+    verifier = Verifier(key, node, incarnation, clock)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
         yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused).handle)
