@@ -6,6 +6,7 @@ A receiver is told of the response as it arrives, and can have reading paused: n
 from __future__ import annotations
 
 import asyncio
+import select
 from collections import deque
 from collections.abc import Mapping
 from typing import Final, Protocol, cast
@@ -74,8 +75,16 @@ class PeerConnection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether another request may be sent."""
-        return self._transport is not None and not self._transport.is_closing() and self._keep_alive
+        """Whether another request may be sent: nothing has arrived, not even the end of the connection.
+
+        The event loop may not have seen that end yet, and a request that is sent then is lost.
+        """
+        transport = self._transport
+        if transport is None or transport.is_closing() or not self._keep_alive:
+            return False
+        poll = select.poll()
+        poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not poll.poll(0)
 
     # ---- asyncio.Protocol ---------------------------------------------------------------------
 
