@@ -113,7 +113,8 @@ async def serve(
     `limits` is the server's middleware that counts its calls; one is added if there is none.
     `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
     `presence` is told about network connections. `on_stopping` is called as soon as it is asked to stop.
-    A node of a `cluster` shares its sessions. Without `stop`, signals end it. Raises SettingsError if an endpoint can't be opened.
+    A node of a `cluster` shares its sessions. Without `stop`, signals end it.
+    Raises SettingsError if an endpoint can't be opened.
     """
     if limits is None:
         limits = CallLimits(settings)
