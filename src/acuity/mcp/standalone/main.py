@@ -36,6 +36,7 @@ from acuity.mcp.standalone.operating import admin_port
 from acuity.mcp.standalone.product import product_catalog
 from acuity.mcp.standalone.reload import reloading, tell
 from acuity.mcp.standalone.serve import ServeOptions, serve
+from acuity.mcp.standalone.service_manager import ServiceManager
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
@@ -145,7 +146,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     def oversights() -> Iterable[str]:
         return named.of_tokens(tools) if tools else ()
 
-    access = options.access
+    access, manager = options.access, ServiceManager()
     with reloading(
         access.tokens,
         redactor,
@@ -153,6 +154,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
         oversights,
         operators=options.admin_tokens,
         oauth=access.oauth,
+        always=bool(manager),
     ):
         async with joined(options.settings) as cluster, product(options.settings, cluster) as made:
             tools += made.tools
@@ -160,11 +162,17 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             ready = _Ready()
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
             async with admin_port(options, sources, redactor) as admin:
-                await _serve(options, made, ready, admin, cluster)
+                with manager.watched():
+                    await _serve(options, made, ready, admin, cluster, manager)
 
 
 async def _serve(
-    options: ServeOptions, made: Product, ready: _Ready, admin: AdminPort | None, cluster: ClusterNode | None
+    options: ServeOptions,
+    made: Product,
+    ready: _Ready,
+    admin: AdminPort | None,
+    cluster: ClusterNode | None,
+    manager: ServiceManager,
 ) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
@@ -180,6 +188,14 @@ async def _serve(
             admin.sources.runtime = runtime
         return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__)
 
+    def opened(found: Sequence[Open]) -> None:
+        ready.opened()
+        manager.ready(f"serving {', '.join(one.where for one in found)}")
+
+    def stopping() -> None:
+        ready.closed()
+        manager.stopping()
+
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
     await serve(
@@ -189,8 +205,8 @@ async def _serve(
         access=options.access,
         limits=made.limits,
         on_stop=made.services.jobs.stop,
-        on_ready=ready.opened,
-        on_stopping=ready.closed,
+        on_ready=opened,
+        on_stopping=stopping,
         presence=made.metrics.connections,
         counters=made.counters,
         on_runtime=on_runtime,
@@ -207,7 +223,7 @@ class _Ready:
     def __call__(self) -> bool:
         return self._is
 
-    def opened(self, _: Sequence[Open]) -> None:
+    def opened(self) -> None:
         self._is = True
 
     def closed(self) -> None:

@@ -33,15 +33,17 @@ def reloading(
     oversights: Callable[[], Iterable[str]] = tuple,
     operators: TokenStore | None = None,
     oauth: Reloadable | None = None,
+    always: bool = False,
 ) -> Iterator[None]:
     """Let SIGHUP read token files, keys and the certificate again, and end what expired tokens left open.
 
     `oversights` are told each time the clients' token file was read again; `operators` have one of their own.
+    Where there is nothing to read, SIGHUP ends the process as usual, unless it is `always` taken for this.
     In the main thread only.
     """
     file = tokens if isinstance(tokens, TokenFile) else None
     files = [found for found in (file, operators) if isinstance(found, TokenFile)]
-    if not files and certificate is None and oauth is None:
+    if not files and certificate is None and oauth is None and not always:
         yield
         return
     loop = asyncio.get_running_loop()
