@@ -14,10 +14,12 @@ from typing import Any, Final, TypeAlias
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import Dispatcher
+from acuity.jobs.elsewhere import Elsewhere
 from acuity.jobs.entry import Entry, without_traceback
-from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status
+from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status, new_id
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.siblings import POLL, Siblings
+from acuity.jobs.shared import SharedJobs
+from acuity.jobs.siblings import Siblings
 from acuity.jobs.store import Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
@@ -31,7 +33,6 @@ ChangeListener: TypeAlias = Callable[[Job], None]
 
 _UNSAVED: Final = 20  # jobs held in memory because the store failed to take them
 _STORING: Final = 0.5  # seconds between two times that the progress of a job is stored for other processes
-_CANCELLING: Final = 5.0  # seconds that another process may take to end its job
 _CALL_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
 _JOB_REMEDY: Final = "split it into shorter pieces"
 _OWN_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or split it into shorter pieces"
@@ -44,8 +45,10 @@ class Jobs:
         outcome = await jobs.run(spec, client="me")
     """
 
-    def __init__(self, config: JobsConfig) -> None:
+    def __init__(self, config: JobsConfig, shared: SharedJobs | None = None) -> None:
+        """`shared` has the jobs of other nodes; None: there are none."""
         self._config = config
+        self._shared = shared
         self._tasks_known = {*TASKS, *config.extra_tasks}
         self._entries: dict[str, Entry] = {}  # jobs whose end is not stored yet
         self._unsaved: deque[str] = deque()
@@ -55,12 +58,13 @@ class Jobs:
         self._writing: set[asyncio.Future[None]] = set()
         self._dispatcher = Dispatcher(config, self._started, self._ended)
         self._store = Store(config)
+        self._elsewhere = Elsewhere(self._store, shared)
         self._siblings = Siblings(
             self._store,
             busy=lambda: bool(self._entries),
-            heard=lambda: bool(self._listeners_to_all),
+            heard=lambda: self._config.turns is not None and bool(self._listeners_to_all),
             on_cancel=self._cancel_own,
-            on_change=lambda job: self._announce(job, self._listeners_to_all),
+            on_change=self._changed_elsewhere,
         )
         self._open = False
 
@@ -84,8 +88,13 @@ class Jobs:
             raise
         self._open = True
         self._dispatcher.pool.warm_up()
-        if self._listeners_to_all:
-            self._siblings.follow()
+        if self._shared is not None:
+            self._shared.begin(self._cancel_own, self._changed_elsewhere)
+        self._follow()
+
+    def new_id(self) -> str:
+        """An id for a job of this server."""
+        return new_id() if self._shared is None else f"{self._shared.node}-{new_id()}"
 
     async def run(
         self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
@@ -130,11 +139,7 @@ class Jobs:
         entry = self._entries.get(id)
         if entry is not None:
             return entry.snapshot()
-        job = await self._store.get(id)
-        if job is not None and not job.over:  # another server's, which may have ended
-            await self._store.mark_interrupted()
-            job = await self._store.get(id)
-        return job
+        return await self._elsewhere.get(id)
 
     async def result(self, id: str) -> dict[str, Any] | None:
         """The document of a completed job."""
@@ -144,16 +149,13 @@ class Jobs:
     async def result_text(self, id: str) -> str | None:
         """The document of a completed job as JSON text."""
         entry = self._entries.get(id)
-        return entry.text if entry is not None else await self._store.document(id)
+        return entry.text if entry is not None else await self._elsewhere.document(id)
 
     async def list(
         self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
     ) -> tuple[builtins.list[Job], bool]:
         """The newest jobs, newest first, of one client or of all, and whether there are more."""
-        found = await self._store.list(statuses, limit + 1, client)
-        if any(not job.over and job.id not in self._entries for job in found):
-            await self._store.mark_interrupted()
-            found = await self._store.list(statuses, limit + 1, client)
+        found = await self._elsewhere.list(statuses, limit + 1, client, self._entries.keys())
         # The store may be behind this process, or have had no room.
         stored = {job.id: job for job in found}
         oldest = found[-1].created if len(found) > limit else 0.0
@@ -172,27 +174,17 @@ class Jobs:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
             await entry.over.wait()
             return entry.snapshot()
-        job = await self.get(id)
-        if job is None or job.over:
-            return job
-        await self._store.ask_to_cancel(id)
-        try:
-            return await asyncio.wait_for(self._wait_elsewhere(id), _CANCELLING)
-        except TimeoutError:
-            raise JobError(
-                f"job '{id}' is another server's, which did not end it within {_CANCELLING:g} seconds: "
-                "cancel it there"
-            ) from None
+        return await self._elsewhere.cancel(id)
 
     async def wait(self, id: str, *, progress: ProgressListener | None = None) -> Job:
         """Wait for a job to end; raises JobError if it is unknown. Cancelling the wait leaves it running."""
         entry = self._entries.get(id)
         if progress is None:
-            return await self._wait_elsewhere(id) if entry is None else await self._wait_here(entry)
+            return await self._elsewhere.wait(id) if entry is None else await self._wait_here(entry)
         forwarder = Forwarder(progress)
         try:
             if entry is None:
-                job = await self._wait_elsewhere(id, forwarder)
+                job = await self._elsewhere.wait(id, forwarder)
             else:
                 job = await self._wait_here(entry, forwarder)
             await forwarder.finish()
@@ -205,14 +197,13 @@ class Jobs:
     def on_change(self, listener: ChangeListener, *, everywhere: bool = False) -> Callable[[], None]:
         """Call the listener when a job is created, starts or ends; returns a function that removes it.
 
-        With `everywhere` it hears of the jobs of the server's other processes, too.
+        With `everywhere` it hears of the jobs of the server's other processes and of other nodes, too.
         """
         key = object()
         self._listeners[key] = listener
-        if everywhere and self._config.turns is not None:
+        if everywhere:
             self._listeners_to_all[key] = listener
-            if self._open:
-                self._siblings.follow()
+            self._follow()
 
         def forget() -> None:
             self._listeners.pop(key, None)
@@ -252,6 +243,8 @@ class Jobs:
             while self._writing:
                 await asyncio.wait(self._writing)
             self._siblings.stop()
+            if self._shared is not None:
+                await self._shared.end()
             await self._dispatcher.pool.stop()
             await self._store.close()
         finally:
@@ -270,7 +263,7 @@ class Jobs:
             raise JobError(
                 f"there is no task '{spec.task}'; there are {', '.join(sorted(self._tasks_known))}"
             )
-        spec = replace(spec, title=one_line(spec.title))
+        spec = replace(spec, title=one_line(spec.title), id=spec.id or self.new_id())
         try:
             message = encode(Kind.JOB, {"task": spec.task, "payload": spec.payload})
         except (WireError, ValueError, TypeError) as error:
@@ -286,10 +279,15 @@ class Jobs:
         self._counts["submitted"] += 1
         if self._config.data is not None:
             self._siblings.follow()
-        if self._config.turns is not None:
+        if self._config.turns is not None or self._shared is not None:
             self._store_progress(entry)
-        self._announce(entry.snapshot(), self._listeners)
+        self._announce(entry)
         return entry
+
+    def _follow(self) -> None:
+        """Look at what the server's other processes do, if somebody listens."""
+        if self._open and self._listeners_to_all and self._config.turns is not None:
+            self._siblings.follow()
 
     def _cancel_own(self, id: str) -> None:
         """Stop a job of this process because another asked for it."""
@@ -298,12 +296,16 @@ class Jobs:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
 
     def _store_progress(self, entry: Entry) -> None:
-        """Store a job's progress now and then, for the server's other processes."""
+        """Store a job's progress now and then, for the server's other processes and other nodes."""
 
         async def save(progress: Progress) -> None:
-            if entry.progress is progress:  # it may have started meanwhile
+            if entry.progress is not progress:  # it has started meanwhile
+                return
+            if self._config.turns is not None:
                 await _logged(self._store.progress(entry.id, progress))
-                await asyncio.sleep(_STORING)
+            if self._shared is not None and not entry.over.is_set():
+                self._shared.tell(entry.snapshot())
+            await asyncio.sleep(_STORING)
 
         forwarder = entry.storing = Forwarder(save)
         entry.listeners.add(forwarder)
@@ -313,7 +315,7 @@ class Jobs:
     def _started(self, entry: Entry) -> None:
         assert entry.started is not None
         self._write(self._store.start(entry.id, entry.started))
-        self._announce(entry.snapshot(), self._listeners)
+        self._announce(entry)
 
     def _ended(self, entry: Entry) -> None:
         self._counts[entry.status] += 1
@@ -322,7 +324,7 @@ class Jobs:
             entry.listeners.discard(entry.storing)
             entry.storing.drop()
         self._write(self._save(entry, self._store.finish(entry.snapshot(), entry.text)))
-        self._announce(entry.snapshot(), self._listeners)
+        self._announce(entry)
 
     async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
         """Drop a finished job from memory once it is stored."""
@@ -342,7 +344,16 @@ class Jobs:
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    def _announce(self, job: Job, listeners: Mapping[object, ChangeListener]) -> None:
+    def _announce(self, entry: Entry) -> None:
+        job = entry.snapshot()
+        if self._shared is not None:
+            self._shared.tell(job, entry.text)
+        self._call(self._listeners, job)
+
+    def _changed_elsewhere(self, job: Job) -> None:
+        self._call(self._listeners_to_all, job)
+
+    def _call(self, listeners: Mapping[object, ChangeListener], job: Job) -> None:
         for listener in tuple(listeners.values()):
             try:
                 listener(job)
@@ -356,19 +367,6 @@ class Jobs:
                 forwarder.send(entry.progress)
         await entry.over.wait()
         return entry.snapshot()
-
-    async def _wait_elsewhere(self, id: str, forwarder: Forwarder | None = None) -> Job:
-        """Wait for a job of another process, or return a finished one."""
-        told: Progress | None = None
-        while (job := await self._store.get(id)) is not None:
-            if forwarder is not None and job.progress is not None and job.progress != told:
-                told = job.progress
-                forwarder.send(told)
-            if job.over:
-                return job
-            await asyncio.sleep(POLL)
-            await self._store.mark_interrupted()
-        raise JobError(f"there is no job '{id}': it was never there, or it is too old to be remembered")
 
 
 def _cancelled(entry: Entry) -> JobCancelled:

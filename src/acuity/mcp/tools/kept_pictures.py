@@ -29,7 +29,7 @@ logger: Final = logging.getLogger(__name__)
 TOOL: Final = "describe_worst_frames"
 FOLDER: Final = "worst"  # in the data folder
 _MOST_BYTES: Final = 4 << 30  # of all pictures
-_ID: Final = re.compile(r"[0-9a-f]{32}")
+_ID: Final = re.compile(r"([a-z0-9]{1,16}-)?[0-9a-f]{32}")  # of a job, with the label of its node
 _NAME: Final = re.compile(r"[A-Za-z0-9_]{1,80}\.png")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import GEOMETRY, ModelError
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
-from acuity.jobs.job import JobSpec, new_id
+from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
 from acuity.mcp.calls import shown
 from acuity.mcp.catalog import Arguments, Tool
@@ -80,7 +80,7 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
         reference, distorted = (str(services.paths.check(given[name])) for name in ("ref", "dis"))
         request = Request(reference, distorted, **{"align": ALIGN, **_FRONT.fields(given)}, guess=True)
         refuse_missing_device(request)
-        id = new_id()
+        id = services.jobs.new_id()
         worst = WorstRequest(
             scoring=request,
             output=str(pictures.folder(id)),
