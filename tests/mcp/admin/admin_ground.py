@@ -13,12 +13,14 @@ import httpx2
 
 from acuity.jobs.job import Job, JobsStats, Progress, Status
 from acuity.mcp.admin.port import AdminPort
-from acuity.mcp.admin.sources import NodeStatus, Sources
+from acuity.mcp.admin.sources import Sources
 from acuity.mcp.app import build_server
 from acuity.mcp.endpoints import Http, Open
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.operations.observe import Observer
+from acuity.mcp.runtime.cluster.nodes import NodeStatus
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.workers.status import WorkerStatus
@@ -62,6 +64,19 @@ class FakeWorkers:
     def restart(self, worker_id: str) -> bool:
         self.restarted.append(worker_id)
         return True
+
+
+class FakeNodes:
+    """A cluster of two nodes, one of which is gone; or one without Redis."""
+
+    def __init__(self) -> None:
+        self.label = "n1"
+        self.problem: str | None = None
+
+    async def statuses(self) -> list[NodeStatus]:
+        if self.problem is not None:
+            raise ClusterUnavailable(self.problem)
+        return [NodeStatus("n1", True, "http://127.0.0.1:1"), NodeStatus("n2", False)]
 
 
 class FewJobs:
@@ -139,11 +154,7 @@ async def admin_ground(
     limits = CallLimits(settings)
     metrics = Metrics(["echo", "wait", "steps"])
     server = build_server(bench.catalog(), name="bench", version="1", middleware=[Observer(metrics), limits])
-    nodes = [
-        NodeStatus("n1", "http://127.0.0.1:1", True, True),
-        NodeStatus("n2", "http://127.0.0.1:2", False),
-    ]
-    sources = Sources(settings, metrics, limits, FewJobs(), workers=FakeWorkers(), nodes=lambda: nodes)
+    sources = Sources(settings, metrics, limits, FewJobs(), own_workers=FakeWorkers(), own_nodes=FakeNodes())
     port = AdminPort.at(address, sources, tokens or Tokens({TOKEN: "ops"}))
     stop, ready = Stop(), anyio.Event()
 

@@ -27,7 +27,10 @@ _OPTIONS = (
 )
 _KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
 # What the policy stops is an event in the page, and an entry of the log.
-_WATCH = "document.addEventListener('securitypolicyviolation', (e) => { (window.stopped ??= []).push(e.blockedURI); });"
+_WATCH = """document.addEventListener("securitypolicyviolation", (stopped) => {
+  (window.stopped ??= []).push(stopped.blockedURI);
+});"""
+_UNTIL = "new Promise((go) => { const look = () => (%s) ? go(true) : setTimeout(look, 20); look(); })"
 
 
 class DevTools:
@@ -85,7 +88,7 @@ class DevTools:
 
     async def until(self, condition: str) -> None:
         """Wait for a condition in the page."""
-        look = f"new Promise((go) => {{ const look = () => ({condition}) ? go(true) : setTimeout(look, 20); look(); }})"
+        look = _UNTIL % condition
         while True:
             try:
                 await asyncio.wait_for(self.value(look), SECONDS)

@@ -20,7 +20,6 @@ logger: Final = logging.getLogger(__name__)
 
 _LONGEST_BODY: Final = 4096  # bytes
 _LONGEST_TARGET: Final = 128  # characters
-_FEWEST: Final = 8  # characters of a session id: as many as are shown
 
 
 class OperatorAction(NamedTuple):
@@ -33,9 +32,9 @@ class OperatorAction(NamedTuple):
 
 def _kick(sources: Sources, given: str) -> str:
     begin = beginning(given)
-    if len(begin) < _FEWEST:
-        raise AdminRefusal(400, f"session_id is {quoted(given)}: use at least the {_FEWEST} characters shown")
     found = [] if sources.runtime is None else sources.runtime.sessions.starting_with(begin)
+    if any(len(begin) < len(beginning(shown_id(session.id))) for session in found):
+        raise AdminRefusal(400, f"session_id is {quoted(given)}: use as many characters as are shown")
     if not found:
         raise AdminRefusal(404, f"no session of this server begins with {quoted(begin)}: it may have ended")
     if len(found) > 1:

@@ -7,7 +7,7 @@ from acuity.jobs.job import Job
 from acuity.mcp.admin.answers import AdminRefusal, Document, answer, refuse
 from acuity.mcp.admin.queries import DEFAULT_LIMIT, PAGING, parameters
 from acuity.mcp.admin.sources import Sources
-from acuity.mcp.operations.observe import shown
+from acuity.mcp.operations.observe import shown, shown_id
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.tasks import Tasks
 from acuity.text import note
@@ -39,7 +39,7 @@ def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:
 def _row(job: Job) -> Document:
     progress = job.progress
     return {
-        "id": f"{job.id[:8]}…",
+        "id": shown_id(job.id),
         "tool": job.tool,
         "title": note(job.title),
         "client": shown(job.client),

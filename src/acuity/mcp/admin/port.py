@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ssl
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from acuity.mcp.admin.actions import ACTIONS, action_handler
-from acuity.mcp.admin.answers import AdminRefusal, document_handler, refuse
+from acuity.mcp.admin.answers import AdminRefusal, Document, document_handler, refuse
 from acuity.mcp.admin.audit import KEPT, Action, Audit
 from acuity.mcp.admin.jobs_view import jobs_handler
 from acuity.mcp.admin.live import LiveFeed
+from acuity.mcp.admin.nodes_view import KnownNodes
 from acuity.mcp.admin.queries import parameters, whole
 from acuity.mcp.admin.runtime_view import runtime_document, workers_document
 from acuity.mcp.admin.sessions_view import sessions_document, streams_document
@@ -55,11 +56,20 @@ class AdminPort:
     ) -> AdminPort:
         """The view at an address; `names` are further host names of this machine."""
         audit, tasks = Audit(sources.clock), Tasks()
-        feed = LiveFeed(lambda: {**runtime_document(sources), "admin_actions_total": audit.total})
+        nodes = KnownNodes(sources, tasks)
+
+        def state() -> Document:
+            return {
+                **runtime_document(sources),
+                "cluster": nodes.document(),
+                "admin_actions_total": audit.total,
+            }
+
+        feed = LiveFeed(state)
         audit.on_action = lambda action: _tell(feed, action)
         tokens.on_gone(feed.end_gone)
         files = static_files()
-        shown = {**files, **_documents(sources, audit), "/admin/jobs": jobs_handler(sources, tasks)}
+        shown = {**files, **_documents(sources, audit, state), "/admin/jobs": jobs_handler(sources, tasks)}
         routes = {path: for_methods(("GET", "HEAD"), handler) for path, handler in shown.items()}
         routes["/admin/events"] = for_methods(("GET",), feed.handle)
         for path, action in ACTIONS.items():
@@ -75,12 +85,12 @@ class AdminPort:
         await self._tasks.end()
 
 
-def _documents(sources: Sources, audit: Audit) -> Mapping[str, Handler]:
+def _documents(sources: Sources, audit: Audit, state: Callable[[], Document]) -> Mapping[str, Handler]:
     """The handlers of the JSON documents that are made at once, by path."""
 
     def runtime(request: Request) -> object:
         parameters(request.query, {})
-        return {**runtime_document(sources), "admin_actions_total": audit.total}
+        return state()
 
     def workers(request: Request) -> object:
         parameters(request.query, {})

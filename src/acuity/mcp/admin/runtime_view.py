@@ -53,7 +53,6 @@ def runtime_document(sources: Sources) -> Document:
         "client_requests": _client_requests(counters.client_requests),
         "jobs": asdict(sources.jobs.stats()),
         "workers": workers_document(sources),
-        "nodes": nodes_document(sources),
         "latency": _latencies(sources.metrics.call_seconds, sources.metrics.outcomes()),
         "methods": _latencies(sources.metrics.request_seconds),
     }
@@ -70,11 +69,6 @@ def workers_document(sources: Sources) -> Document:
         "can_restart": callable(getattr(workers, "restart", None)),
         "workers": [asdict(status) for status in workers.statuses()],
     }
-
-
-def nodes_document(sources: Sources) -> list[Document] | None:
-    """The nodes of the cluster; None where there is none."""
-    return None if sources.nodes is None else [asdict(node) for node in sources.nodes()]
 
 
 def _limits(settings: Settings) -> Document:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from acuity.jobs.job import Job, JobsStats, Status
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
+from acuity.mcp.runtime.cluster.nodes import NodeStatus
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.settings import Settings
@@ -25,19 +26,19 @@ class ListedJobs(Protocol):
     ) -> tuple[list[Job], bool]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class NodeStatus:
-    """A node of the cluster as this one sees it."""
+class ListedNodes(Protocol):
+    """The part of a cluster that operators see."""
 
-    node: str  # its label
-    address: str
-    alive: bool
-    here: bool = False  # it is this process
+    label: str  # of this node
+
+    async def statuses(self) -> list[NodeStatus]:
+        """All nodes; raises ClusterUnavailable."""
+        ...
 
 
 @dataclass(slots=True)
 class Sources:
-    """One running server. What it has not is None: workers, nodes, or an HTTP runtime before it listens."""
+    """One running server. What it has not is None, as its runtime is before it listens."""
 
     settings: Settings
     metrics: Metrics
@@ -45,7 +46,19 @@ class Sources:
     jobs: ListedJobs
     ready: Callable[[], bool] = lambda: True
     runtime: HttpRuntime | None = None
-    workers: Workers | None = None
-    nodes: Callable[[], Sequence[NodeStatus]] | None = None
+    own_workers: Workers | None = None  # other ones than the runtime's
+    own_nodes: ListedNodes | None = None
     clock: Callable[[], float] = time.time
     started: float = field(default_factory=time.time)  # seconds since 1970
+
+    @property
+    def workers(self) -> Workers | None:
+        """Those that run the methods, if not this process."""
+        found = None if self.runtime is None else self.runtime.workers
+        return self.own_workers or found
+
+    @property
+    def nodes(self) -> ListedNodes | None:
+        """The cluster, if this server is in one."""
+        found = None if self.runtime is None else self.runtime.nodes
+        return self.own_nodes or found

@@ -51,8 +51,10 @@ _PATTERNS: Final = (
     # Not `token:NAME`, which is how a client with a token is called.
     re.compile(rf"(?i)\b(\w*token(?:[\"']?\s*=\s*|[\"']\s*:\s*|:\s+)[\"']?){_SECRET}"),
 )
-# Session ids are credentials, too. Their beginning tells sessions apart.
-_SESSION_ID: Final = r"((?:session|sse)(?:[-_ ]?id)?[\\\"']*\s*[:=]\s*[\\\"']*[0-9a-f]{8})[0-9a-f-]+"
+# Session ids are credentials, too. Their beginning tells sessions apart; the label of a node may precede it.
+_SESSION_ID: Final = (
+    r"((?:session|sse)(?:[-_ ]?id)?[\\\"']*\s*[:=]\s*[\\\"']*(?:[a-z0-9]{1,16}-)?[0-9a-f]{8})[0-9a-f-]+"
+)
 _SESSION: Final = re.compile(_SESSION_ID, re.IGNORECASE)
 _LOWER_SESSION: Final = re.compile(_SESSION_ID)  # a tenth of the time
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
+from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.places import Ownership
 from acuity.mcp.runtime.cluster.traffic import traffic
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -17,6 +18,7 @@ from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.runtime.workers.dispatch import WorkerDispatch
 from acuity.mcp.runtime.workers.pool import WorkerPool
+from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.serving import Serving
@@ -33,6 +35,8 @@ class HttpRuntime:
     drain: Drain  # how it leaves
     peers: Handler | None = None  # of requests that other nodes of the cluster pass on
     ownership: Ownership | None = None  # of a node of a cluster: which node has which session
+    workers: Workers | None = None  # that run the methods, if not this process
+    nodes: Nodes | None = None  # of the cluster, if there is one
 
 
 @asynccontextmanager
@@ -69,7 +73,15 @@ async def http_runtime(
                 traffic(handle, sessions, ownership, serving, counters, cluster)
             )
         yield HttpRuntime(
-            drain.public(handle), streamable.bare, sessions, counters, drain, peers=peers, ownership=ownership
+            drain.public(handle),
+            streamable.bare,
+            sessions,
+            counters,
+            drain,
+            peers=peers,
+            ownership=ownership,
+            workers=workers,
+            nodes=None if state is None else state.nodes,
         )
 
 

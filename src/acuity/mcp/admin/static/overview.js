@@ -25,7 +25,8 @@ export class Overview {
     this.nodes = make("ul", { class: "pills" });
     this.workers = make("ul", { class: "pills" });
     this.workersBox = make("div", { class: "panel" }, make("h2", {}, "Workers"), this.workers);
-    this.nodesBox = make("div", { class: "panel" }, make("h2", {}, "Nodes"), this.nodes);
+    this.nodesProblem = make("p", { class: "problem" });
+    this.nodesBox = make("div", { class: "panel" }, make("h2", {}, "Nodes"), this.nodes, this.nodesProblem);
     this.p50 = new Series();
     this.p95 = new Series();
     this.chart = new Chart(["p50", "p95"], { height: 120, label: "Latency of requests", format: milliseconds, rules: [0, 0.25, 0.5, 0.75, 1] });
@@ -84,9 +85,13 @@ export class Overview {
     pills(this.refused, refused.map(([reason, number]) => [words(reason), count(number), "none"]), "None since the start.");
     this.workersBox.hidden = !state.workers.enabled;
     pills(this.workers, state.workers.workers.map((worker) => [worker.id, worker.state, COLOURS[worker.state] ?? "none"]), "None.");
-    this.nodesBox.hidden = state.nodes === null;
-    pills(this.nodes, (state.nodes ?? []).map((node) =>
-      [node.here ? `${node.node} (this one)` : node.node, node.alive ? "alive" : "gone", node.alive ? "good" : "bad"]), "None.");
+    const { cluster } = state;
+    this.nodesBox.hidden = cluster === null;
+    if (cluster === null) return;
+    pills(this.nodes, cluster.nodes.map((node) =>
+      [node.here ? `${node.label} (this one)` : node.label, node.alive ? "alive" : "gone", node.alive ? "good" : "bad"]),
+    "None are known yet.");
+    say(this.nodesProblem, cluster.problem ?? "");
   }
 }
 
