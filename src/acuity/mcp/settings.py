@@ -33,6 +33,10 @@ MEMORY: Final = "memory"  # the store of sessions that end with the process
 CapabilityPolicy: TypeAlias = Literal["warn", "drop", "error"]
 
 
+# Whether all calls of a session go to the same worker; auto: if the worker asks for it.
+WorkerAffinity: TypeAlias = Literal["auto", "none", "session"]
+
+
 @dataclass(frozen=True, slots=True)
 class WireLimits:
     """Limits that every transport keeps to, in any server. Each has a reason to be finite."""
@@ -115,8 +119,21 @@ class Settings:
     cluster_address: str | None = None  # http://HOST:PORT, where other nodes reach it
     cluster_secret_file: Path | None = None
     cluster_prefix: str = "acuity"  # of keys in Redis
+    method_workers: int = 0  # processes that run the methods; 0: this one does
+    worker_command: str | None = None  # that starts a worker of another program
+    worker_sockets: tuple[str, ...] = ()  # of workers that somebody else runs
+    worker_queue: int = 256  # calls that may wait for a worker
+    worker_queue_seconds: float = 10.0
+    worker_call_seconds: float = 900.0  # that a worker may take for a call
+    worker_max_requests: int = 0  # after which a worker is replaced; 0: never
+    worker_affinity: WorkerAffinity = "auto"  # whether calls of a session go to one worker
     tls_certificate: Path | None = None  # a PEM file; HTTP ports then speak HTTPS
     tls_key: Path | None = None  # None: in the certificate's file
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether methods run in workers, not in the server's own process."""
+        return bool(self.method_workers or self.worker_command or self.worker_sockets)
 
     def wire_limits(self) -> WireLimits:
         """The part of the limits that the transports keep to."""

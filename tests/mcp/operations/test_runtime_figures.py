@@ -11,6 +11,8 @@ import pytest
 from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.runtime.counters import RuntimeCounters
 
+WORKERS = ["worker_events", "worker_failures"]  # which WorkerFigures has
+
 # By the names of the plan for streamable HTTP where it has one.
 NAMES = {
     "sessions_created": "acuity_mcp_sessions_created_total",
@@ -60,7 +62,7 @@ def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
     counters = RuntimeCounters()
     metrics.watch_runtime(counters)
     others = [field.name for field in dataclasses.fields(counters) if field.type != "int"]
-    assert sorted(others) == ["client_requests", "forwards_failed", "refused"]
+    assert sorted(others) == ["client_requests", "forwards_failed", "refused", *WORKERS]
     counters.refused = Counter({"sessions": 2, "version": 1})
     counters.client_requests = Counter({("sampling", "timeout"): 3})
     counters.forwards_failed = Counter({"lost": 4})

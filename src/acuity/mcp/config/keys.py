@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from acuity.mcp.config import kinds
 from acuity.mcp.config.kinds import Kind
+from acuity.mcp.contract.launch import command_words
 from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE, Settings, data_folder
 from acuity.mcp.wire.guard.grants import Scopes
@@ -29,7 +30,8 @@ SESSIONS: Final = "sessions of Streamable HTTP"
 CLUSTER: Final = "several nodes that share sessions (needs acuity[cluster] and Redis or Valkey)"
 LIMITS: Final = "limits"
 LOGS: Final = "logs, on stderr"
-GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, CLUSTER, LIMITS, LOGS)
+WORKERS: Final = "methods in worker processes (Streamable HTTP only)"
+GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, WORKERS, CLUSTER, LIMITS, LOGS)
 
 _FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
 _DERIVED: Final = "derived from the key"
@@ -92,6 +94,7 @@ _auth: Final = partial(Key, section="auth", group=ACCESS)
 _limits: Final = partial(Key, section="limits", group=LIMITS)
 _store: Final = partial(Key, section="store", group=SESSIONS)
 _cluster: Final = partial(Key, section="cluster", group=CLUSTER)
+_workers: Final = partial(Key, section="workers", group=WORKERS)
 _listen: Final = partial(Key, section="server", group=LISTEN)
 _work: Final = partial(Key, section="server", group=WORK)
 _logs: Final = partial(Key, section="server", group=LOGS)
@@ -305,6 +308,61 @@ KEYS: Final[tuple[Key, ...]] = (
         "what the keys in Redis begin with; clusters that share a Redis have different ones",
         setting="cluster_prefix",
         flag="--cluster-prefix",
+    ),
+    _workers(
+        "method_workers",
+        kinds.whole(0, 1024),
+        "processes that run the methods; 0: the server itself does",
+        setting="method_workers",
+    ),
+    _workers(
+        "command",
+        kinds.text("COMMAND", command_words),
+        "a program that is such a worker, instead of Acuity's own; {socket} stands for its socket",
+        setting="worker_command",
+        flag="--worker-command",
+    ),
+    _workers(
+        "sockets",
+        kinds.texts("PATH"),
+        "the Unix socket of a worker that somebody else runs",
+        setting="worker_sockets",
+        flag="--worker-socket",
+    ),
+    _workers(
+        "queue",
+        _COUNT,
+        "calls that may wait for a worker",
+        setting="worker_queue",
+        flag="--worker-queue",
+    ),
+    _workers(
+        "queue_seconds",
+        _SECONDS,
+        "seconds that a call may wait for a worker",
+        setting="worker_queue_seconds",
+        flag="--worker-queue-seconds",
+    ),
+    _workers(
+        "call_seconds",
+        _SECONDS,
+        "seconds that a worker may take for a call",
+        setting="worker_call_seconds",
+        flag="--worker-call-seconds",
+    ),
+    _workers(
+        "max_requests",
+        kinds.whole(0),
+        "calls after which a worker is replaced; 0: never",
+        setting="worker_max_requests",
+        flag="--worker-max-requests",
+    ),
+    _workers(
+        "affinity",
+        kinds.one_of("auto", "none", "session"),
+        "whether all calls of a session go to one worker; auto: as the worker says",
+        setting="worker_affinity",
+        flag="--worker-affinity",
     ),
     _listen(
         "stdio", kinds.SWITCH, "stdin and stdout (the default, unless another is asked for)", default=False

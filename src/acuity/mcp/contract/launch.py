@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from typing import Final
+
+from acuity.errors import SettingsError
 
 SOCKET_VARIABLE: Final = "ACUITY_WORKER_SOCKET"
 LABEL_VARIABLE: Final = "ACUITY_WORKER_LABEL"
 PARENT_VARIABLE: Final = "ACUITY_PARENT_PID"
 _PLACEHOLDER: Final = "{socket}"
+
+
+def command_words(command: str) -> list[str]:
+    """The words of a command line; raises SettingsError."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise SettingsError(f"the worker's command '{command}' can't be read: {error}") from None
+    if not words:
+        raise SettingsError("the worker's command is empty: name a program")
+    return words
 
 
 def command_with_socket(command: Sequence[str], socket: str) -> list[str]:

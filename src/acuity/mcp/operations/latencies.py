@@ -37,6 +37,11 @@ class Latencies(Collector):
         self._counts = {value: [0] * (len(self.bounds) + 1) for value in values}
         self._sums = dict.fromkeys(self._counts, 0.0)
 
+    def add(self, value: str) -> None:
+        """Know another value of the label."""
+        self._counts.setdefault(value, [0] * (len(self.bounds) + 1))
+        self._sums.setdefault(value, 0.0)
+
     def observe(self, value: str, seconds: float) -> None:
         """Add one; raises KeyError for a value of the label that isn't known."""
         self._counts[value][bisect_left(self.bounds, seconds)] += 1

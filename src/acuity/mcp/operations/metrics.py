@@ -23,7 +23,9 @@ from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
 from acuity.mcp.operations.latencies import Latencies
 from acuity.mcp.operations.runtime_figures import CountedSession, RuntimeFigures
+from acuity.mcp.operations.worker_figures import WorkerFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.http.routes import Routes, answer_text, for_methods
 
@@ -56,6 +58,8 @@ _KNOWN: Final = frozenset(METHODS)
 # Seconds. Calls are a millisecond or minutes; waits are nothing or minutes.
 _CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
 _JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
+
+_MOST_TOOLS: Final = 500  # with labels of their own
 
 _FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
 
@@ -111,6 +115,7 @@ class Metrics:
         # Looked up once, because .labels() costs more than counting.
         names = (*self._tools, UNKNOWN)
         self._counted_calls = calls
+        self._labelled = calls.labels
         self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}
         self.call_seconds = Latencies(
             "acuity_mcp_call_seconds",
@@ -128,6 +133,14 @@ class Metrics:
         )
         for latencies in (self.call_seconds, self.request_seconds):
             self.registry.register(latencies)
+
+    def know(self, tools: Iterable[str]) -> None:
+        """Have labels for these tools too, whose names were not known at first; a limited number."""
+        for tool in tools:
+            if tool not in self._tools and len(self._tools) < _MOST_TOOLS:
+                self._tools |= {tool}
+                self._calls |= {(tool, outcome): self._labelled(tool, outcome) for outcome in OUTCOMES}
+                self.call_seconds.add(tool)
 
     def tool(self, name: object) -> str:
         """The name as a label."""
@@ -156,6 +169,12 @@ class Metrics:
     ) -> Callable[[], None]:
         """Add metrics of the HTTP runtime; returns a function that removes them."""
         figures = RuntimeFigures(counters, sessions)
+        self.registry.register(figures)
+        return lambda: self.registry.unregister(figures)
+
+    def watch_workers(self, workers: Workers, counters: RuntimeCounters) -> Callable[[], None]:
+        """Add metrics of these workers; returns a function that removes them."""
+        figures = WorkerFigures(workers, counters)
         self.registry.register(figures)
         return lambda: self.registry.unregister(figures)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -46,11 +46,13 @@ async def http_runtime(
     counters: RuntimeCounters | None = None,
     workers: WorkerPool | None = None,
     cluster: ClusterNode | None = None,
+    on_tools: Callable[[Iterable[str]], None] | None = None,
 ) -> AsyncIterator[HttpRuntime]:
     """The runtime while the block lasts; raises SettingsError where the store can't be used.
 
     `workers` run the methods, if not this process. They end with the block. The sessions of a node of a
     `cluster` are in Redis, whatever the store; when the block ends they are released to other nodes.
+    `on_tools` is told the names of the workers' tools.
     """
     counters = counters or RuntimeCounters()
     counters.refused = serving.access.refused  # one count, whichever check refuses
@@ -61,12 +63,14 @@ async def http_runtime(
         )
         dispatch = None
         if workers is not None:
-            dispatch = WorkerDispatch(serving.server, workers, counters)
+            dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
             dispatch.use_sessions(sessions)
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
         drain = Drain(sessions, ownership.release_all if ownership is not None else None)
         stack.callback(serving.access.tokens.on_gone(streamable.end_gone))
         await stack.enter_async_context(streamable.run())
+        if workers is not None:
+            await workers.start()
         handle, peers = drain.local(streamable.handle), None
         if cluster is not None and ownership is not None:
             handle, peers = await stack.enter_async_context(

@@ -7,10 +7,10 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
-from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from acuity import __version__
@@ -31,12 +31,14 @@ from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode, joined
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime
+from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.operating import admin_port
-from acuity.mcp.standalone.product import product_catalog
+from acuity.mcp.standalone.product import NAME, Product, product_catalog
 from acuity.mcp.standalone.reload import reloading, tell
 from acuity.mcp.standalone.serve import ServeOptions, serve
 from acuity.mcp.standalone.service_manager import ServiceManager
+from acuity.mcp.standalone.worker_mode import front, workers_of
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
@@ -45,23 +47,9 @@ from acuity.mcp.wire.tasks import loop_factory
 
 logger: Final = logging.getLogger(__name__)
 
-NAME: Final = "acuity"
-
 # Requests leave reference cycles, and a full collection takes tens of milliseconds: collect rarely, new
 # objects first.
-_THRESHOLDS: Final = (50_000, 20, 100)
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """The server object and its services."""
-
-    server: Server[Any]
-    services: Services
-    limits: CallLimits
-    metrics: Metrics
-    counters: RuntimeCounters
-    tools: Sequence[str] = ()  # their names
+THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def run(options: ServeOptions) -> int:
@@ -81,9 +69,15 @@ def run(options: ServeOptions) -> int:
 
 
 @asynccontextmanager
-async def product(settings: Settings, cluster: ClusterNode | None = None) -> AsyncIterator[Product]:
-    """The server with its job service, which ends with the block. It may be a node of a cluster."""
-    services = _services(settings)
+async def product(
+    settings: Settings, cluster: ClusterNode | None = None, turns: Path | None = None
+) -> AsyncIterator[Product]:
+    """The server with its job service, which ends with the block. It may be a node of a cluster.
+
+    `turns`: this is one of several workers behind a runtime, which take turns by that folder. Limits, metrics
+    and the sealing of request states are the runtime's.
+    """
+    services = _services(settings, turns)
     async with AsyncExitStack() as stack:
         jobs = await stack.enter_async_context(services.jobs)
         bus: SubscriptionBus = InMemorySubscriptionBus() if cluster is None else cluster.bus
@@ -99,10 +93,10 @@ async def product(settings: Settings, cluster: ClusterNode | None = None) -> Asy
             settings.client_timeout,
             counters.count_request,
             () if cluster is None else (cluster.keys.request_state,),
+            seals=turns is None,
         )
-        server = build_server(
-            catalog, name=NAME, version=__version__, middleware=[observer, limits], asking=asking
-        )
+        middleware = [observer, limits] if turns is None else []
+        server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
         drop_unused(server)
         undo = stack.enter_context(ExitStack())
         for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
@@ -118,7 +112,7 @@ def tool_names(settings: Settings) -> list[str]:
     return [tool.name for tool in catalog.tools]
 
 
-def _services(settings: Settings) -> Services:
+def _services(settings: Settings, turns: Path | None = None) -> Services:
     """The services, before they are started."""
     paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
     config = JobsConfig(
@@ -130,6 +124,7 @@ def _services(settings: Settings) -> Services:
         data=settings.data,
         roots=tuple(str(root) for root in paths.roots),
         private=tuple(str(root) for root in paths.private),
+        turns=turns,
     )
     return Services(settings, paths, Jobs(config))
 
@@ -156,14 +151,20 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
         oauth=access.oauth,
         always=bool(manager),
     ):
-        async with joined(options.settings) as cluster, product(options.settings, cluster) as made:
+        making = front if options.settings.has_workers else product
+        async with (
+            joined(options.settings) as cluster,
+            making(options.settings, cluster) as made,
+            workers_of(options, made) as workers,
+        ):
             tools += made.tools
             tell(named.oversights(tools))
             ready = _Ready()
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
+            sources.workers = workers
             async with admin_port(options, sources, redactor) as admin:
                 with manager.watched():
-                    await _serve(options, made, ready, admin, cluster, manager)
+                    await _serve(options, made, ready, admin, cluster, manager, workers)
 
 
 async def _serve(
@@ -173,6 +174,7 @@ async def _serve(
     admin: AdminPort | None,
     cluster: ClusterNode | None,
     manager: ServiceManager,
+    workers: WorkerPool | None,
 ) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
@@ -197,20 +199,22 @@ async def _serve(
         manager.stopping()
 
     gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
+    gc.set_threshold(*THRESHOLDS)
     await serve(
         made.server,
         endpoints,
         options.settings,
         access=options.access,
         limits=made.limits,
-        on_stop=made.services.jobs.stop,
+        on_stop=made.services.jobs.stop if workers is None else workers.stop,
         on_ready=opened,
         on_stopping=stopping,
         presence=made.metrics.connections,
         counters=made.counters,
         on_runtime=on_runtime,
         cluster=cluster,
+        workers=workers,
+        on_tools=made.metrics.know,
     )
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import SubscriptionBus
 
 from acuity.mcp.catalog import Catalog, Services
+from acuity.mcp.limits import CallLimits
+from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.prompts import PROMPTS
 from acuity.mcp.prompts.completions import completer
 from acuity.mcp.resources import resources
+from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.jobs import JobTasks
 from acuity.mcp.tasks.listen import Listen
@@ -29,6 +35,21 @@ from acuity.mcp.tools import (
 )
 from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.tools.model_list import ModelList
+
+NAME: Final = "acuity"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The server object and its services."""
+
+    server: Server[Any]
+    services: Services
+    limits: CallLimits
+    metrics: Metrics
+    counters: RuntimeCounters
+    tools: Sequence[str] = ()  # their names; none where they are not known
+
 
 INSTRUCTIONS: Final = """\
 Acuity measures how much a viewer sees of what encoding did to a video: VMAF, with libvmaf's own digits.

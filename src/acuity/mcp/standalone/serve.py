@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -20,6 +20,7 @@ from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.draining import PATIENCE
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
+from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.settings import MEMORY, Settings
 from acuity.mcp.standalone.oversights import Named
 from acuity.mcp.wire.guard.access import Access
@@ -35,6 +36,7 @@ logger: Final = logging.getLogger(__name__)
 OnStop = Callable[[float], Awaitable[None]]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_FIRST_WORKER: Final = 20.0  # seconds that the endpoints wait for a worker
 _SPARE: Final = 2.0  # seconds after the grace time for cleaning up
 _HURRY: Final = 0.25  # seconds for the store where a second signal came
 
@@ -107,12 +109,15 @@ async def serve(
     counters: RuntimeCounters | None = None,
     stop: Stop | None = None,
     cluster: ClusterNode | None = None,
+    workers: WorkerPool | None = None,
+    on_tools: Callable[[Iterable[str]], None] | None = None,
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
 
     `limits` is the server's middleware that counts its calls; one is added if there is none.
     `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
     `presence` is told about network connections. `on_stopping` is called as soon as it is asked to stop.
+    `workers` run the methods, if not this process; `on_tools` is told the names of their tools.
     A node of a `cluster` shares its sessions. Without `stop`, signals end it.
     Raises SettingsError if an endpoint can't be opened.
     """
@@ -132,7 +137,7 @@ async def serve(
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(
-                http_runtime(serving, settings.store, counters, cluster=cluster)
+                http_runtime(serving, settings.store, counters, workers, cluster, on_tools)
             )
             if settings.store != MEMORY:
                 logger.info(
@@ -143,6 +148,8 @@ async def serve(
                 )
             if on_runtime is not None:
                 stack.callback(on_runtime(runtime))
+        if workers is not None:
+            await _first_worker(workers, stop)
         opened: list[Open] = []
         for endpoint in endpoints:
             if isinstance(endpoint, Stdio):  # its end is the server's
@@ -160,6 +167,20 @@ async def serve(
         ended.spend()
         on_stopping()
         await _drain(opened, runtime, limits, settings.grace, on_stop, stop)
+
+
+async def _first_worker(workers: WorkerPool, stop: Stop) -> None:
+    """Wait for a worker before clients are let in, for a while, unless the server is asked to stop."""
+    async with anyio.create_task_group() as waiting:
+
+        async def stopped() -> None:
+            await stop.soon.wait()
+            waiting.cancel_scope.cancel()
+
+        waiting.start_soon(stopped)
+        if not await workers.ready(_FIRST_WORKER):
+            logger.warning("no worker is ready yet: calls wait for one", extra={"event": "workers"})
+        waiting.cancel_scope.cancel()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from acuity.access.path_roots import resolve_root
 from acuity.errors import SettingsError
 from acuity.mcp.config.effective import Effective, Source
+from acuity.mcp.contract.launch import command_words
 from acuity.mcp.runtime.cluster.cluster_settings import CHECKS as CLUSTER_CHECKS
 from acuity.mcp.runtime.cluster.shared_secret import secret_oversight
 from acuity.mcp.runtime.journal.journal_file import check_journal_file
@@ -152,6 +153,30 @@ def _check_cluster(found: Effective) -> None:
             raise SettingsError("a node of a cluster keeps its sessions in Redis: leave the store out")
 
 
+def _check_workers(found: Effective) -> None:
+    """Workers serve Streamable HTTP, and can be started."""
+    named = [path for path in _WORKERS if found[path]]
+    if not named:
+        return
+    with blaming(found, named[0]):
+        if found["server.http"] is None:
+            raise SettingsError("workers serve Streamable HTTP only: set http too")
+        for path in ("server.stdio", "server.uds", "server.sse"):
+            if found[path]:
+                name = path.partition(".")[2]
+                raise SettingsError(f"workers serve Streamable HTTP only: leave {name} out")
+    if (command := found["workers.command"]) is not None:
+        with blaming(found, "workers.command"):
+            program = command_words(command)[0]
+            if shutil.which(program) is None:
+                raise SettingsError(f"there is no program '{program}': install it, or correct it")
+    with blaming(found, "workers.sockets"):
+        for path in found["workers.sockets"]:
+            if not os.path.isabs(path):
+                raise SettingsError(f"the socket '{path}' is not absolute: write the whole path")
+
+
+_WORKERS: Final = ("workers.method_workers", "workers.command", "workers.sockets")
 _CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
     _check_folders,
     _check_ports,
@@ -159,6 +184,7 @@ _CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
     _check_socket,
     _check_store,
     _check_cluster,
+    _check_workers,
 )
 
 

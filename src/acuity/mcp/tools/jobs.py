@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
     from acuity.mcp.catalog import Services
 
+CARRIERS: Final = {"submit_job": "tool"}  # tools that run others, and the argument that names those
+
 _SUBMIT: Final = """\
 Start a long tool in the background and get a job_id at once. Use this instead of calling the tool itself \
 for clips longer than a minute, for 4K, for several pairs at once, or whenever your client may give up \
@@ -105,7 +107,7 @@ class _JobTools:
             input_schema=record(properties, optional=("arguments",)),
             output_schema=job_schema(),
             run=self._submit,
-            runs="tool",
+            runs=CARRIERS["submit_job"],
             read_only=False,
             idempotent=False,
         )

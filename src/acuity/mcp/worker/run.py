@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -118,6 +118,17 @@ def run_worker(
 ) -> None:
     """Serve until SIGTERM, SIGINT or the end of the parent; raises SettingsError."""
 
+    async def serve(stop: asyncio.Event) -> None:
+        await serve_worker(server, introduction, path, stop=stop, limits=limits)
+
+    run_until_stopped(serve, environ)
+
+
+def run_until_stopped(
+    serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]], environ: Mapping[str, str] = os.environ
+) -> None:
+    """Run a worker on an event loop; what it is given is set by SIGTERM, SIGINT or the end of the parent."""
+
     async def main() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -125,7 +136,7 @@ def run_worker(
             loop.add_signal_handler(number, stop.set)
         if (parent := parent_of(environ)) is not None:
             end_with(parent, lambda: loop.call_soon_threadsafe(stop.set), grace=GRACE)
-        await serve_worker(server, introduction, path, stop=stop, limits=limits)
+        await serve(stop)
 
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -20,9 +20,17 @@ from mcp.server.session import ServerSession
 from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.transport_context import TransportContext
-from mcp_types import METHOD_NOT_FOUND, InitializeRequestParams, RequestParamsMeta
-from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    METHOD_NOT_FOUND,
+    PROTOCOL_VERSION_META_KEY,
+    InitializeRequestParams,
+    RequestParamsMeta,
+)
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
+from acuity import __version__
 from acuity.mcp.contract.envelopes import Notify, Result
 from acuity.mcp.contract.frames import FrameError
 from acuity.mcp.contract.writing import json_text
@@ -67,8 +75,15 @@ class CallContext(ServerRequestContext[Any, Any]):
 class WorkerDispatch:
     """The Dispatch of a server whose methods are in workers."""
 
-    def __init__(self, server: Server[Any], pool: WorkerPool, counters: RuntimeCounters) -> None:
-        """`server` has the middleware; its handlers are never called."""
+    def __init__(
+        self,
+        server: Server[Any],
+        pool: WorkerPool,
+        counters: RuntimeCounters,
+        on_tools: Callable[[Iterable[str]], None] | None = None,
+    ) -> None:
+        """`server` has the middleware; its handlers are never called. `on_tools` is told names of tools."""
+        self._on_tools = on_tools
         self._server = server
         self._pool = pool
         self._counters = counters
@@ -79,6 +94,8 @@ class WorkerDispatch:
         self._chain: CallNext = self._innermost
         self._sessions: Sessions | None = None
         pool.on_notify = self._notify
+        if on_tools is not None:
+            pool.on_ready = self._learn_tools
 
     def use_sessions(self, sessions: Sessions) -> None:
         """Let messages outside of calls go to these."""
@@ -229,8 +246,11 @@ class WorkerDispatch:
         result: dict[str, Any] = reply["result"]
         if ctx.method == _INITIALIZE:
             self._agree(call, ctx, result)
-        elif ctx.method == _LIST and exchange.request.principal.tools is not None:
-            result = _allowed(result, exchange.request.principal)
+        elif ctx.method == _LIST:
+            if self._on_tools is not None:
+                self._on_tools(_names(result))
+            if exchange.request.principal.tools is not None:
+                result = _allowed(result, exchange.request.principal)
         return result
 
     def _agree(self, call: RunningCall, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
@@ -267,6 +287,23 @@ class WorkerDispatch:
         sentence = f"the worker's answer to '{shortened(ctx.method, 100)}' can't be used: {what}"
         return self._failed(ctx, WorkerFailure("app_contract_error", sentence))
 
+    # ---- what the runtime asks itself -------------------------------------------------------
+
+    def _learn_tools(self) -> None:
+        """Ask a worker for the names of its tools, for metrics and logs."""
+        meta = {
+            PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
+            CLIENT_INFO_META_KEY: {"name": "acuity", "version": __version__},
+            CLIENT_CAPABILITIES_META_KEY: {},
+        }
+        params = {"_meta": meta}
+        request = Request("POST", "/mcp", principal=Principal("runtime"))
+        assert self._on_tools is not None
+        call = _ToolNames(self._on_tools)
+        call.members = self._members.of_single(request, LATEST_MODERN_VERSION, params)
+        call.jsonrpc = json_text({"jsonrpc": "2.0", "id": 0, "method": _LIST, "params": params})
+        self._pool.submit(call)
+
     # ---- messages outside of calls ----------------------------------------------------------
 
     def _notify(self, notify: Notify) -> None:
@@ -291,6 +328,21 @@ class WorkerDispatch:
                 session.log.notify(payload)
 
 
+class _ToolNames(NoticeCall):
+    """A list of tools that the runtime asks for itself."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self, told: Callable[[Iterable[str]], None]) -> None:
+        super().__init__()
+        self._told = told
+
+    def ended(self, outcome: Outcome) -> None:
+        reply = outcome.jsonrpc if isinstance(outcome, Result) else None
+        if reply is not None and "result" in reply:
+            self._told(_names(reply["result"]))
+
+
 def _offered(params: Mapping[str, Any] | None) -> str:
     """The version that the runtime would agree on: the client's, or else the latest."""
     asked = (params or {}).get("protocolVersion")
@@ -299,6 +351,12 @@ def _offered(params: Mapping[str, Any] | None) -> str:
 
 def _unknown(name: object) -> str:
     return f"unknown tool: {str(name)[:_LONGEST_NAME]}; 'tools/list' has those that there are for this client"
+
+
+def _names(result: dict[str, Any]) -> list[str]:
+    tools = result.get("tools")
+    entries = tools if isinstance(tools, list) else []
+    return [tool["name"] for tool in entries if isinstance(tool, dict) and type(tool.get("name")) is str]
 
 
 def _allowed(result: dict[str, Any], principal: Principal) -> dict[str, Any]:

@@ -15,19 +15,18 @@ import shutil
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from acuity.mcp.contract.envelopes import Notify
 from acuity.mcp.runtime.workers.call import WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.status import WorkerState, WorkerStatus
 from acuity.mcp.runtime.workers.worker import SOUND_SECONDS, Worker
+from acuity.mcp.settings import WorkerAffinity
 
 logger: Final = logging.getLogger(__name__)
-
-Affinity: TypeAlias = Literal["auto", "none", "session"]  # auto: as the worker says
 
 _FIRST_WAIT: Final = 0.1  # seconds before a worker that failed is started again; doubled each time
 _LONGEST_WAIT: Final = 30.0
@@ -46,7 +45,8 @@ class WorkerPlan:
     queue_seconds: float = 10.0
     call_seconds: float = 900.0
     max_requests: int = 0  # after which a worker is replaced; 0: never
-    affinity: Affinity = "auto"
+    affinity: WorkerAffinity = "auto"
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables of started ones
 
 
 class _Slot:
@@ -100,6 +100,7 @@ class WorkerPool:
         self.call_seconds = plan.call_seconds
         self.max_requests = plan.max_requests
         self.on_notify = on_notify
+        self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
         self._plan = plan
         self._on_output = on_output
         self._folder = ""
@@ -313,7 +314,7 @@ class WorkerPool:
         if slot.external is not None:
             return Worker(self, slot.label, slot.external)
         path = f"{self._folder}/{slot.label}-{slot.starts}.sock"
-        return Worker(self, slot.label, path, self._plan.command, self._on_output)
+        return Worker(self, slot.label, path, self._plan.command, self._plan.environment, self._on_output)
 
     def _install(self, slot: _Slot, worker: Worker) -> None:
         before, slot.current = slot.current, worker
@@ -326,6 +327,7 @@ class WorkerPool:
         )
         self.counters["starts"] += 1
         self._first_ready.set()
+        self.on_ready()
         self._forward()
 
     def _retire(self, slot: _Slot, worker: Worker) -> None:

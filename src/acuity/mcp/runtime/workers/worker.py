@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from acuity.mcp.contract.envelopes import Notify
@@ -50,6 +50,7 @@ class Worker:
         label: str,
         socket: str,
         command: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> None:
         """`command` starts it; None: somebody else does."""
@@ -69,7 +70,7 @@ class Worker:
             self._process = SupervisedProcess(
                 command_with_socket(command, socket),
                 self._exited,
-                environment=worker_environment(label, socket),
+                environment={**(environment or {}), **worker_environment(label, socket)},
                 killed_with_parent=True,
                 on_output=None if on_output is None else lambda data: on_output(label, data),
             )

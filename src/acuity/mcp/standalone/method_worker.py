@@ -1,0 +1,58 @@
+"""Acuity's own catalog as a worker: `python -m acuity.mcp.standalone.method_worker --socket PATH`.
+
+The runtime starts it (see worker_mode.py). Jobs live here; the workers of one runtime share their store
+and take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from acuity import __version__
+from acuity.errors import AcuityError
+from acuity.mcp.operations.logs import configure_logging
+from acuity.mcp.standalone.main import THRESHOLDS, product
+from acuity.mcp.standalone.product import NAME
+from acuity.mcp.standalone.worker_mode import SETTINGS_VARIABLE, settings_from
+from acuity.mcp.worker.run import run_until_stopped, serve_worker, socket_of
+from acuity.mcp.worker.service import Introduction
+
+_HELP: Final = "started by 'acuity serve --method-workers N'"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=f"A worker of Acuity, {_HELP}.")
+    parser.add_argument("--socket")
+    path = socket_of(parser.parse_args().socket)
+    told = json.loads(os.environ.get(SETTINGS_VARIABLE) or "null")
+    if told is None:
+        print(f"acuity: {SETTINGS_VARIABLE} is not set: a worker is {_HELP}", file=sys.stderr)
+        return 2
+    configure_logging(told["log_level"], told["log_format"])
+    settings = settings_from(told["settings"])
+
+    async def serve(stop: asyncio.Event) -> None:
+        async with product(settings, turns=Path(told["turns"])) as made:
+            gc.freeze()
+            gc.set_threshold(*THRESHOLDS)
+            about = Introduction(NAME, __version__, max_in_flight=settings.calls)
+            limits = settings.wire_limits()
+            await serve_worker(made.server, about, path, stop=stop, limits=limits, grace=settings.grace)
+
+    try:
+        run_until_stopped(serve)
+    except AcuityError as error:
+        print(f"acuity: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
