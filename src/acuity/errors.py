@@ -35,6 +35,7 @@
     ├── EmbeddedError (RuntimeError) an embedded server that can't be started or can't carry out a command
     │   └── CommandQueueFull         too many commands wait for a frame boundary already
     ├── AskingError (RuntimeError)   a client that can't be asked, or whose answer can't be used
+    ├── ToolError (RuntimeError)     a tool's own sentence about why it failed
     ├── FeedingError (RuntimeError)  frames come from two threads at once
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
@@ -224,6 +225,10 @@ class CommandQueueFull(EmbeddedError):
 
 class AskingError(AcuityError, RuntimeError):
     """A tool's question was not sent to the client, or the client's answer can't be used."""
+
+
+class ToolError(AcuityError, RuntimeError):
+    """A tool's own sentence about why it failed."""
 
 
 class OutputError(AcuityError, OSError):

@@ -24,6 +24,10 @@ _LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
 _NO_RESOURCE: Final = -32002  # of an unknown resource, at versions with a handshake
 _HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
+# The protocol's own, by their names on the wire.
+_CAPABILITIES: Final = frozenset(
+    field.alias or name for name, field in types.ServerCapabilities.model_fields.items()
+)
 _Page: TypeAlias = types.PaginatedRequestParams | None
 
 
@@ -33,6 +37,17 @@ class CatalogServer(Server[Any]):
     def __init__(self, catalog: Catalog, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self.catalog = catalog
+
+    def get_capabilities(self, *args: Any, **options: Any) -> types.ServerCapabilities:
+        """Those that follow from the handlers, and what the catalog declares besides."""
+        found = super().get_capabilities(*args, **options)
+        if not self.catalog.capabilities:
+            return found
+        document = found.model_dump(by_alias=True, mode="json", exclude_none=True)
+        for name, definition in self.catalog.capabilities.items():
+            place = document if name in _CAPABILITIES else document.setdefault("experimental", {})
+            place[name] = {**place.get(name, {}), **definition}
+        return types.ServerCapabilities.model_validate(document, by_name=False)
 
 
 def build_server(

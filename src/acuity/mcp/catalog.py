@@ -232,4 +232,6 @@ class Catalog:
     methods: Sequence[Method] = ()
     listen: Listener | None = None  # change notifications of the stateless protocol
     cache: Mapping[CacheableMethod, CacheHint] = field(default_factory=dict)  # how long lists stay valid
+    # Capabilities to declare besides those that follow from the rest; unknown names are experimental ones.
+    capabilities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     instructions: str | None = None

@@ -17,6 +17,7 @@ from acuity.child_process import end_with
 from acuity.errors import SettingsError
 from acuity.mcp.contract import writing
 from acuity.mcp.contract.launch import PARENT_VARIABLE, SOCKET_VARIABLE
+from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.listeners import listening
 from acuity.mcp.wire.serving import Serving, shared_lifespan
@@ -48,9 +49,9 @@ class Listening:
         """Whether calls run that end by themselves."""
         return any(link.is_answering for link in self._links)
 
-    def notify(self, payload: bytes) -> None:
+    def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Send a notification to all sessions, outside of a call."""
-        self.say(writing.notify(None, [payload]))
+        self.say(writing.notify(None, [notification_payload(method, params)]))
 
     def say(self, frame: bytes) -> None:
         """Send a frame to every connected runtime."""
@@ -98,12 +99,14 @@ async def serve_worker(
     stop: asyncio.Event,
     limits: WireLimits = _WIRE_LIMITS,
     grace: float = GRACE,
+    on_ready: Callable[[Listening], object] = lambda _: None,
 ) -> None:
     """Serve a server of the SDK until `stop` is set; raises SettingsError."""
     async with shared_lifespan(server) as state:
         serving = Serving(server, limits, state)
         async with worker_listening(serving, introduction, path) as worker:
             logger.info("the worker '%s' listens at %s", introduction.name, path)
+            on_ready(worker)
             await stop.wait()
             await worker.finish("the worker was told to end", grace)
 
@@ -114,12 +117,13 @@ def run_worker(
     path: Path,
     *,
     limits: WireLimits = _WIRE_LIMITS,
+    on_ready: Callable[[Listening], object] = lambda _: None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Serve until SIGTERM, SIGINT or the end of the parent; raises SettingsError."""
 
     async def serve(stop: asyncio.Event) -> None:
-        await serve_worker(server, introduction, path, stop=stop, limits=limits)
+        await serve_worker(server, introduction, path, stop=stop, limits=limits, on_ready=on_ready)
 
     run_until_stopped(serve, environ)
 

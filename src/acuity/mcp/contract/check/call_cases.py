@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from acuity.mcp.contract import writing
 from acuity.mcp.contract.check.bench import Bench, Case, require, texts
-from acuity.mcp.contract.check.probe import Failed
+from acuity.mcp.contract.check.probe import Answer, Failed
 
 _MANY: Final = 48
-_SILENCE: Final = 0.3  # seconds after which nothing more is expected of a call
+_ENDLESS: Final = {"to": 1000, "pause": 1}
+_PROGRESS: Final = "notifications/progress"
+_SAID: Final = "Ada"  # what the client says to every question
 
 
 async def _ids(bench: Bench) -> None:
@@ -44,9 +47,9 @@ async def _interleaved(bench: Bench) -> None:
 async def _progress(bench: Bench) -> None:
     bench.need_tool("count")
     connection = await bench.connect()
-    call = connection.begin_tool("count", {"n": 5}, meta={"progressToken": "token-1"})
+    call = connection.begin_tool("count", {"to": 5, "pause": 0}, meta={"progressToken": "token-1"})
     answer = await connection.probe.answer(call)
-    notes = [note for note in answer.messages if note.get("method") == "notifications/progress"]
+    notes = [note for note in answer.messages if note.get("method") == _PROGRESS]
     require(len(notes) == 5, f"{len(notes)} progress notifications came before the reply instead of 5")
     params: list[dict[str, Any]] = [note.get("params", {}) for note in notes]
     wrong = [one for one in params if one.get("progressToken") != "token-1"]
@@ -57,20 +60,29 @@ async def _progress(bench: Bench) -> None:
     require(not connection.probe.left(call), "frames of a call came after its last one")
 
 
+async def _flows(bench: Bench) -> None:
+    bench.need_tool("count")
+    connection = await bench.connect()
+    call = connection.begin_tool("count", {"to": 1000, "pause": 0.05}, meta={"progressToken": 1})
+    await connection.probe.wait_for("messages", call=call)  # and its last frame is a minute away
+    connection.probe.send(writing.cancel(call, "that is enough"))
+    await connection.ping()
+
+
 async def _no_token(bench: Bench) -> None:
     bench.need_tool("count")
     connection = await bench.connect()
-    answer = await connection.tool("count", {"n": 2})
-    sent = [note for note in answer.messages if note.get("method") == "notifications/progress"]
+    answer = await connection.tool("count", {"to": 2, "pause": 0})
+    sent = [note for note in answer.messages if note.get("method") == _PROGRESS]
     require(not sent, "progress was sent for a request without a progress token")
 
 
 async def _cancel(bench: Bench) -> None:
-    bench.need_tool("wait")
+    bench.need_tool("count")
     connection = await bench.connect()
-    call = connection.begin_tool("wait", {"seconds": 60})
+    call = connection.begin_tool("count", _ENDLESS)
     await connection.ping()
-    require(not connection.probe.left(call), "the tool 'wait' ended at once")
+    require(not connection.probe.left(call), "the tool 'count' doesn't wait between its numbers")
     connection.probe.send(writing.cancel(call, "the client has gone"))
     await connection.ping()
     await connection.call("ping")
@@ -89,25 +101,35 @@ async def _cancel_unknown(bench: Bench) -> None:
 async def _ask(bench: Bench) -> None:
     bench.need_tool("ask")
     connection = await bench.connect()
-    call = connection.begin_tool("ask", {"question": "Your name?"})
-    sent = await connection.probe.wait_for("messages", "result", "error", call=call)
-    asked = [entry["data"] for entry in sent.get("messages", ()) if "id" in entry["data"]]
+    call = connection.begin_tool("ask", {})
+    asked = 0
+    while True:
+        found = await connection.probe.wait_for("messages", "result", "error", call=call)
+        for request in (entry["data"] for entry in found.get("messages", ()) if "id" in entry["data"]):
+            asked += 1
+            require(isinstance(request["id"], str), "the worker's own request has an id that is no string")
+            reply = {"jsonrpc": "2.0", "id": request["id"], "result": _client_s_answer(request)}
+            connection.probe.send(writing.response(call, writing.json_text(reply)))
+        if found["event"] != "messages":
+            break
     require(asked, "the tool 'ask' sent no request to the client")
-    request = asked[0]
-    require(isinstance(request["id"], str), "the worker's own request has an id that is no string")
-    content = {"action": "accept", "content": {"answer": "Ada"}}
-    sampled = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Ada"}}
-    result = content if request["method"] == "elicitation/create" else sampled
-    reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
-    connection.probe.send(writing.response(call, writing.json_text(reply)))
-    answer = await connection.probe.answer(call)
-    require("Ada" in texts(answer.result), "the tool's answer doesn't have what the client said")
+    answer = texts(Answer([], found).result)
+    require(_SAID in answer, f"the tool's answer doesn't have what the client said: {answer[:80]!r}")
+
+
+def _client_s_answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What a client answers: one word for every field of a form, or for its model."""
+    params = request.get("params", {})
+    if request["method"] == "elicitation/create":
+        fields = params.get("requestedSchema", {}).get("properties", {})
+        return {"action": "accept", "content": dict.fromkeys(fields, _SAID)}
+    return {"role": "assistant", "model": "m", "content": {"type": "text", "text": _SAID}}
 
 
 async def _ask_refused(bench: Bench) -> None:
     bench.need_tool("ask")
     connection = await bench.connect()
-    call = connection.begin_tool("ask", {"question": "Your name?"})
+    call = connection.begin_tool("ask", {})
     sent = await connection.probe.wait_for("messages", call=call)
     asked = [entry["data"] for entry in sent["messages"] if "id" in entry["data"]]
     require(asked, "the tool 'ask' sent no request to the client")
@@ -120,19 +142,29 @@ async def _ask_refused(bench: Bench) -> None:
 
 
 async def _state(bench: Bench) -> None:
-    bench.need_tool("remember")
-    bench.need_tool("recall")
+    bench.need_tool("visits")
     connection = await bench.connect()
     session = {"state": {"kept": 1}, "initialized": True}
-    told = (await connection.tool("remember", {"text": "blue"}, session=session)).last.get("session")
+    first = await connection.tool("visits", session=session)
+    told = first.last.get("session")
     if not isinstance(told, dict) or not isinstance(told.get("state"), dict):
-        raise Failed("the result of 'remember' has no 'session.state'")
+        raise Failed("the result of 'visits' has no 'session.state'")
     require(told["state"].get("kept") == 1, "'session.state' lost what was in it before")
+    require("1" in texts(first.result), "the first call of 'visits' doesn't answer with 1")
     # Another connection: what a worker remembers itself doesn't count.
     other = await bench.connect()
     again = {"state": told["state"], "initialized": True}
-    answer = await other.tool("recall", session=again, session_id="another-session")
-    require("blue" in texts(answer.result), "'recall' doesn't know the state that came with its call")
+    second = await other.tool("visits", session=again, session_id="another-session")
+    require("2" in texts(second.result), "'visits' doesn't know the state that came with its second call")
+
+
+async def _announce(bench: Bench) -> None:
+    bench.need_tool("announce")
+    connection = await bench.connect()
+    await connection.tool("announce", {"text": "to everybody"})
+    sent = await connection.probe.wait_for("notify")
+    require(sent.get("session_id") is None, "the notification of 'announce' is for one session only")
+    require("to everybody" in str(sent["messages"]), "the notification of 'announce' lacks its text")
 
 
 async def _session_end(bench: Bench) -> None:
@@ -148,7 +180,7 @@ async def _session_end(bench: Bench) -> None:
 async def _drain(bench: Bench) -> None:
     connection = await bench.connect()
     if "count" in bench.offer.tools:
-        call = connection.begin_tool("count", {"n": 3})
+        call = connection.begin_tool("count", {"to": 3, "pause": 0})
     else:
         call = connection.begin("ping")
     connection.probe.send(writing.drain())
@@ -160,9 +192,8 @@ async def _drain(bench: Bench) -> None:
 
 async def _left(bench: Bench) -> None:
     connection = await bench.connect()
-    name = "wait" if "wait" in bench.offer.tools else "echo"
     for _ in range(3):
-        connection.begin_tool(name, {"seconds": 60} if name == "wait" else {"text": "x"})
+        connection.begin_tool("count", _ENDLESS)  # where there is none, the call fails at once
     connection.probe.close()
     await bench.prove_alive()
 
@@ -184,7 +215,8 @@ CASES: Final = (
         "count",
     ),
     Case("no-progress", "Without a progress token no progress is sent.", _no_token, "count"),
-    Case("cancel", "After cancel the worker goes on; one late answer at most.", _cancel, "wait"),
+    Case("progress-flows", "Progress is sent while the call runs, not at its end.", _flows, "count"),
+    Case("cancel", "After cancel the worker goes on; one late answer at most.", _cancel, "count"),
     Case("cancel-unknown", "cancel and response for unknown calls are ignored.", _cancel_unknown),
     Case("ask", "A request to the client is answered by response, and the call goes on.", _ask, "ask"),
     Case("ask-refused", "A client's error ends the question, and the call fails.", _ask_refused, "ask"),
@@ -192,8 +224,9 @@ CASES: Final = (
         "session-state",
         "A call sees the state that came with it, and what it changes is in its result.",
         _state,
-        "remember, recall",
+        "visits",
     ),
+    Case("announce", "notify without a session is for all sessions.", _announce, "announce"),
     Case("session-end", "session_end of known and unknown sessions needs no answer.", _session_end),
     Case("drain", "After drain what runs is finished; a new connection is served.", _drain),
     Case("left", "A connection that closes in the middle of calls harms no other.", _left),

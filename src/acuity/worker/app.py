@@ -1,0 +1,257 @@
+"""App: what a worker offers, declared by decorators, and what its handlers can do while they run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+import mcp_types as types
+
+from acuity.errors import SettingsError
+from acuity.mcp.app import CatalogServer, build_server
+from acuity.mcp.asking import AskingRules
+from acuity.mcp.catalog import Catalog, Method, Prompt, Tool
+from acuity.mcp.contract.envelopes import Affinity
+from acuity.mcp.wire.sdk_private import drop_request_spans
+from acuity.mcp.worker.run import Listening, run_worker, socket_of
+from acuity.mcp.worker.service import Introduction
+from acuity.worker.current import LEVELS, Enters, current_call, current_context, session_state, takes_logs
+from acuity.worker.handlers import SET_LEVEL, Hints, method_of, name_of, prompt_of, tool_of, words_of
+from acuity.worker.resource_family import AppResource, AppResources, app_resource
+from acuity.worker.signatures import Function
+
+_F = TypeVar("_F", bound=Function)
+_LOGGING: Final = "logging"
+
+
+class App:
+    """A worker's tools, resources, prompts and methods.
+
+    `tool()`, `resource()`, `prompt()`, `register()` and `capability()` declare what it offers. Handlers use
+    `notify()`, `progress()`, `log()`, `sample()`, `elicit()` and `state`; these are about the request that
+    is being answered.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        *,
+        instructions: str | None = None,
+        max_in_flight: int = 64,
+        affinity: Affinity = "none",
+    ) -> None:
+        """`max_in_flight`: calls at once; `affinity`: "session" if all of a session should come here."""
+        if max_in_flight < 1:
+            raise SettingsError(f"max_in_flight is {max_in_flight}: it should be 1 or more")
+        self.name: Final = name
+        self.version: Final = version
+        self._instructions = instructions
+        self._introduction = Introduction(name, version, max_in_flight, affinity)
+        self._tools: dict[str, Tool] = {}
+        self._resources: dict[str, AppResource] = {}
+        self._prompts: dict[str, Prompt] = {}
+        self._methods: dict[str, Method] = {}
+        self._capabilities: dict[str, Mapping[str, Any]] = {}
+        self._worker: Listening | None = None  # while it runs
+
+    # ---- what it offers ---------------------------------------------------------------------
+
+    def tool(
+        self,
+        name: str | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        thread: bool = False,
+        read_only: bool = True,
+        destructive: bool = False,
+        idempotent: bool = True,
+    ) -> Callable[[_F], _F]:
+        """Offer a function as a tool.
+
+        Its name and docstring are the tool's, unless given; its type hints are the schema, unless given. An
+        async function may wait. A plain one runs in place, and all other calls wait for it: one that blocks
+        needs `thread=True`. It returns text, content of the protocol, or any value of JSON; ToolError is a
+        failure that the client is told.
+        """
+        hints = Hints(read_only, destructive, idempotent)
+
+        def declare(function: _F) -> _F:
+            tool = tool_of(
+                function,
+                name=name,
+                title=title,
+                description=description,
+                schema=schema,
+                output_schema=output_schema,
+                thread=thread,
+                hints=hints,
+            )
+            _enter(self._tools, "tool", tool.name, tool)
+            return function
+
+        return declare
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+    ) -> Callable[[_F], _F]:
+        """Offer what a function returns at a URI: text, bytes, or any value of JSON.
+
+        `notes://{name}` is a template, whose names are the function's parameters; {+name} may have slashes.
+        """
+
+        def declare(function: _F) -> _F:
+            called, words = name_of(function, name), words_of(function, description)
+            _enter(self._resources, "resource", uri, app_resource(uri, function, called, words, mime_type))
+            return function
+
+        return declare
+
+    def prompt(
+        self, name: str | None = None, *, title: str | None = None, description: str | None = None
+    ) -> Callable[[_F], _F]:
+        """Offer a function as a prompt: its parameters are texts, and it returns a text or messages."""
+
+        def declare(function: _F) -> _F:
+            prompt = prompt_of(function, name=name, title=title, description=description)
+            _enter(self._prompts, "prompt", prompt.name, prompt)
+            return function
+
+        return declare
+
+    def register(self, method: str) -> Callable[[_F], _F]:
+        """Answer requests of a method of one's own; the function is given the params as a dict."""
+
+        def declare(function: _F) -> _F:
+            _enter(self._methods, "method", method, method_of(method, function))
+            return function
+
+        return declare
+
+    def capability(self, name: str, definition: Mapping[str, Any] | None = None) -> None:
+        """Declare a capability: one of the protocol's, or an experimental one of your own.
+
+        With "logging" clients may choose the level of the messages of `log()`.
+        """
+        if name == _LOGGING:
+            self._methods.setdefault(SET_LEVEL.name, SET_LEVEL)
+        self._capabilities[name] = dict(definition or {})
+
+    # ---- for handlers -----------------------------------------------------------------------
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None = None, *, everyone: bool = False
+    ) -> None:
+        """Send a notification to the client whose request is answered, before the reply.
+
+        `everyone`: to all sessions, also from outside of a handler, while the worker runs.
+        """
+        if everyone:
+            if self._worker is not None:
+                self._worker.notify(method, params)
+            return
+        context = current_context("notify")
+        note = types.Notification[dict[str, Any] | None, str](
+            method=method, params=None if params is None else dict(params)
+        )
+        await context.session.send_notification(cast(types.ServerNotification, note), context.request_id)
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far the call is, if it wants to know."""
+        await current_context("progress").session.report_progress(done, total, message)
+
+    async def log(self, level: types.LoggingLevel, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the client, if it wants messages of this level."""
+        if level not in LEVELS:
+            raise SettingsError(f"'{level}' is no level: use one of {', '.join(LEVELS)}")
+        if takes_logs(current_context("log"), level):
+            said = {"level": level, "data": data}
+            await self.notify("notifications/message", said if logger is None else {**said, "logger": logger})
+
+    async def sample(
+        self, messages: str | Sequence[types.SamplingMessage], *, max_tokens: int, **options: Any
+    ) -> types.CreateMessageResult:
+        """Have the client's model answer; only in tools. `options` are those of the catalog's Call.sample."""
+        return await current_call("sample").sample(messages, max_tokens=max_tokens, **options)
+
+    async def elicit(
+        self, message: str, schema: Mapping[str, Any], *, timeout: float | None = None
+    ) -> types.ElicitResult:
+        """Have a person fill in a form; only in tools."""
+        return await current_call("elicit").elicit(message, schema, timeout=timeout)
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """What the session of the present request remembers; empty without a session."""
+        session = session_state(current_context("state"))
+        return session.state if session is not None else {}
+
+    def set_state(self, name: str, value: Any) -> None:
+        """Have the session remember a value of JSON (None removes it), wherever its next call is run."""
+        session = session_state(current_context("set_state"))
+        if session is None:
+            raise SettingsError(f"'{name}' can't be remembered: the request belongs to no session")
+        session.set_state(name, value)
+
+    # ---- running ----------------------------------------------------------------------------
+
+    @property
+    def introduction(self) -> Introduction:
+        """What it says about itself in its hello."""
+        return self._introduction
+
+    def catalog(self) -> Catalog:
+        """Everything it offers."""
+        return Catalog(
+            tools=list(self._tools.values()),
+            prompts=list(self._prompts.values()),
+            resources=[AppResources(list(self._resources.values()))] if self._resources else [],
+            methods=list(self._methods.values()),
+            capabilities=self._capabilities,
+            instructions=self._instructions,
+        )
+
+    def server(self) -> CatalogServer:
+        """The SDK's server object. The runtime seals the state of questions, so this one doesn't."""
+        server = build_server(
+            self.catalog(),
+            name=self.name,
+            version=self.version,
+            middleware=[Enters()],
+            asking=AskingRules(seals=False),
+        )
+        drop_request_spans(server)
+        return server
+
+    def ready(self, worker: Listening) -> None:
+        """Note the worker that serves this App."""
+        self._worker = worker
+
+    def run(self, argv: Sequence[str] | None = None) -> None:
+        """Serve the runtime on the socket of --socket or ACUITY_WORKER_SOCKET, until a signal."""
+        parser = argparse.ArgumentParser(description=f"{self.name} {self.version}, a worker")
+        parser.add_argument("--socket", metavar="PATH", help="the Unix socket to listen on")
+        given = parser.parse_args(argv)
+        try:
+            path = socket_of(given.socket)
+            run_worker(self.server(), self._introduction, path, on_ready=self.ready)
+        except SettingsError as error:
+            parser.exit(2, f"{parser.prog}: {error}\n")
+
+
+_Record = TypeVar("_Record")
+
+
+def _enter(table: dict[str, _Record], kind: str, name: str, record: _Record) -> None:
+    if name in table:
+        raise SettingsError(f"there is a {kind} '{name}' already: choose another name")
+    table[name] = record
