@@ -6,9 +6,11 @@ import asyncio
 import json
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import open_redis
 from acuity.mcp.runtime.sessions.session import Session
 from cluster_ground import Ground, Node, ground, until
@@ -128,9 +130,10 @@ class Storm:
         async with asyncio.timeout(10):
             while True:
                 node = self._random.choice(self.alive)
-                session = await node.reach(client.id)
-                if session is not None:
-                    return node, session
+                with suppress(ClusterUnavailable):  # the client tries again
+                    session = await node.reach(client.id)
+                    if session is not None:
+                        return node, session
 
     async def _listen(self, client: Client) -> None:
         node, session = await self.owner(client)

@@ -178,6 +178,30 @@ def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> Non
     asyncio.run(main())
 
 
+def test_nobody_is_dead_because_redis_was_gone(server: RedisServer) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            a, b = await nodes.node("a"), await nodes.node("b")
+            session_id, _ = await listening(a)
+            a.gate.shut()
+            b.gate.shut()
+            await until(lambda: not a.nodes.holds_lease and not b.nodes.holds_lease)
+            await b.gate.open()
+            await until(lambda: b.link.healthy)
+            found = await b.ownership.find(session_id)
+            assert found is not None
+            assert not found.alive
+            taking = asyncio.create_task(b.ownership.take_over(session_id, found))
+            await asyncio.sleep(0.05)  # Redis answers a a little later
+            await a.gate.open()
+            with pytest.raises(ClusterUnavailable):
+                await taking
+            assert session_id in a.sessions
+            assert session_id not in b.sessions
+
+    asyncio.run(main())
+
+
 def test_the_newest_owner_wins_where_redis_forgot_who_it_was(server: RedisServer) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:
