@@ -101,8 +101,11 @@ class RedisMessages:
             await asyncio.sleep(_REST)
 
     async def _listen(self, pubsub: PubSub) -> None:
-        await pubsub.subscribe(_OWN, *self._callbacks)
+        known = tuple(self._callbacks)
+        await pubsub.subscribe(_OWN, *known)
         self._pubsub = pubsub
+        if late := self._callbacks.keys() - known:  # that came while the connection was made
+            await pubsub.subscribe(*late)
         heard = asked = time.monotonic()
         while True:
             message = await pubsub.get_message(timeout=_TURN)
