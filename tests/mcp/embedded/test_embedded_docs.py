@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TypeAlias
 
 import pytest
 
@@ -30,6 +31,7 @@ from test_smoke_browser import BROWSER, STARTING, browsing, page
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "embedded.md"
 PORT = "8723"
+Said: TypeAlias = int | IO[str]  # where a process writes
 FRAMES = 60
 LONGEST = 3 * PATIENCE
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
@@ -101,12 +103,21 @@ def server_for(block: Block) -> Block | None:
     return next((other for other in reversed(before) if other.serves), SERVER)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where somebody who reads the page might be: two clips, the examples, and the commands."""
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two clips in two formats."""
+    made = tmp_path_factory.mktemp("clips")
     for name, worse in (("ref", False), ("dis", True)):
-        y4m(tmp_path / f"{name}.y4m", FRAMES, worse=worse)
-        container(tmp_path / f"{name}.mp4", FRAMES, worse=worse, codec="mpeg4")
+        y4m(made / f"{name}.y4m", FRAMES, worse=worse)
+        container(made / f"{name}.mp4", FRAMES, worse=worse, codec="mpeg4")
+    return made
+
+
+@pytest.fixture
+def folder(clips: Path, tmp_path: Path) -> Path:
+    """Where somebody who reads the page might be: two clips, the examples, and the commands."""
+    for clip in clips.iterdir():
+        (tmp_path / clip.name).hardlink_to(clip)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -122,8 +133,13 @@ class Ground:
     folder: Path
     port: str
 
+    @property
+    def complaints(self) -> Path:
+        """What a block writes to its standard error."""
+        return self.folder / "stderr.txt"
+
     @contextmanager
-    def running(self, block: Block) -> Iterator[subprocess.Popen[str]]:
+    def running(self, block: Block, out: Said = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
         """The block's process, and everything it starts."""
         line = (
             [sys.executable, "-u", "-c"] if block.kind == "python" else ["bash", "-e", "-o", "pipefail", "-c"]
@@ -132,9 +148,9 @@ class Ground:
             [*line, block.runnable.replace(PORT, self.port)],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=out,
             # A server says there where it is; a client may show its progress, which is no part of an answer.
-            stderr=subprocess.STDOUT if block.serves else subprocess.PIPE,
+            stderr=subprocess.STDOUT if block.serves else self.complaints.open("w"),
             text=True,
             start_new_session=True,
             env={
@@ -205,18 +221,23 @@ def test_snippets(block: Block, ground: Ground) -> None:
     program = next((name for name in ("socat", "curl") if f"{name} " in block.text), None)
     if program and block.kind == "shell" and shutil.which(program) is None:
         pytest.skip(f"{program} is not installed here")
-    with ground.serving(server_for(block)), ground.running(block) as process:
-        if block.endless:
+    if block.endless:
+        with ground.serving(server_for(block)), ground.running(block) as process:
             seen = lines_until(process, "data:")
             assert seen[-1].startswith("data:"), "".join(seen)
-            return
-        out, err = process.communicate(timeout=LONGEST)
-        assert process.returncode == 0, out + err
-        assert out.strip()
-        for line in re.findall(r"^\{.*\}$", out, re.M):
-            message = json.loads(line)
-            assert "error" not in message
-            assert not message.get("result", {}).get("isError")
+        return
+    answers = (
+        ground.folder / "stdout.txt"
+    )  # a file: a program that a block leaves behind would keep a pipe open
+    with ground.serving(server_for(block)), answers.open("w") as file, ground.running(block, file) as process:
+        process.wait(LONGEST)
+    out = answers.read_text()
+    assert process.returncode == 0, out + ground.complaints.read_text()
+    assert out.strip()
+    for line in re.findall(r"^\{.*\}$", out, re.M):
+        message = json.loads(line)
+        assert "error" not in message
+        assert not message.get("result", {}).get("isError")
 
 
 @pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
