@@ -17,6 +17,8 @@ settings.register_profile("thorough", settings.get_profile("acuity"), max_exampl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
+# Pydantic would search all installed distributions for plugins, in each process that a test starts.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 # A shell starts background jobs with these signals ignored, and every process of a test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

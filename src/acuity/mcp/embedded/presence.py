@@ -18,7 +18,8 @@ QUIET: Final = 2.0  # seconds in which a client that was told the end asks for m
 class Presence:
     """The connections of all transports. For the server's loop; wait_for_client() is for other threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: float = QUIET) -> None:
+        self._quiet = quiet
         self._connected: set[object] = set()
         self._heard = 0.0  # by time.monotonic()
         self._asked = False  # whether a client sent more than a handshake
@@ -83,7 +84,7 @@ class Presence:
             now = time.monotonic()
             if answering():
                 self._heard = now
-            rest = min(begin + timeout, max(begin, self._heard) + QUIET) - now
+            rest = min(begin + timeout, max(begin, self._heard) + self._quiet) - now
             if rest <= 0:
                 return
             self._left.clear()
