@@ -161,7 +161,6 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             tell(named.oversights(tools))
             ready = _Ready()
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
-            sources.workers = workers
             async with admin_port(options, sources, redactor) as admin:
                 with manager.watched():
                     await _serve(options, made, ready, admin, cluster, manager, workers)
