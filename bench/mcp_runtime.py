@@ -3,7 +3,8 @@
     python bench/mcp_runtime.py [--only calls,sessions,sweep,resume]
 
 calls     `tools/call` of an echo tool, 64 connections, both eras of the protocol: requests a second, CPU time
-          a request, p50 and p99. The SDK's `MCPServer` runs on uvicorn with httptools and uvloop, in its
+          a request (of all processes of a server), p50 and p99. acuity-worker has the tool in one worker
+          process. The SDK's `MCPServer` runs on uvicorn with httptools and uvloop, in its
           default mode (events) and with `json_response`
 sessions  the memory of 10,000 sessions and of 2,000 open GETs
 sweep     how long requests wait while 10,000 sessions expire at once
@@ -33,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_load import Load, Window
-from mcp_processes import own_cpu_seconds
+from mcp_processes import descendants, is_over, own_cpu_seconds
 from mcp_wire import HANDSHAKE, STATELESS, free_port, wait_for
 
 HERE = Path(__file__).parent
@@ -49,6 +50,7 @@ _ids = count(1)
 
 # The ratios asked for: of the SDK's default and of its json_response mode.
 TARGETS = {"sdk": 6.0, "sdk-json": 3.5}
+WORKER_TARGET = 4.0  # behind one worker, both processes together, of the SDK's default
 
 
 def main() -> None:
@@ -56,6 +58,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument(
+        "--servers", default="acuity,acuity-task,acuity-worker,sdk,sdk-json", help="of the part 'calls'"
+    )
     parser.add_argument("--rounds", type=int, default=4, help="turns of each server (default 4)")
     parser.add_argument("--seconds", type=float, default=4.0, help="of one turn (default 4)")
     parser.add_argument("--connections", type=int, default=64)
@@ -79,26 +84,27 @@ def main() -> None:
 
 def calls(args: argparse.Namespace, core: int) -> None:
     print(f"\ntools/call of an echo tool, {args.connections} connections, {args.rounds} turns each")
-    names = ("acuity", "acuity-task", "sdk", "sdk-json")
+    names = args.servers.split(",")
     for era in (HANDSHAKE, STATELESS):
         with ExitStack() as stack:
             loads = {}
-            for name in names:
-                pid, port = stack.enter_context(server(name, core))
+            # All are started before the first connection, which would wait too long for its request.
+            started = {name: stack.enter_context(server(name, core)) for name in names}
+            for name, (pid, port) in started.items():
                 load = Load(port, args.connections)
                 stack.callback(load.close)
                 loads[name] = (pid, load, _requests(load, era, args.connections))
             found: dict[str, list[tuple[Window, float]]] = {name: [] for name in names}
             for turn in range(args.rounds + 1):
                 for name, (pid, load, request) in loads.items():
-                    before = own_cpu_seconds(pid)
+                    before = _cpu_seconds(pid)
                     window = load.run(args.seconds if turn else 1.0, request, TEXT.encode())
                     if window.bad:
                         sys.exit(
                             f"bench: {name} gave {window.bad} wrong answers, the first {window.first_bad!r}"
                         )
                     if turn:  # the first warms up
-                        found[name].append((window, (own_cpu_seconds(pid) - before) / window.count))
+                        found[name].append((window, (_cpu_seconds(pid) - before) / window.count))
             _print_calls(era, found)
 
 
@@ -120,6 +126,10 @@ def _call(more: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _cpu_seconds(pid: int) -> float:
+    return sum(own_cpu_seconds(one) for one in (pid, *descendants(pid)))
+
+
 def _print_calls(era: str, found: dict[str, list[tuple[Window, float]]]) -> None:
     figures = {}
     for name, windows in found.items():
@@ -133,8 +143,15 @@ def _print_calls(era: str, found: dict[str, list[tuple[Window, float]]]) -> None
             f"  p50 {p50 * 1e3:6.2f} ms  p99 {p99 * 1e3:6.2f} ms",
             flush=True,
         )
+    if "acuity-worker" in figures and "sdk" in figures:
+        ratio = figures["sdk"][1] / figures["acuity-worker"][1]
+        print(f"  {era}  acuity-worker / sdk: CPU {ratio:.1f} (target {WORKER_TARGET:g})", flush=True)
+    if "acuity" not in figures:
+        return
     mine = figures["acuity"]
     for peer, target in TARGETS.items():
+        if peer not in figures:
+            continue
         rate, cpu, p99 = figures[peer]
         print(
             f"  {era}  acuity / {peer}: requests/s {mine[0] / rate:.1f}, CPU {cpu / mine[1]:.1f} "
@@ -269,8 +286,12 @@ def server(name: str, core: int, *more: str) -> Iterator[tuple[int, int]]:
     try:
         yield process.pid, port
     finally:
+        children = descendants(process.pid)
         process.kill()
         process.wait()
+        for child in children:  # Linux ends them with their parent
+            while not is_over(child):
+                time.sleep(0.01)
 
 
 def _start(name: str, port: int, core: int, *more: str) -> subprocess.Popen[bytes]:

@@ -1,6 +1,8 @@
 """The servers that mcp_runtime.py compares: one tool that echoes, on Acuity's runtime and on the SDK's.
 
-python bench/mcp_runtime_servers.py acuity|acuity-task|sdk|sdk-json --http PORT
+python bench/mcp_runtime_servers.py acuity|acuity-task|acuity-worker|sdk|sdk-json --http PORT
+
+`acuity-worker` runs the tool in one worker process, which is this program with `--socket`.
 """
 
 from __future__ import annotations
@@ -9,26 +11,18 @@ import argparse
 import asyncio
 import gc
 import logging
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
 
-def serve_acuity(args: argparse.Namespace) -> None:
+def echo_tools(args: argparse.Namespace) -> list[Any]:
     import anyio
-    import uvloop
 
-    from acuity.mcp.app import build_server
-    from acuity.mcp.catalog import Call, Catalog, Tool
-    from acuity.mcp.endpoints import Http
-    from acuity.mcp.limits import CallLimits
-    from acuity.mcp.operations.metrics import Metrics
-    from acuity.mcp.operations.observe import Observer
-    from acuity.mcp.operations.tracing import drop_unused
-    from acuity.mcp.settings import Settings
-    from acuity.mcp.standalone.serve import serve
-    from acuity.mcp.wire.listeners import LOOPBACK, Address
+    from acuity.mcp.catalog import Call, Tool
 
     def echo(call: Call) -> dict[str, Any]:
         return {"result": call.arguments["text"]}
@@ -42,11 +36,33 @@ def serve_acuity(args: argparse.Namespace) -> None:
             await anyio.sleep(call.arguments["pause"])
         return {"result": call.arguments["to"]}
 
-    chosen = echo if args.server == "acuity" else echo_in_task
-    tools = [
+    chosen = echo_in_task if args.server == "acuity-task" else echo
+    return [
         Tool("echo", "Echo", "Says it again.", ECHO, chosen),
         Tool("count", "Count", "Counts with progress.", {"type": "object"}, count),
     ]
+
+
+def serve_acuity(args: argparse.Namespace) -> None:
+    import uvloop
+    from mcp.server.lowlevel import Server
+
+    from acuity.mcp.app import build_server
+    from acuity.mcp.asking import AskingRules
+    from acuity.mcp.calls import NamesBadParams
+    from acuity.mcp.catalog import Catalog
+    from acuity.mcp.endpoints import Http
+    from acuity.mcp.limits import CallLimits
+    from acuity.mcp.operations.metrics import Metrics
+    from acuity.mcp.operations.observe import Observer
+    from acuity.mcp.operations.tracing import drop_unused
+    from acuity.mcp.runtime.counters import RuntimeCounters
+    from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
+    from acuity.mcp.settings import Settings
+    from acuity.mcp.standalone.serve import serve
+    from acuity.mcp.wire.listeners import LOOPBACK, Address
+
+    tools = echo_tools(args)
     settings = replace(
         Settings(),
         max_sessions=args.sessions,
@@ -59,15 +75,47 @@ def serve_acuity(args: argparse.Namespace) -> None:
         calls_each=1_000,
     )
     metrics, limits = Metrics([tool.name for tool in tools]), CallLimits(settings)
-    server = build_server(
-        Catalog(tools=tools), name="echo", version="1", middleware=[Observer(metrics), limits]
-    )
+    middleware = [Observer(metrics), limits]
+    server: Server[Any]
+    in_worker = args.server == "acuity-worker"
+    if in_worker:
+        server = Server("echo", version="1")
+        server.middleware.extend([*middleware, AskingRules().boundary("echo"), NamesBadParams()])
+    else:
+        server = build_server(Catalog(tools=tools), name="echo", version="1", middleware=middleware)
     drop_unused(server)
+    counters = RuntimeCounters()
+
+    async def main() -> None:
+        workers = None
+        if in_worker:
+            command = (sys.executable, __file__, "worker", "--http", "0")
+            workers = WorkerPool(WorkerPlan(command, 1, queue=2_000), counters.worker_events)
+        endpoint = Http(Address(LOOPBACK, args.http))
+        await serve(server, [endpoint], settings, limits=limits, counters=counters, workers=workers)
+
     # As the product runs: on uvloop, and with old objects left alone by the collector.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(server, [Http(Address(LOOPBACK, args.http))], settings, limits=limits))
+        runner.run(main())
+
+
+def serve_worker(args: argparse.Namespace) -> None:
+    from acuity.mcp.app import build_server
+    from acuity.mcp.asking import AskingRules
+    from acuity.mcp.catalog import Catalog
+    from acuity.mcp.operations.tracing import drop_unused
+    from acuity.mcp.worker.run import run_worker
+    from acuity.mcp.worker.service import Introduction
+
+    server = build_server(
+        Catalog(tools=echo_tools(args)), name="echo", version="1", asking=AskingRules(seals=False)
+    )
+    drop_unused(server)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    run_worker(server, Introduction("echo", "1", max_in_flight=1_000), Path(args.socket))
 
 
 def serve_sdk(args: argparse.Namespace) -> None:
@@ -99,7 +147,14 @@ def serve_sdk(args: argparse.Namespace) -> None:
     )
 
 
-SERVERS = {"acuity": serve_acuity, "acuity-task": serve_acuity, "sdk": serve_sdk, "sdk-json": serve_sdk}
+SERVERS = {
+    "acuity": serve_acuity,
+    "acuity-task": serve_acuity,
+    "acuity-worker": serve_acuity,
+    "worker": serve_worker,
+    "sdk": serve_sdk,
+    "sdk-json": serve_sdk,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
@@ -108,6 +163,7 @@ if __name__ == "__main__":
     parser.add_argument("--sessions", type=int, default=20_000)
     parser.add_argument("--ttl", type=float, default=1800.0)
     parser.add_argument("--store", default="memory")
+    parser.add_argument("--socket", default="")
     given = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     SERVERS[given.server](given)
