@@ -41,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="time for one answer (10)")
     parser.add_argument("--list", action="store_true", help="print the cases and stop")
+    parser.add_argument("--schemas", action="store_true", help="print the JSON Schemas and stop")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -48,6 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     check_installed()
     from acuity.mcp.contract.check.run import CASES, document
 
+    if arguments.schemas:
+        from acuity.mcp.contract.reference import bundle_text
+
+        print(bundle_text(), end="")
+        return OK
     if arguments.list:
         print("\n".join(columns([(case.name, case.requires) for case in CASES])))
         return OK

@@ -126,7 +126,7 @@ class Failure(NamedTuple):
 
 
 class Notify(NamedTuple):
-    """Messages outside of a call, to one session or (None) to all."""
+    """Messages outside of a call, to one session or to all."""
 
     session_id: str | None
     messages: list[Json]
