@@ -171,10 +171,10 @@ class SessionOwnership:
         self._unread.discard(session_id)
         if found is None:
             return None
-        stored, _ = found
+        stored, unused = found
         self._journal.adopt(session_id, fence)
         try:
-            session = self._sessions.adopt(stored)
+            session = self._sessions.adopt(stored, unused)
         except Refused as refused:
             self._journal.let_go(session_id)
             self._unread.add(session_id)

@@ -19,7 +19,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.redis_link import Argument, RedisLink
@@ -33,6 +33,7 @@ from acuity.mcp.runtime.journal.journal import (
 )
 from acuity.mcp.runtime.journal.session_changes import SessionChanges
 
+_PART: Final = 1 << 20  # bytes that are sent before their answers are read
 _SPARE: Final = 10.0  # seconds that a session is kept longer: its last use is written a little later
 
 # Arguments: owner, fence, turn, milliseconds to keep it, whether the changes are whole, whether the session
@@ -127,6 +128,9 @@ return 'stored'
 """
 
 
+_REFUSALS: Final[Mapping[bytes, Refusal]] = {b"moved": "moved", b"missing": "missing"}
+
+
 class RedisSessions:
     """The sessions of all nodes in Redis. `write()` is for one thread, with a connection of its own."""
 
@@ -169,11 +173,14 @@ class RedisSessions:
     def _write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
         from redis.exceptions import NoScriptError
 
-        try:
-            return self._send(changes)
-        except NoScriptError:
-            self._client.script_load(_WRITE)
-            return self._send(changes)
+        refused: dict[str, Refusal] = {}
+        for part in _parts(changes):
+            try:
+                refused |= self._send(part)
+            except NoScriptError:
+                self._client.script_load(_WRITE)
+                refused |= self._send(part)
+        return refused
 
     def _send(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
         pipeline = self._client.pipeline(transaction=False)
@@ -182,11 +189,10 @@ class RedisSessions:
             arguments = self._arguments(change)
             pipeline.evalsha(self._sha, 2, *self.keys(session_id), *cast("list[str]", list(arguments)))
         answers = pipeline.execute()
-        refused = {b"moved": "moved", b"missing": "missing"}
         return {
-            session_id: cast("Literal['moved', 'missing']", refused[answer])
+            session_id: _REFUSALS[answer]
             for session_id, answer in zip(changes, answers, strict=True)
-            if answer in refused
+            if answer in _REFUSALS
         }
 
     def _arguments(self, change: SessionChanges) -> Iterator[Argument]:
@@ -231,6 +237,20 @@ class RedisSessions:
     def close(self) -> None:
         with suppress(Exception):
             self._client.close()
+
+
+def _parts(changes: Mapping[str, SessionChanges]) -> Iterator[dict[str, SessionChanges]]:
+    """Changes in parts that Redis takes well within the time of a command."""
+    part: dict[str, SessionChanges] = {}
+    size = 0
+    for session_id, change in changes.items():
+        part[session_id] = change
+        size += change.size
+        if size > _PART:
+            yield part
+            part, size = {}, 0
+    if part:
+        yield part
 
 
 def _session(

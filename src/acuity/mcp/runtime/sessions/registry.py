@@ -83,10 +83,15 @@ class Sessions:
         session.save()
         return session
 
-    def adopt(self, stored: StoredSession) -> Session:
-        """Continue a session that another node had; if need be an idle one makes room. Raises Refused."""
+    def adopt(self, stored: StoredSession, unused: float) -> Session:
+        """Continue a session that another node had, and that was unused for so many seconds.
+
+        If need be an idle one makes room. Raises Refused.
+        """
         self._make_room(stored.record.principal)
         session = Session.from_record(self, stored.record)
+        session.last_seen = self.clock() - unused
+        session.created = min(session.created, session.last_seen)  # Redis's clock may have been set
         self._enter(session)
         session.revive(stored)
         return session
