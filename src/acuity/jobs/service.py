@@ -132,6 +132,8 @@ class Jobs:
         except StoreError as error:
             self._dispatcher.stop(entry, "cancelled", error)
             raise
+        if self._shared is not None:  # the client may ask another node for it next
+            await self._shared.told(entry.id)
         return entry.snapshot()
 
     async def get(self, id: str) -> Job | None:

@@ -26,6 +26,10 @@ class SharedJobs(Protocol):
         """Let other nodes know a job of this process, and its result; nothing waits."""
         ...
 
+    async def told(self, id: str) -> None:
+        """Wait until other nodes know a job of this process, for a moment at most."""
+        ...
+
     async def get(self, id: str) -> Job | None:
         """A job of another node; one whose process is dead is interrupted."""
         ...

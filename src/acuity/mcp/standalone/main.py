@@ -16,6 +16,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
+from acuity.jobs.shared import SharedJobs
 from acuity.mcp.admin.port import AdminPort
 from acuity.mcp.admin.sources import Sources
 from acuity.mcp.app import build_server
@@ -33,6 +34,7 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.node_jobs import NodeJobs
 from acuity.mcp.standalone.operating import admin_port
 from acuity.mcp.standalone.product import NAME, Product, product_catalog
 from acuity.mcp.standalone.reload import reloading, tell
@@ -77,7 +79,8 @@ async def product(
     `turns`: this is one of several workers behind a runtime, which take turns by that folder. Limits, metrics
     and the sealing of request states are the runtime's.
     """
-    services = _services(settings, turns)
+    shared = None if cluster is None else NodeJobs(cluster.state.link)
+    services = _services(settings, turns, shared)
     async with AsyncExitStack() as stack:
         jobs = await stack.enter_async_context(services.jobs)
         bus: SubscriptionBus = InMemorySubscriptionBus() if cluster is None else cluster.bus
@@ -112,8 +115,8 @@ def tool_names(settings: Settings) -> list[str]:
     return [tool.name for tool in catalog.tools]
 
 
-def _services(settings: Settings, turns: Path | None = None) -> Services:
-    """The services, before they are started."""
+def _services(settings: Settings, turns: Path | None = None, shared: SharedJobs | None = None) -> Services:
+    """The services, before they are started; `shared` has the jobs of other nodes."""
     paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
     config = JobsConfig(
         workers=settings.workers,
@@ -126,12 +129,14 @@ def _services(settings: Settings, turns: Path | None = None) -> Services:
         private=tuple(str(root) for root in paths.private),
         turns=turns,
     )
-    return Services(settings, paths, Jobs(config))
+    return Services(settings, paths, Jobs(config, shared))
 
 
 def _watchers(jobs: Jobs, bus: SubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
     """Register the listeners to job changes; returns the functions that remove them."""
-    return [publish_changes(jobs, bus), metrics.watch(jobs), JobTracer().watch(jobs)]
+    # A bus of the cluster tells other nodes by itself.
+    everywhere = isinstance(bus, InMemorySubscriptionBus)
+    return [publish_changes(jobs, bus, everywhere=everywhere), metrics.watch(jobs), JobTracer().watch(jobs)]
 
 
 async def _run(options: ServeOptions, redactor: Redactor) -> None:

@@ -36,6 +36,7 @@ _KEPT: Final = 86_400  # seconds
 _LISTED: Final = 500  # jobs
 _BEAT: Final = 2.0  # seconds between two signs of life
 _ALIVE: Final = 6.0  # seconds that one lasts
+_SOON: Final = 0.5  # seconds that a client waits until other nodes know its job
 _END: Final = 1.0  # seconds for the last words
 _WAITING: Final = 500  # jobs that wait to be told while Redis is gone
 _WAITING_RESULTS: Final = 64 << 20  # characters of their results
@@ -64,6 +65,7 @@ class NodeJobs:
         self._unfinished: dict[str, Job] = {}  # as they were told
         self._others: dict[str, Status] = {}  # unfinished jobs of other nodes that somebody asked for
         self._more = asyncio.Event()
+        self._some_told = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
         self._undo: builtins.list[Callable[[], None]] = []
         self._on_cancel: Callable[[str], None] = _nobody
@@ -104,6 +106,13 @@ class NodeJobs:
             if result is not None and (room := room - len(result)) < 0:
                 self._untold[id] = waiting, None
         self._more.set()
+
+    async def told(self, id: str) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SOON):
+                while id in self._untold and self._link.healthy:
+                    self._some_told.clear()
+                    await self._some_told.wait()
 
     async def get(self, id: str) -> Job | None:
         found = await self._asked(id, self._snapshots([id]))
@@ -241,6 +250,7 @@ class NodeJobs:
                 self._link.publish(_CHANGES, text)
             if self._untold.get(id, (None,))[0] is job:
                 del self._untold[id]
+            self._some_told.set()
 
     def _text(self, job: Job) -> bytes:
         return json.dumps({**asdict(job), "process": self._process}).encode()

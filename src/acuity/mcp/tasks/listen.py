@@ -196,8 +196,11 @@ def _task_ids(asked: types.SubscriptionFilter) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def publish_changes(jobs: Jobs, bus: SubscriptionBus) -> Callable[[], None]:
-    """Publish every new report on the bus; returns a function that stops this."""
+def publish_changes(jobs: Jobs, bus: SubscriptionBus, *, everywhere: bool = True) -> Callable[[], None]:
+    """Publish every new report on the bus, also those of other processes; returns a function that stops this.
+
+    Without `everywhere`, those of this process only.
+    """
     under_way: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
 
     def heard(job: Job) -> None:
@@ -206,7 +209,7 @@ def publish_changes(jobs: Jobs, bus: SubscriptionBus) -> Callable[[], None]:
             under_way.add(task)
             task.add_done_callback(under_way.discard)
 
-    undo = jobs.on_change(heard, everywhere=True)
+    undo = jobs.on_change(heard, everywhere=everywhere)
 
     def stop() -> None:
         undo()
