@@ -45,7 +45,7 @@ final class Call
     /** The id of the session; null if the client has none. */
     public function sessionId(): ?string
     {
-        return $this->envelope->session_id;
+        return $this->envelope->session_id ?? null;
     }
 
     public function params(): object
@@ -340,8 +340,9 @@ final class Worker
             return;
         }
         foreach ($envelopes as $envelope) {
-            if (!isset($envelope->id) && in_array($envelope->event ?? '', ['ping', 'message', 'response', 'cancel'], true)) {
-                continue; // about no call
+            if (!complete($envelope)) {
+                $this->drop($key); // what came is not the contract's
+                return;
             }
             match ($envelope->event ?? '') {
                 'hello' => $connection->write('hello', ['contract' => CONTRACT, 'name' => $this->name,
@@ -504,6 +505,17 @@ final class Worker
         $message = ['role' => 'user', 'content' => ['type' => 'text', 'text' => $text]];
         return ['description' => $about['description'], 'messages' => [$message]];
     }
+}
+
+/** Whether an envelope has what is used of it. */
+function complete(object $envelope): bool
+{
+    return match ($envelope->event ?? '') {
+        'message' => isset($envelope->id, $envelope->protocol_version) && is_string($envelope->jsonrpc->method ?? null),
+        'response' => isset($envelope->id, $envelope->jsonrpc->id),
+        'ping', 'cancel' => isset($envelope->id),
+        default => true,
+    };
 }
 
 /** Seconds on a clock that nobody sets. */

@@ -287,8 +287,11 @@ export class Worker {
           affinity: "none",
         }),
       ping: () => connection.write("pong", { id: envelope.id }),
-      message: () => void this.serve(connection, envelope),
-      response: () => connection.calls.get(envelope.id)?.answered(envelope.jsonrpc),
+      message: () => {
+        if (typeof envelope.jsonrpc?.method !== "string") throw new Error("a message without a method");
+        void this.serve(connection, envelope);
+      },
+      response: () => connection.calls.get(envelope.id)?.answered(envelope.jsonrpc ?? {}),
       cancel: () => connection.calls.get(envelope.id)?.cancel(),
       // drain: what runs is finished anyway; session_end: nothing is kept here
     };
