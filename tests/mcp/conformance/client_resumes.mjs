@@ -1,5 +1,5 @@
 // Has one of the official TypeScript clients count with a server that is killed meanwhile, and prints what the
-// caller sees, a line of JSON for each: progress, log messages, the error of the call, what the session knows.
+// caller sees, a line of JSON for each: the session's id, progress, log messages, the error of the call, what the session knows.
 //
 //     node client_resumes.mjs '{"folder": …, "library": "1" | "2", "url": …, "upto": 30}'
 //
@@ -24,7 +24,9 @@ const client = new found.Client({ name: 'resumes', version: '1' });
 client.fallbackNotificationHandler = async ({ method, params }) => {
     if (method === 'notifications/message') say(params.logger, params.data);
 };
-await client.connect(new found.StreamableHTTPClientTransport(new URL(url)));
+const transport = new found.StreamableHTTPClientTransport(new URL(url));
+await client.connect(transport);
+say('id', transport.sessionId);
 await client.setLoggingLevel('warning');
 
 const call = (name, args, options) =>

@@ -19,7 +19,7 @@ from node_tools import PROGRAMS, NodeTools
 from processes import DidNotStart, fixtures, product_command
 from suite import Scenario, run_suite
 from typescript_clients import call_wrongly
-from typescript_resuming import resume_after_kill
+from typescript_resuming import resume_after_kill, resume_at_other_node
 
 BUILD: Final = Path(__file__).parents[3] / "build" / "conformance"
 
@@ -93,9 +93,10 @@ def inspect(tools: NodeTools, logs: Path) -> bool:
 
 
 def call(tools: NodeTools, logs: Path) -> bool:
-    """Whether callers of the TypeScript clients see what is wrong, and go on after a restart."""
+    """Whether callers of the TypeScript clients see what is wrong, and go on after a server was killed."""
     good = True
-    for found in chain(call_wrongly(tools, product_command(), logs), resume_after_kill(tools)):
+    resumed = chain(resume_after_kill(tools), resume_at_other_node(tools))
+    for found in chain(call_wrongly(tools, product_command(), logs), resumed):
         good &= not found.problems
         mark = "FAIL" if found.problems else "ok  "
         print(f"{mark} {found.client} over {found.transport}: {found.calls} calls", flush=True)

@@ -1,19 +1,25 @@
-"""Kills a server while the official TypeScript clients call it: they resume alone, and miss nothing."""
+"""Kills a server while the official TypeScript clients call it: they resume alone, and miss nothing.
+
+They resume at the server that is started in its place, or at another node of its cluster, behind nginx.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "runtime" / "cluster"))
 
+from cluster_nodes import NGINX, cluster_nodes
 from node_tools import LIBRARIES, NodeTools
-from restarts import Restarts, restarts
+from redis_server import PROGRAM as REDIS
+from restarts import restarts
 from typescript_clients import ClientRun
 
 _SCRIPT: Final = Path(__file__).with_name("client_resumes.mjs")
@@ -27,13 +33,28 @@ def resume_after_kill(tools: NodeTools) -> Iterator[ClientRun]:
     """Every client, against a server with a store of its own."""
     for version, (name, exact) in LIBRARIES.items():
         with TemporaryDirectory() as folder, restarts(Path(folder)) as server:
-            said = _conversation(tools, version, server)
+            said = _conversation(tools, version, server.start(), lambda _, server=server: server.restart())
         yield ClientRun(f"{name} {exact}", "Streamable HTTP and kill -9", 1, list(_problems(said)))
 
 
-def _conversation(tools: NodeTools, version: str, server: Restarts) -> list[tuple[str, Any]]:
-    """What the client's caller saw. The server is killed and restarted on the way."""
-    asked = {"folder": str(tools.folder), "library": version, "url": server.start(), "upto": _UPTO}
+def resume_at_other_node(tools: NodeTools) -> Iterator[ClientRun]:
+    """Every client, with two nodes behind nginx of which one is killed and not started again."""
+    if NGINX is None or REDIS is None:
+        yield ClientRun("all clients", "two nodes behind nginx (nginx or Redis is missing: not run)", 0, [])
+        return
+    with cluster_nodes() as nodes:
+        for version, (name, exact) in LIBRARIES.items():
+            nodes.start_all()
+            front = nodes.front or nodes.start_nginx()
+            said = _conversation(tools, version, front, lambda session: nodes.kill(session[:2]))
+            yield ClientRun(f"{name} {exact}", "two nodes behind nginx and kill -9", 1, list(_problems(said)))
+
+
+def _conversation(
+    tools: NodeTools, version: str, url: str, kill: Callable[[str], object]
+) -> list[tuple[str, Any]]:
+    """What the client's caller saw. The server that has the session is killed on the way."""
+    asked = {"folder": str(tools.folder), "library": version, "url": url, "upto": _UPTO}
     said: list[tuple[str, Any]] = []
     with tools.start(_SCRIPT, [json.dumps(asked)]) as client:
         assert client.stdout is not None
@@ -42,7 +63,7 @@ def _conversation(tools: NodeTools, version: str, server: Restarts) -> list[tupl
                 found = json.loads(line)
                 said.append((found["kind"], found["value"]))
                 if said[-1] == ("progress", _KILL):
-                    server.restart()
+                    kill(dict(said)["id"])
             client.wait(_SOON)
         except (subprocess.TimeoutExpired, ValueError) as error:
             said.append(("broken", str(error)))
