@@ -22,7 +22,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 OPTIONAL: list[str] = [
     entry for extra in ("pandas", "tiny", "verify", "eval", "vlm") for entry in EXTRAS[extra]
 ]
-SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *EXTRAS["otel"]]
+SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *EXTRAS["otel"], *EXTRAS["cluster"]]
 DATA = {"ffmpeg-quality-metrics"}  # whose files are read and whose code is not run
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
