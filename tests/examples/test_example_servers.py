@@ -1,0 +1,110 @@
+"""The example workers behind a real server, called by the official client of both eras."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+
+from asking_client import Person
+from example_workers import COMMANDS, PATIENCE
+from product_server import ProductServer, product_server
+from transport_bench import ERAS, transport_to
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ProductServer]:
+    command = shlex.join([*COMMANDS[request.param](), "--socket", "{socket}"])
+    folder: Path = tmp_path_factory.mktemp("server")
+    with product_server(folder, "--http", "0", "--worker-command", command) as running:
+        yield running
+
+
+def _client(server: ProductServer, era: str, **callbacks: Any) -> Client:
+    return Client(transport_to(server.where("http")), mode=era, **callbacks)
+
+
+def _text(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_all_that_a_worker_offers(server: ProductServer, era: str) -> None:
+    async def main() -> None:
+        person = Person(colour="green")
+        told: list[float] = []
+
+        async def heard(progress: float, total: float | None, message: str | None) -> None:
+            told.append(progress)
+
+        async with _client(server, era, **person.callbacks) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names == ["echo", "count", "ask", "visits", "announce"]
+            assert _text(await client.call_tool("echo", {"text": "ünïcode 🎬"})) == "ünïcode 🎬"
+            counted = await client.call_tool("count", {"to": 3}, progress_callback=heard)
+            assert (_text(counted), told) == ("counted to 3", [1, 2, 3])
+            assert _text(await client.call_tool("ask", {})) == "Ada likes green."
+            assert person.asked == ["Your name?", "Which colour do you like, Ada?"]
+            visits = [_text(await client.call_tool("visits", {})) for _ in range(2)]
+            expected = ["visit 1", "visit 2"] if era == "legacy" else ["There is no session to count in."] * 2
+            assert visits == expected
+            (content,) = (await client.read_resource("example://language")).contents
+            assert content.text.startswith(("PHP 8", "TypeScript on Node v"))
+            (message,) = (await client.get_prompt("greet", {"name": "Ada"})).messages
+            assert message.content.text == "Greet Ada in one sentence."
+
+    anyio.run(main)
+
+
+def test_an_announcement_reaches_every_session(server: ProductServer) -> None:
+    async def main() -> None:
+        lines, heard = [], anyio.Event()
+
+        async def logged(params: types.LoggingMessageNotificationParams) -> None:
+            lines.append(params.data)
+            heard.set()
+
+        async with (
+            _client(server, "legacy", logging_callback=logged) as listener,
+            _client(server, "legacy") as other,
+        ):
+            assert _text(await listener.call_tool("echo", {"text": "here"})) == "here"
+            assert _text(await other.call_tool("announce", {"text": "dinner"})) == "announced"
+            with anyio.fail_after(PATIENCE):
+                await heard.wait()
+            assert lines == ["dinner"]
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_call_that_nobody_waits_for_ends(server: ProductServer, era: str) -> None:
+    async def main() -> None:
+        begun = anyio.Event()
+
+        async def heard(*_: Any) -> None:
+            begun.set()
+
+        async with _client(server, era) as client, anyio.create_task_group() as tasks:
+
+            async def count() -> None:
+                await client.call_tool("count", {"to": 10_000}, progress_callback=heard)
+
+            tasks.start_soon(count)
+            with anyio.fail_after(PATIENCE):
+                await begun.wait()
+            tasks.cancel_scope.cancel()
+        async with _client(server, era) as client:
+            assert _text(await client.call_tool("echo", {"text": "still here"})) == "still here"
+
+    anyio.run(main)
