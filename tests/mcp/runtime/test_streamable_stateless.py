@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.settings import WireLimits
@@ -194,6 +195,44 @@ def test_the_end_of_the_server_ends_what_runs() -> None:
             await served.bench.started.reaches(2)
         assert served.bench.cancelled.count == 2
         assert (single.gone, get.gone, call_in_session.status) == (True, True, 404)
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"Mcp-Method": "tools/list"}, "header"),
+        ({"Mcp-Name": "another"}, "header"),
+        ({"MCP-Protocol-Version": "2099-01-01"}, "version"),
+        ({"Accept": "application/json"}, "accept"),
+        ({"Content-Type": "text/plain"}, "type"),
+    ],
+)
+def test_what_is_refused_for_its_headers_is_counted_once(changed: dict[str, str], reason: str) -> None:
+    async def main() -> None:
+        async with running() as served:
+            body, headers = modern(call(1, "wait"))
+            answer = served.client.post(body, {**headers, **changed})
+            assert "error" in reply_of(answer)
+            assert served.counters.refused == {reason: 1}
+
+    run(main)
+
+
+def test_what_is_refused_for_its_envelope_is_counted() -> None:
+    async def main() -> None:
+        async with running() as served:
+            body, headers = modern(call(1, "wait"))
+            answer = served.client.post({**body, "params": {"name": "wait", "_meta": {}}}, headers)
+            assert reply_of(answer)["error"]["code"] == INVALID_PARAMS
+            answer = served.client.post({"jsonrpc": "2.0", "id": 1, "result": {}}, headers)
+            assert answer.status == 400
+            assert served.counters.refused == {"envelope": 1, "body": 1}
+        async with running(bare=True) as served:
+            served.core.bare(Request("POST", "/sse", body=b"{"), answer := FakeResponder())
+            assert answer.status == 400
+            assert served.counters.refused == {"body": 1}
 
     run(main)
 

@@ -14,6 +14,7 @@ from mcp.shared.inbound import (
 from mcp_types import (
     HEADER_MISMATCH,
     INVALID_REQUEST,
+    UNSUPPORTED_PROTOCOL_VERSION,
     JSONRPCNotification,
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
@@ -30,6 +31,9 @@ from acuity.mcp.wire.serving import has_envelope
 
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"  # is answered by events alone
+# How requests that are refused for their envelope or headers are counted, by the code of the error.
+_REASONS: Final = {HEADER_MISMATCH: "header", UNSUPPORTED_PROTOCOL_VERSION: "version"}
+_NO_ENVELOPE: Final = "envelope"  # it lacks, or is none
 _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
 
 
@@ -57,13 +61,13 @@ class Stateless:
             refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
             return
         if version not in MODERN:
-            refused["version"] += 1
             self._reject(responder, given, unsupported_protocol_version_rejection(version))
         elif given is not None:
             self._request(request, responder, given)
         elif isinstance(message, JSONRPCNotification):
             responder.answer(202)  # there is nothing that it could be about
         else:
+            refused["body"] += 1
             refuse(responder, 400, INVALID_REQUEST, _NO_REQUEST)
 
     def _request(self, request: Request, responder: Responder, message: PlainRequest) -> None:
@@ -81,14 +85,7 @@ class Stateless:
         if (quick := core.quick(message, request.client, route.protocol_version)) is not None:
             responder.answer(200, quick, JSON)
             return
-        exchange = SingleExchange(
-            message,
-            request,
-            responder,
-            core.heartbeats,
-            later=core.later,
-            silence=core.serving.limits.heartbeat,
-        )
+        exchange = _exchange(core, message, request, responder)
         connection = EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
         core.dispatcher.request(exchange, connection, method, params)
 
@@ -96,6 +93,7 @@ class Stateless:
         self, responder: Responder, message: PlainRequest | None, rejection: InboundLadderRejection | None
     ) -> None:
         assert rejection is not None
+        _count(self._core, rejection)
         request_id = message.id if message is not None else None
         status = status_of_code(rejection.code)
         refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
@@ -112,6 +110,7 @@ class Bare:
         try:
             message = parse_request(request.body)
         except Refused as refused:
+            self._core.counters.refused["body"] += 1
             refuse(responder, 400, refused.code, refused.reason, refused.request_id)
             return
         if isinstance(message, PlainRequest):
@@ -126,13 +125,11 @@ class Bare:
             responder.answer(200, quick, JSON)
             return
         takes_events = "text/event-stream" in request.headers.get("accept", "")
-        exchange = SingleExchange(
+        exchange = _exchange(
+            core,
             message,
             request,
             responder,
-            core.heartbeats,
-            later=core.later,
-            silence=core.serving.limits.heartbeat,
             takes_events=takes_events or message.method == _LISTEN,
             statuses=False,
         )
@@ -140,12 +137,39 @@ class Bare:
         if has_envelope(message.params):
             route = classify_inbound_request({"method": message.method, "params": message.params})
             if isinstance(route, InboundLadderRejection):
+                _count(core, route)
                 refuse(responder, 200, route.code, route.message, message.id, data=route.data)
                 return
             connection = EnvelopeConnection(
                 route.protocol_version, route.client_info, route.client_capabilities
             )
         core.dispatcher.request(exchange, connection, message.method, message.params)
+
+
+def _exchange(
+    core: Core,
+    message: PlainRequest,
+    request: Request,
+    responder: Responder,
+    *,
+    takes_events: bool = True,
+    statuses: bool = True,
+) -> SingleExchange:
+    """The exchange of a request without a session."""
+    return SingleExchange(
+        message,
+        request,
+        responder,
+        core.heartbeats,
+        later=core.later,
+        silence=core.serving.limits.heartbeat,
+        takes_events=takes_events,
+        statuses=statuses,
+    )
+
+
+def _count(core: Core, rejection: InboundLadderRejection) -> None:
+    core.counters.refused[_REASONS.get(rejection.code, _NO_ENVELOPE)] += 1
 
 
 def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]) -> InboundLadderRejection:

@@ -11,7 +11,7 @@ import pytest
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import NoJournal
-from acuity.mcp.runtime.sessions.registry import SLICE, Sessions
+from acuity.mcp.runtime.sessions.registry import LOOK_AGAIN, SLICE, Sessions
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
@@ -316,3 +316,35 @@ def test_stopping_ends_all_and_counts_none(make: Make) -> None:
     assert session.ended == "stopped"
     assert len(sessions) == 0
     assert sessions.counters.sessions_deleted == sessions.counters.sessions_expired == 0
+
+
+class CountedCall(FakeCall):
+    """Counts how often a call was looked at."""
+
+    looks = 0
+
+    @property
+    def is_attended(self) -> bool:  # type: ignore[override]
+        CountedCall.looks += 1
+        return True
+
+
+@pytest.mark.parametrize("each", [10, 4], ids=["all", "of one principal"])
+def test_sessions_that_are_all_busy_are_looked_at_once(make: Make, clock: FakeClock, each: int) -> None:
+    sessions = make(max_sessions=4, max_sessions_each=each)
+    busy = [_begin(sessions) for _ in range(4)]
+    for session in busy:
+        session.begin_call(1, CountedCall())
+    CountedCall.looks = 0
+    for _ in range(50):
+        assert sessions.admit("token:a") is not None
+    assert CountedCall.looks == 4
+    busy[2].end_call(1)
+    assert sessions.admit("token:a") is None, "a call that ended makes room at once"
+    assert busy[2].begin_call(1, left := FakeCall())
+    assert sessions.admit("token:a") is not None
+    left.is_attended = False
+    clock.advance(LOOK_AGAIN)
+    assert sessions.admit("token:a") is None, "so does a client that left its call, at the next look"
+    _begin(sessions)
+    assert busy[2].ended == "evicted"

@@ -19,6 +19,7 @@ from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
 
 SLICE: Final = 100  # sessions that one sweep looks at: about a millisecond, more if they have streams
+LOOK_AGAIN: Final = 0.1  # seconds after which sessions that were all busy are looked at again
 
 
 class Sessions:
@@ -43,6 +44,7 @@ class Sessions:
         self.on_end: Callable[[Session], None] = _nothing  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
+        self._all_busy: dict[str | None, float] = {}  # until when: those of a principal, or of all (None)
         for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
             self._enter(Session.from_record(self, record))
 
@@ -165,7 +167,12 @@ class Sessions:
                 del table[session.id]
                 table[session.id] = session
 
+    def note_calm(self) -> None:
+        """Note that a session has no calls any more."""
+        self._all_busy.clear()
+
     def note_end(self, session: Session, reason: EndReason) -> None:
+        self._all_busy.clear()
         del self._by_id[session.id]
         mine = self._of[session.principal]
         del mine[session.id]
@@ -198,6 +205,7 @@ class Sessions:
         return Refused(BUSY, f"{most} {whose} are busy, which is the most: try again when a call has ended")
 
     def _enter(self, session: Session) -> None:
+        self._all_busy.clear()
         self._by_id[session.id] = session
         self._of.setdefault(session.principal, {})[session.id] = session
 
@@ -215,12 +223,21 @@ class Sessions:
         one who opens many.
         """
         mine = self._of.get(principal_key, {})
-        if len(mine) >= self.limits.max_sessions_each:
-            return _longest_idle(mine)
+        whose = principal_key if len(mine) >= self.limits.max_sessions_each else None
+        now = self.clock()
+        if now < self._all_busy.get(whose, now):
+            return None
+        found = self._longest_idle() if whose is None else _longest_idle(mine)
+        if found is None:
+            # A call or session that ends is noted; a client that leaves its call is seen at the next look.
+            self._all_busy[whose] = now + LOOK_AGAIN
+        return found
+
+    def _longest_idle(self) -> Session | None:
         found = _longest_idle(max(self._of.values(), key=len, default={}))
         if found is not None:
             return found
-        fewer = sorted(self._of.values(), key=len, reverse=True)
+        fewer = sorted(self._of.values(), key=len, reverse=True)[1:]
         return next((found for table in fewer if (found := _longest_idle(table)) is not None), None)
 
     def _is_expired(self, session: Session) -> bool:
@@ -236,6 +253,10 @@ def _nothing(_: Session) -> None:
 
 def _longest_idle(sessions: Mapping[str, Session]) -> Session | None:
     """The session to end first: one that was never used, so that who only begins sessions ends nobody's."""
-    unused = (session for session in sessions.values() if session.is_unused and not session.busy)
-    idle = (session for session in sessions.values() if not session.busy)
-    return next(unused, None) or next(idle, None)
+    idle = None
+    for session in sessions.values():
+        if (idle is None or session.is_unused) and not session.busy:
+            if session.is_unused:
+                return session
+            idle = session
+    return idle

@@ -47,6 +47,8 @@ class Home(Protocol):
 
     def note_use(self, session: Session) -> None: ...
 
+    def note_calm(self) -> None: ...
+
     def note_end(self, session: Session, reason: EndReason) -> None: ...
 
 
@@ -179,6 +181,7 @@ class Session:
             return
         if not self._calls:
             self._calls = None  # a dict that was filled keeps its size
+            self._home.note_calm()
         if self._client_requests is not None:
             self._client_requests.end_call(call)
         if self.ended is None:
