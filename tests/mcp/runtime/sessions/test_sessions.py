@@ -341,7 +341,8 @@ def test_sessions_that_are_all_busy_are_looked_at_once(make: Make, clock: FakeCl
     assert CountedCall.looks == 4
     busy[2].end_call(1)
     assert sessions.admit("token:a") is None, "a call that ended makes room at once"
-    assert busy[2].begin_call(1, left := FakeCall())
+    left = FakeCall()
+    assert busy[2].begin_call(1, left)
     assert sessions.admit("token:a") is not None
     left.is_attended = False
     clock.advance(LOOK_AGAIN)
