@@ -161,7 +161,6 @@ class WorkerDispatch:
         """Nothing: handlers, which leave things to clean up, are in workers."""
 
     def session_ended(self, session_id: str, reason: str) -> None:
-        self._members.forget(session_id)
         self._pool.session_ended(session_id, reason)
 
     async def close(self) -> None:

@@ -1,7 +1,11 @@
-"""The fields of an envelope that say where a call comes from: session, headers, principal, client."""
+"""The fields of an envelope that say where a call comes from: session, headers, principal, client.
+
+Clients send the same again and again, so what was written once is kept for a while.
+"""
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,72 +18,97 @@ from acuity.mcp.wire.http.request import Request
 if TYPE_CHECKING:
     from acuity.mcp.runtime.sessions.session import Session
 
-# Headers that workers never see: credentials, and those that are about the connection alone.
-_LEFT_OUT: Final = frozenset(
-    {
-        "authorization",
-        "cookie",
-        "proxy-authorization",
-        "connection",
-        "content-length",
-        "keep-alive",
-        "te",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
-_MOST: Final = 4096  # sessions whose client is remembered
+_SECRETS: Final = ("authorization", "cookie", "proxy-authorization")  # which workers never see
+# Headers that are about the connection alone.
+_LEFT_OUT: Final = frozenset({"connection", "keep-alive", "te", "transfer-encoding", "upgrade"})
+_LENGTH: Final = "content-length"  # the only one that differs between most requests of a client
+_MOST: Final = 2048  # members that are kept
+_LONGEST: Final = 4096  # bytes of those that are kept
 
 
 class Members:
-    """Makes those fields; what is the same for all calls of a session is made once."""
+    """Makes those fields."""
 
     def __init__(self) -> None:
-        self._clients: dict[str, dict[str, Any]] = {}
+        self._kept: dict[tuple[Any, ...], bytes] = {}
 
     def of_session(self, request: Request, session: Session) -> bytes:
         """Those of a call in a session."""
-        client = self._clients.get(session.id)
-        if client is None:
-            if len(self._clients) >= _MOST:
-                self._clients.clear()
-            hello = session.client
-            client = {"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}}
-            self._clients[session.id] = client
-        return writing.circumstances(
-            session_id=session.id,
-            protocol_version=session.version,
-            headers=_headers(request),
-            principal=_principal(request.principal),
-            client=client,
-            session={"state": session.state, "initialized": session.initialized},
-            path=request.path,
+        headers, principal, state = _headers(request), request.principal, session.state
+        key = (
+            session.id,
+            session.initialized,
+            request.path,
+            principal.key,
+            principal.scopes,
+            principal.tools,
+            *headers,
+            *headers.values(),
         )
+        found = None if state else self._kept.get(key)
+        if found is None:
+            hello = session.client
+            found = writing.circumstances(
+                session_id=session.id,
+                protocol_version=session.version,
+                headers=_shown(headers),
+                principal=_principal(principal),
+                client={"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}},
+                session={"state": state, "initialized": session.initialized},
+                path=request.path,
+            )
+            if not state:
+                self._keep(key, found)
+        return found
 
     def of_single(self, request: Request, version: str, params: Mapping[str, Any] | None) -> bytes:
         """Those of a call without a session; its `_meta` may say which client it is."""
-        meta = (params or {}).get("_meta")
-        client = None
-        if isinstance(meta, Mapping) and CLIENT_CAPABILITIES_META_KEY in meta:
-            client = {
-                "info": meta.get(CLIENT_INFO_META_KEY),
-                "capabilities": meta[CLIENT_CAPABILITIES_META_KEY],
-            }
-        return writing.circumstances(
-            session_id=None,
-            protocol_version=version,
-            headers=_headers(request),
-            principal=_principal(request.principal),
-            client=client,
-            path=request.path,
+        meta = params.get("_meta") if params is not None else None
+        info = capabilities = None
+        if type(meta) is dict:
+            info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
+        headers, principal = _headers(request), request.principal
+        key = (
+            version,
+            marshal.dumps((info, capabilities), 2),
+            request.path,
+            principal.key,
+            principal.scopes,
+            principal.tools,
+            *headers,
+            *headers.values(),
         )
+        found = self._kept.get(key)
+        if found is None:
+            client = None if capabilities is None else {"info": info, "capabilities": capabilities}
+            found = writing.circumstances(
+                session_id=None,
+                protocol_version=version,
+                headers=_shown(headers),
+                principal=_principal(principal),
+                client=client,
+                path=request.path,
+            )
+            self._keep(key, found)
+        return found
 
-    def forget(self, session_id: str) -> None:
-        self._clients.pop(session_id, None)
+    def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
+        if len(members) <= _LONGEST:
+            if len(self._kept) >= _MOST:
+                self._kept.clear()
+            self._kept[key] = members
 
 
 def _headers(request: Request) -> dict[str, str]:
-    return {name: value for name, value in request.headers.items() if name not in _LEFT_OUT}
+    headers = dict(request.headers)
+    headers.pop(_LENGTH, None)
+    for name in _SECRETS:
+        headers.pop(name, None)
+    return headers
+
+
+def _shown(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in _LEFT_OUT}
 
 
 def _principal(principal: Principal) -> dict[str, Any]:
