@@ -8,8 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from acuity.mcp.contract import writing
-from acuity.mcp.contract.envelopes import FROM_RUNTIME, FROM_WORKER
 from acuity.mcp.contract.frames import FrameDecoder, decode
+from acuity.mcp.contract.reading import FROM_RUNTIME, FROM_WORKER
 from acuity.mcp.contract.schemas import SCHEMAS, Sender
 
 _REPLY = b'{"jsonrpc":"2.0","id":1,"result":{}}'

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.mcp.contract import envelopes, writing
-from acuity.mcp.contract.envelopes import EnvelopeError, Unknown, from_runtime, from_worker
+from acuity.mcp.contract.envelopes import Unknown
 from acuity.mcp.contract.frames import FrameDecoder, FrameError, encode
+from acuity.mcp.contract.reading import EnvelopeError, from_runtime, from_worker
 
 REQUEST: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 NOTE: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}}
@@ -146,7 +147,7 @@ def test_what_a_worker_may_not_send(text: bytes, sentence: str) -> None:
     ("fields", "sentence"),
     [
         ({"principal": {}}, "the 'principal' of 'message' has no 'key'"),
-        ({"headers": {"a": 1}}, "the 'headers' of 'message' should be strings"),
+        ({"headers": []}, "the 'headers' of 'message' should be an object"),
         ({"jsonrpc": {}}, "the 'jsonrpc' of 'message' has no 'method'"),
         ({"session": 5}, "the 'session' of 'message' should be an object or null"),
     ],
@@ -155,6 +156,16 @@ def test_what_the_runtime_may_not_send(fields: dict[str, object], sentence: str)
     right = {"id": "1", "protocol_version": "2025-11-25", "principal": {"key": "address:a"}}
     with pytest.raises(EnvelopeError, match=sentence):
         from_runtime(_worker("message", **{**right, "jsonrpc": REQUEST, **fields}))
+
+
+def test_types_that_were_right_before_are_checked_for_each_event() -> None:
+    wrongs: list[dict[str, Any]] = [{"id": 5}, {"handled": None}, {"messages": None}, {"jsonrpc": []}]
+    for wrong in wrongs:
+        full = {"id": "1", "handled": True, "response_mode": None, "session": None, "messages": []}
+        whole = {**full, "jsonrpc": REPLY}
+        assert from_worker(_worker("result", **whole)) == from_worker(_worker("result", **whole))
+        with pytest.raises(EnvelopeError):
+            from_worker(_worker("result", **{**whole, **wrong}))
 
 
 @given(

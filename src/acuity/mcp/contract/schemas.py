@@ -7,14 +7,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from acuity.mcp.contract.envelopes import (
     CONTRACT,
-    FROM_RUNTIME,
-    FROM_WORKER,
     MODE,
     SESSION_ENDS,
-    Kind,
-    is_required,
 )
 from acuity.mcp.contract.error_classes import ERROR_CLASSES
+from acuity.mcp.contract.reading import FROM_RUNTIME, FROM_WORKER, Kind, is_required
 
 Schema: TypeAlias = dict[str, Any]
 Sender: TypeAlias = Literal["runtime", "worker"]

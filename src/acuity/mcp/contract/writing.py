@@ -20,7 +20,10 @@ _RESPONSE: Final = b'{"mode":"mcp","event":"response","id":%b,"jsonrpc":%b}'
 _MESSAGES: Final = b'{"mode":"mcp","event":"messages","id":%b,"messages":[%b]}'
 _NOTIFY: Final = b'{"mode":"mcp","event":"notify","session_id":%b,"messages":[%b]}'
 _ENTRY: Final = b'{"type":"jsonrpc","data":%b}'
-_RESULT: Final = b'{"mode":"mcp","event":"result","id":%b,"handled":true,"jsonrpc":%b}'
+_RESULT: Final = (  # with all fields: the reader is quickest then
+    b'{"mode":"mcp","event":"result","id":%b,"handled":true,"response_mode":null,"session":null,'
+    b'"messages":[],"jsonrpc":%b}'
+)
 _RESULT_WITH: Final = b'{"mode":"mcp","event":"result","id":%b,"handled":true,%b"jsonrpc":%b}'
 
 

@@ -18,9 +18,9 @@ from acuity.mcp.contract.envelopes import (
     RuntimeHello,
     SessionEnd,
     Unknown,
-    from_runtime,
 )
 from acuity.mcp.contract.frames import FrameDecoder, FrameError
+from acuity.mcp.contract.reading import from_runtime
 from acuity.mcp.worker.service import Calls, Service
 
 logger: Final = logging.getLogger(__name__)
@@ -145,7 +145,13 @@ class Link(asyncio.Protocol):
         self.send(writing.worker_hello(about.name, about.version, about.max_in_flight, about.affinity))
 
     def _message(self, envelope: Message) -> None:
-        self._service.message(envelope, self.calls, self)
+        try:
+            self._service.message(envelope, self.calls, self)
+        except Exception:  # an envelope with something in it that nobody thought of
+            logger.exception("call %s could not be begun", envelope.id)
+            self.calls.pop(envelope.id, None)
+            sentence = "the call could not be begun; the worker's log says more"
+            self.send(writing.failure(envelope.id, sentence, "worker_runtime_error"))
 
     def _response(self, envelope: Response) -> None:
         self._service.response(envelope, self.calls)

@@ -28,9 +28,9 @@ from acuity.mcp.contract.envelopes import (
     Pong,
     Result,
     WorkerHello,
-    from_worker,
 )
 from acuity.mcp.contract.frames import FrameDecoder, FrameError
+from acuity.mcp.contract.reading import from_worker
 from acuity.mcp.runtime.workers.call import Outcome, WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure, told_by_worker
 
