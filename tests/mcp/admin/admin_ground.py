@@ -55,7 +55,7 @@ class FakeWorkers:
 
     def drain(self, worker_id: str) -> bool:
         for index, status in enumerate(self._statuses):
-            if status.id == worker_id:
+            if status.id == worker_id and status.state == "ready":
                 self.drained.append(worker_id)
                 self._statuses[index] = replace(status, state="draining")
                 return True

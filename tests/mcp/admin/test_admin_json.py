@@ -289,6 +289,7 @@ BAD_ACTIONS: list[tuple[str, Any, int, str]] = [
     ("/admin/sessions/kick", {"session_id": "abcdefgh", "x": 1}, 400, "other fields"),
     ("/admin/sessions/kick", b" " * 5000, 413, "the body has 5000 bytes"),
     ("/admin/sessions/kick", {"session_id": "abcdefgh"}, 404, "no session of this server begins with"),
+    ("/admin/workers/drain", {"worker": "w2"}, 409, "the worker w2 is waiting: wait until it is ready"),
     ("/admin/workers/drain", {"worker": "w9"}, 404, "there is no worker 'w9'"),
     ("/admin/workers/drain", {"session_id": "w1"}, 400, "other fields than worker"),
 ]

@@ -138,6 +138,16 @@ def test_of_a_session_id_only_the_beginning_is_shown(text: str) -> None:
         assert session_id[9:] not in line
 
 
+def test_of_a_session_id_with_a_label_only_the_beginning_is_shown() -> None:
+    secret = secrets.token_hex(16)
+    with logging_to_lines() as lines:
+        log.info(f"Mcp-Session-Id: n1-{secret}", extra={"client": f"session:n1-{secret}"})
+        line = lines.text()
+    assert f"n1-{secret[:8]}" in line
+    assert secret[:10] not in line
+    assert secret[9:] not in line
+
+
 @pytest.mark.parametrize("secret", ['we"ird\\päss', "plain-word", "ime"])
 def test_a_configured_secret_is_hidden_wherever_it_turns_up(secret: str) -> None:
     with logging_to_lines(secrets=[secret, ""]) as lines:

@@ -238,6 +238,9 @@ def test_malformed_calls_are_counted_too(params: Any) -> None:
         ("address:127.0.0.1", "address:127.0.0.1"),
         ("session:0123456789abcdef0123456789abcdef", "session:01234567…"),
         ("sse:0123456789abcdef0123456789abcdef", "sse:01234567…"),
+        ("session:n1-0123456789abcdef0123456789abcdef", "session:n1-01234567…"),
+        ("session:01234567-89ab-cdef-0123-456789abcdef", "session:01234567…"),
+        ("session:secret-0123", "session:secret-0…"),
         ("token:the-name-of-a-principal", "token:the-name-of-a-principal"),
     ],
 )

@@ -99,9 +99,24 @@ def test_a_token_opens_the_door(start: Any, tmp_path: Path) -> None:
     assert options.access.names == {"a.example"}
 
 
+def test_the_admin_port_has_tokens_of_its_own(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    options = start("--http", "0", "--admin", "9900", "--admin-token-file", str(tmp_path / "token"))
+    assert options.admin == Address("127.0.0.1", 9900)
+    assert list(options.admin_tokens) == [TOKEN]
+    assert list(options.access.tokens) == []
+    assert start("--http", "0", "--admin", "0").admin_tokens is None
+    unused = start("--http", "0", "--admin-token-file", str(tmp_path / "token"))
+    assert unused.warnings == ["--admin-token-file: not used: set the port of admin too"]
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        (["--admin", "0.0.0.0:80"], "'0.0.0.0' can be reached from other machines, which takes TLS"),
+        (["--admin", "x"], "'x' is no address"),
+        (["--admin", "80", "--http", "80"], "is the port of server.http already"),
+        (["--admin", "80", "--admin-token-file", "nowhere"], "can't read the token file 'nowhere'"),
         (["--http", "0.0.0.0:80"], "'0.0.0.0' can be reached from other machines"),
         (["--sse", "[::]:80"], "'::' can be reached from other machines"),
         (["--metrics", "0.0.0.0:80"], "'0.0.0.0' can be reached from other machines"),

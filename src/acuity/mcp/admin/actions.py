@@ -50,18 +50,28 @@ def _many(number: int, thing: str) -> str:
 
 
 def _drain(sources: Sources, worker_id: str) -> str:
-    if not _workers(sources).drain(worker_id):
-        raise AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
+    workers = _workers(sources)
+    if not workers.drain(worker_id):
+        raise _not_done(workers, worker_id)
     return "the worker finishes what it runs, and another takes its place"
 
 
 def _restart(sources: Sources, worker_id: str) -> str:
-    restart: Callable[[str], bool] | None = getattr(_workers(sources), "restart", None)
+    workers = _workers(sources)
+    restart: Callable[[str], bool] | None = getattr(workers, "restart", None)
     if restart is None:
         raise AdminRefusal(409, "workers of this server can't be restarted at once: drain them instead")
     if not restart(worker_id):
-        raise AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
+        raise _not_done(workers, worker_id)
     return "the worker was ended, and is started again"
+
+
+def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
+    """Why nothing was done to a worker."""
+    for status in workers.statuses():
+        if status.id == worker_id:
+            return AdminRefusal(409, f"the worker {worker_id} is {status.state}: wait until it is ready")
+    return AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
 
 
 def _workers(sources: Sources) -> Workers:

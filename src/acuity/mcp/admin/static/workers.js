@@ -29,7 +29,7 @@ export class Workers {
         { title: "Since", number: true, text: (worker) => span(this.now - worker.since) },
         { title: "PID", number: true, text: (worker) => worker.pid ?? "–" },
         { title: "Problem", wide: true, text: (worker) => worker.problem ?? "none" },
-        { title: "Action", cell: button("Drain", (worker) => `Drain worker ${worker.id}`, (worker) => this.drain(worker)) },
+        { title: "Action", cell: button("Drain", (worker) => `Drain worker ${worker.id}`, (worker) => this.drain(worker), { shown: (worker) => worker.state === "ready" }) },
         { title: "", cell: button("Restart", (worker) => `Restart worker ${worker.id}`, (worker) => this.restart(worker), { look: "small danger-text", shown: () => this.canRestart }) },
       ],
     });
