@@ -30,6 +30,7 @@ from transport_bench import Bench
 
 ALICE = Principal.of_token("alice")
 BOB = Principal.of_token("bob")
+EVENTS_FIRST = {"Accept": "text/event-stream, application/json"}
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 _REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 _NUMBER = {
