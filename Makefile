@@ -11,7 +11,7 @@ TSAN := build/tsan
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance wheels train-tiny check-tiny clean
+.PHONY: demo test lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
@@ -36,6 +36,9 @@ bench-runtime: $(INSTALLED)  ## HTTP calls, sessions and streams beside the SDK'
 
 bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py
+
+soak: $(INSTALLED)  ## 15 minutes of mixed load on two nodes with workers while parts of them are ended (redis-server, nginx)
+	PYTHONPATH=tests/mcp:tests/mcp/runtime/cluster $(BIN)/python tests/mcp/soak/soak.py
 
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector, TypeScript clients
 	$(BIN)/python tests/mcp/conformance/run.py

@@ -314,9 +314,9 @@ def test_prompts_and_methods_of_one_s_own(tmp_path: Path) -> None:
 def test_a_notification_to_everyone_needs_no_call(tmp_path: Path) -> None:
     async def told() -> None:
         app = make()
-        await app.notify("notifications/mine", everyone=True)  # before it runs there is nobody
+        await app.notify("notifications/mine", to="everyone")  # before it runs there is nobody
         async with served(app, tmp_path / "w.sock") as runtime:
-            await app.notify("notifications/mine", {"a": 1}, everyone=True)
+            await app.notify("notifications/mine", {"a": 1}, to="everyone")
             sent = await runtime.wait_for("notify")
             assert sent["session_id"] is None
             assert sent["messages"][0]["data"]["params"] == {"a": 1}

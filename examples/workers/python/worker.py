@@ -61,7 +61,7 @@ def visits() -> str:
 @app.tool()
 async def announce(text: str) -> str:
     """Sends a line to all sessions."""
-    await app.notify("notifications/message", {"level": "info", "data": text}, everyone=True)
+    await app.notify("notifications/message", {"level": "info", "data": text}, to="everyone")
     return "announced"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 import mcp_types as types
 
@@ -149,13 +149,18 @@ class App:
     # ---- for handlers -----------------------------------------------------------------------
 
     async def notify(
-        self, method: str, params: Mapping[str, Any] | None = None, *, everyone: bool = False
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        to: Literal["call", "session", "everyone"] = "call",
     ) -> None:
         """Send a notification to the client whose request is answered, before the reply.
 
-        `everyone`: to all sessions, also from outside of a handler, while the worker runs.
+        "session": on the session's own stream, where it waits until the client reads it; "everyone": on those
+        of all sessions, also from outside of a handler, while the worker runs.
         """
-        if everyone:
+        if to == "everyone":
             if self._worker is not None:
                 self._worker.notify(method, params)
             return
@@ -163,7 +168,8 @@ class App:
         note = types.Notification[dict[str, Any] | None, str](
             method=method, params=None if params is None else dict(params)
         )
-        await context.session.send_notification(cast(types.ServerNotification, note), context.request_id)
+        related = context.request_id if to == "call" else None
+        await context.session.send_notification(cast(types.ServerNotification, note), related)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far the call is, if it wants to know."""

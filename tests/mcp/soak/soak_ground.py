@@ -1,0 +1,195 @@
+"""Two nodes with workers behind nginx and over one Redis: processes that can be ended and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import psutil
+
+from redis_server import RedisServer
+
+_HERE = Path(__file__).parent
+_ROOT = _HERE.parents[2]
+_EXAMPLE = _ROOT / "examples" / "cluster" / "nginx.conf"
+_WORKER = f"{sys.executable} {_HERE / 'soak_worker.py'}"
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+_SOON = 60.0  # seconds
+_WORKERS = 2  # of each node
+_KEPT = 64  # idle connections that nginx may keep to a node
+
+
+class Node:
+    """One server process after the other, on the same ports."""
+
+    def __init__(self, ground: Ground, label: str) -> None:
+        self.label = label
+        self.port, self._peers, self._admin = free_port(), free_port(), free_port()
+        self._ground = ground
+        self._token = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.descriptors = 0  # when it began
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start a process, and wait until it answers."""
+        folder = self._ground.folder
+        token_file = folder / f"admin-{self.label}"
+        token_file.write_text(self._token)
+        token_file.chmod(0o600)
+        options = {
+            "http": f"127.0.0.1:{self.port}",
+            "allow-host": f"127.0.0.1:{self._ground.port}",
+            "method-workers": f"{_WORKERS}",
+            "worker-command": _WORKER,
+            "cluster-redis": self._ground.redis.url,
+            "cluster-node": self.label,
+            "cluster-peers": f"127.0.0.1:{self._peers}",
+            "cluster-address": f"http://127.0.0.1:{self._peers}",
+            "cluster-secret-file": str(folder / "secret"),
+            "admin": f"127.0.0.1:{self._admin}",
+            "admin-token-file": str(token_file),
+            "session-ttl-seconds": f"{self._ground.ttl}",
+            "data": str(folder / f"data-{self.label}"),
+            "grace": "5",
+            "log-level": "warning",
+        }
+        arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
+        with (folder / f"{self.label}.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "acuity.cli.main", "serve", *arguments],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=_ENVIRONMENT,
+            )
+        end = time.monotonic() + _SOON
+        while self.runtime() is None:
+            assert self._process.poll() is None, (folder / f"{self.label}.log").read_text()[-2000:]
+            assert time.monotonic() < end, f"node {self.label} doesn't answer"
+            time.sleep(0.05)
+
+        self.descriptors = psutil.Process(self.pid).num_fds()
+
+    def stop(self) -> None:
+        """SIGTERM: the node drains and ends."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(_SOON)
+
+    def roll(self) -> None:
+        """Stop the node and start it again."""
+        self.stop()
+        self.start()
+
+    def worker_pids(self) -> list[int]:
+        found = self.view("workers") or {}
+        return [worker["pid"] for worker in found.get("workers", ()) if worker["pid"] is not None]
+
+    def runtime(self) -> dict[str, Any] | None:
+        return self.view("runtime")
+
+    def view(self, name: str) -> dict[str, Any] | None:
+        """What the node says to operators; None: it doesn't answer."""
+        url = f"http://127.0.0.1:{self._admin}/admin/{name}"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
+        with suppress(OSError), urllib.request.urlopen(request, timeout=5) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+        return None
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+class Ground:
+    """Redis, nginx and the nodes while the block lasts."""
+
+    def __init__(self, folder: Path, ttl: float, labels: tuple[str, ...] = ("n1", "n2")) -> None:
+        self.folder = folder
+        self.ttl = ttl
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.redis = RedisServer(folder, append_only=True)
+        self.nodes = [Node(self, label) for label in labels]
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Ground:
+        with self._stack:
+            (self.folder / "secret").write_text(secrets.token_hex(32))
+            (self.folder / "secret").chmod(0o600)
+            self.redis.start()
+            self._stack.callback(self.redis.kill)
+            for node in self.nodes:
+                self._stack.callback(node.kill)
+                node.start()
+            nginx = self._start_nginx()
+            self._stack.callback(nginx.wait)
+            self._stack.callback(nginx.terminate)
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _start_nginx(self) -> subprocess.Popen[bytes]:
+        """The example's configuration with the ports of this ground."""
+        text = _EXAMPLE.read_text().replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
+        for number, node in enumerate(self.nodes, 1):
+            text = text.replace(f"127.0.0.1:808{number}", f"127.0.0.1:{node.port}")
+        (self.folder / "nginx.conf").write_text(text)
+        log = (self.folder / "nginx.out").open("wb")
+        self._stack.callback(log.close)
+        return subprocess.Popen(["nginx", "-p", str(self.folder), "-c", "nginx.conf"], stdout=log, stderr=log)
+
+    def restart_redis(self) -> None:
+        """End Redis, and start it again a moment later with what it had."""
+        self.redis.kill()
+        time.sleep(1.0)
+        self.redis.start()
+
+    def kill(self, pid: int) -> None:
+        """End a process at once."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    def left(self) -> dict[str, int]:
+        """What there should be none of when all clients have gone."""
+        left: dict[str, int] = {}
+        for node in self.nodes:
+            found = node.runtime() or {}
+            left[f"sessions of {node.label}"] = found.get("active_mcp_sessions", -1)
+            left[f"calls of {node.label}"] = sum(
+                worker["in_flight"] for worker in (node.view("workers") or {}).get("workers", ())
+            )
+            process = psutil.Process(node.pid)
+            children = process.children(recursive=True)
+            left[f"processes of {node.label} too many"] = max(0, len(children) - _WORKERS)
+            more = process.num_fds() - node.descriptors
+            left[f"descriptors of {node.label} too many"] = max(0, more - _KEPT)
+        return left
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,30 @@
+"""A short soak: nothing is lost, doubled or left behind while workers, Redis and a node come and go."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import anyio
+import pytest
+
+from redis_server import needs_redis
+from soak import soak
+from soak_ground import Ground
+
+SECONDS = 60.0
+TTL = 10.0
+
+
+@needs_redis
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not on this machine")
+def test_a_short_soak(tmp_path: Path) -> None:
+    with Ground(tmp_path, TTL) as ground:
+        report = anyio.run(soak, ground, SECONDS)
+    print("\n".join(report.lines()))
+    assert report.faults == {}, report.lines()
+    assert {name: many for name, many in report.left.items() if many} == {}
+    assert report.events["workers_killed"] >= 5
+    assert report.events["redis_restarts"] == report.events["nodes_rolled"] == 1
+    assert report.counts["resumed"] > 20
+    assert report.counts["calls"] > 50
