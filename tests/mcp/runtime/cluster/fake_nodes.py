@@ -75,7 +75,10 @@ class Node:
         self.counters = RuntimeCounters()
         self.seen: list[Request] = []
         self._serve = local
-        self.forwarder = Forwarder(Signer(KEY, label, time.time), LIMITS, head_seconds=0.5)
+        self.alive = True  # the other one, as this one knows it
+        self.forwarder = Forwarder(
+            Signer(KEY, label, time.time), LIMITS, self._lives, head_seconds=0.3, look_seconds=0.1
+        )
         self.public = ClusterHandler(
             self.local,
             self.sessions,
@@ -89,6 +92,9 @@ class Node:
         self.refused: Counter[str] = Counter()
         self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
         self.place = Place(label, self.incarnation, "", True)
+
+    async def _lives(self, _: Place) -> bool:
+        return self.alive
 
     def local(self, request: Request, responder: Responder) -> None:
         self.seen.append(request)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -288,6 +290,33 @@ def test_calls_that_another_node_passed_on_are_answered(cluster: ClusterNodes) -
                     tasks.start_soon(ask, number)
             assert sorted(answer["id"] for answer in answers) == list(range(10, 20))
             assert all("result" in answer for answer in answers)
+
+    play(scenario)
+
+
+def test_a_node_that_hangs_is_not_waited_for(cluster: ClusterNodes) -> None:
+    """It is stopped in its tracks, connections and all; when it goes on, its sessions are another's."""
+
+    async def scenario() -> None:
+        one, two = cluster.start_all()
+        async with http_client() as http:
+            session = await open_session(one.url, http)
+            there = await at(session, two)
+            assert (await there.post(call(1, "recall"))).status_code == 200
+            os.kill(one.pid, signal.SIGSTOP)
+            try:
+                began = time.monotonic()
+                answer = (await there.post(call(2, "recall"))).json()
+                assert answer["error"] == LOST
+                assert (await there.post(call(3, "recall"))).status_code == 200
+                assert time.monotonic() - began < 6.0
+            finally:
+                os.kill(one.pid, signal.SIGCONT)
+            answer = await session.post(call(4, "recall"))
+            while answer.status_code == 503:  # it finds out that it isn't the owner any more
+                await anyio.sleep(0.05)
+                answer = await session.post(call(4, "recall"))
+            assert answer.status_code == 200
 
     play(scenario)
 

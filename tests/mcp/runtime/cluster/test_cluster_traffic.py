@@ -326,6 +326,30 @@ def test_an_owner_that_says_nothing_is_not_waited_for() -> None:
     play(scenario)
 
 
+def test_a_machine_that_is_cut_off_is_not_waited_for() -> None:
+    """No connection is refused or ends: only the lease of the node does."""
+
+    async def scenario() -> None:
+        owner = Streaming()
+        async with pair(owner) as (one, _):
+            client = FakeResponder()
+            one.public.handle(get(), client)
+            await owner.began.wait()
+            owner.send(b"id: 1\ndata: {}\n\n")
+            await until(lambda: len(client.events) == 1)
+            one.alive = False
+            await answered(client)
+            assert client.ended
+        async with pair(lambda request, responder: None) as (one, _):
+            one.alive = False
+            one.ownership.take = taking(one)
+            assert (await ask(one, get())).status == 200
+            one.sessions.clear()
+            assert reason(await ask(one, post())) == LOST_CALL
+
+    play(scenario)
+
+
 def test_unknown_sessions_are_unknown_and_redis_that_is_gone_is_said() -> None:
     async def scenario() -> None:
         async with pair(hello) as (one, _):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
-from typing import Final
+from typing import Final, TypeAlias
 
 from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.cluster.peer_connections import PeerConnection, PeerConnections, Unreachable
@@ -22,6 +22,7 @@ logger: Final = logging.getLogger(__name__)
 
 REFUSED: Final = "acuity-refused"  # in an answer: the node has not looked at the request, and why
 HEAD_SECONDS: Final = 10.0  # for the head of an answer; calls that take longer answer with events long before
+LOOK_SECONDS: Final = 2.0  # of silence, after which it is asked whether the other node lives
 _AHEAD: Final = 64 << 10  # bytes that a client has not taken, above which no more are read
 _EVENTS: Final = "text/event-stream"
 # Headers that the answer of this node has by itself.
@@ -29,6 +30,10 @@ _OWN: Final = frozenset(
     {"connection", "keep-alive", "content-length", "content-type", "date", "transfer-encoding"}
 )
 _OF_EVENTS: Final = frozenset({"cache-control", "x-accel-buffering"})
+
+
+# Whether a node lives, as far as is known.
+Lives: TypeAlias = Callable[[Place], Awaitable[bool]]
 
 
 class Outcome(Enum):
@@ -45,10 +50,21 @@ class Outcome(Enum):
 class Forwarder:
     """Passes requests on, each signed for one node."""
 
-    def __init__(self, signer: Signer, limits: WireLimits, *, head_seconds: float = HEAD_SECONDS) -> None:
+    def __init__(
+        self,
+        signer: Signer,
+        limits: WireLimits,
+        lives: Lives,
+        *,
+        head_seconds: float = HEAD_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        """`lives` says whether a node does, as far as is known."""
         self._signer = signer
         self._limits = limits
+        self._lives = lives
         self._head_seconds = head_seconds
+        self._look_seconds = look_seconds
         self._connections = PeerConnections()
         self._under_way: set[_Passage] = set()
 
@@ -68,10 +84,22 @@ class Forwarder:
         self._under_way.add(passage)
         try:
             passage.begin(self._wire(request, place))
-            return await passage.outcome
+            await self._watch(passage, place)
+            return passage.outcome.result()
         finally:
             self._under_way.discard(passage)
             passage.close()
+
+    async def _watch(self, passage: _Passage, place: Place) -> None:
+        """Wait for the outcome. A machine that is cut off ends no connection: its silence is looked into."""
+        look = self._look_seconds
+        while not passage.outcome.done():
+            await asyncio.wait([passage.outcome], timeout=look)
+            if not passage.outcome.done() and passage.silence >= look:
+                if not await self._lives(place):
+                    passage.ended(False)
+                else:
+                    passage.look()
 
     def end_gone(self, gone: Holders) -> None:
         """End what is being passed on for those who may no longer come."""
@@ -113,17 +141,16 @@ class _Passage:
         self._responder = responder
         self._connection = connection
         self._most = limits.max_body_bytes
-        self._silence = 3 * limits.heartbeat + 5.0  # seconds; a stream that lives has a heartbeat
+        self._head_seconds = head_seconds
+        self._longest = 3 * limits.heartbeat + 5.0  # seconds; a stream that lives has a heartbeat
         self._status = 0
         self._headers: Mapping[str, str] = {}
         self._body = bytearray()  # of an answer, or of an event that is not complete
         self._streams = False
         self._refused = False
         self._paused = False
-        loop = asyncio.get_running_loop()
-        self._loop = loop
-        self._heard = loop.time()
-        self._timer = loop.call_later(head_seconds, self._silent)
+        self._clock = asyncio.get_running_loop().time
+        self._heard = self._clock()
 
     def begin(self, wire: bytes) -> None:
         self._responder.on_gone(self._gone)
@@ -135,9 +162,21 @@ class _Passage:
 
     def close(self) -> None:
         """Leave the connection alone: it is idle, or dropped."""
-        self._timer.cancel()
         if not self.outcome.done():  # the task was cancelled
             self._end(Outcome.LOST)
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the other node was heard; what its client doesn't read is the client's matter."""
+        return 0.0 if self._paused else self._clock() - self._heard
+
+    def look(self) -> None:
+        """Give up an answer that has no sign of life, though its node does."""
+        if self._streams and self.silence > self._longest:
+            self._responder.end()
+            self._end(Outcome.ANSWERED)
+        elif not self._streams and self.silence > self._head_seconds:
+            self._end(Outcome.SILENT)
 
     def cut_short(self) -> None:
         """End a stream now; an answer without one is there in a moment, or becomes one."""
@@ -148,17 +187,15 @@ class _Passage:
     # ---- the receiver -------------------------------------------------------------------------
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
-        self._heard = self._loop.time()
+        self._heard = self._clock()
         self._status, self._headers = status, headers
         self._refused = REFUSED in headers
         if status == 200 and headers.get("content-type", "").startswith(_EVENTS):
             self._streams = True
             self._responder.begin_events(self._passed(_OWN | _OF_EVENTS))
-            self._timer.cancel()
-            self._timer = self._loop.call_later(self._silence, self._look)
 
     def data(self, data: bytes) -> None:
-        self._heard = self._loop.time()
+        self._heard = self._clock()
         before = len(self._body)
         self._body += data
         if self._streams:
@@ -183,9 +220,9 @@ class _Passage:
         if self._streams:
             # Where it is not whole, the client comes back with the id of the last event that it has whole.
             self._responder.end()
-            self.outcome.set_result(Outcome.ANSWERED)
+            self._end(Outcome.ANSWERED)
         elif not whole:
-            self.outcome.set_result(Outcome.LOST)
+            self._end(Outcome.LOST)
         elif self._refused:
             self.outcome.set_result(Outcome.MOVED)
         else:
@@ -201,20 +238,8 @@ class _Passage:
     def _room(self) -> None:
         if self._paused:
             self._paused = False
-            self._heard = self._loop.time()
+            self._heard = self._clock()
             self._connection.resume()
-
-    def _silent(self) -> None:
-        self._end(Outcome.SILENT)
-
-    def _look(self) -> None:
-        """End a stream that has no sign of life; one that its client doesn't read is the client's matter."""
-        rest = self._heard + self._silence - self._loop.time()
-        if rest > 0 or self._paused:
-            self._timer = self._loop.call_later(max(rest, 1.0), self._look)
-            return
-        self._responder.end()
-        self._end(Outcome.ANSWERED)
 
     def _give_up(self) -> None:
         """Drop an answer that is too long."""
@@ -223,10 +248,10 @@ class _Passage:
         self._end(Outcome.ANSWERED if self._streams else Outcome.UNUSABLE)
 
     def _end(self, outcome: Outcome) -> None:
-        """Drop the connection in the midst of an answer."""
+        """Drop the connection, if it is in the midst of this answer."""
         if not self.outcome.done():
             self.outcome.set_result(outcome)
-            self._connection.abort()
+            self._connection.give_up(self)
 
     def _passed(self, own: frozenset[str]) -> HeaderList:
         """The headers of the answer that go to the client."""

@@ -68,6 +68,11 @@ class PeerConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def give_up(self, receiver: Receiver) -> None:
+        """Drop the connection, unless the response to this receiver is over."""
+        if self._receiver is receiver:
+            self.abort()
+
     def drop(self) -> None:
         """Drop the connection; its receiver is told that it broke."""
         if self._transport is not None:

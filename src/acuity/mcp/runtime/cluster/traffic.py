@@ -9,6 +9,7 @@ from typing import NamedTuple
 from acuity.mcp.runtime.cluster.cluster_handler import ClusterHandler
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.forwarding import Forwarder
+from acuity.mcp.runtime.cluster.liveness import Liveness
 from acuity.mcp.runtime.cluster.peers_port import PeersHandler
 from acuity.mcp.runtime.cluster.places import Ownership
 from acuity.mcp.runtime.cluster.signatures import Signer, Verifier
@@ -36,7 +37,7 @@ async def traffic(
     """The handlers while the block lasts. `local` serves this node's sessions, whose ids `sessions` has."""
     clock, key = cluster.state.link.now, cluster.keys.forwarding
     node, incarnation = cluster.state.nodes.label, cluster.state.nodes.incarnation
-    forwarder = Forwarder(Signer(key, node, clock), serving.limits)
+    forwarder = Forwarder(Signer(key, node, clock), serving.limits, Liveness(cluster.state.nodes))
     handler = ClusterHandler(
         local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
     )
