@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
 from acuity.mcp.runtime.cluster.nodes import Nodes
+from acuity.mcp.runtime.cluster.peers_port import PeersHandler
 from acuity.mcp.runtime.cluster.places import Ownership
 from acuity.mcp.runtime.cluster.traffic import traffic
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -33,7 +34,7 @@ class HttpRuntime:
     sessions: Sessions
     counters: RuntimeCounters
     drain: Drain  # how it leaves
-    peers: Handler | None = None  # of requests that other nodes of the cluster pass on
+    peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
     ownership: Ownership | None = None  # of a node of a cluster: which node has which session
     workers: Workers | None = None  # that run the methods, if not this process
     nodes: Nodes | None = None  # of the cluster, if there is one

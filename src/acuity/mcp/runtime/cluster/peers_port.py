@@ -16,7 +16,13 @@ from acuity.mcp.limits import BUSY
 from acuity.mcp.principal import PRINCIPAL
 from acuity.mcp.rates import Allowances, Rate
 from acuity.mcp.runtime.cluster.forwarding import REFUSED
-from acuity.mcp.runtime.cluster.signatures import BadSignature, Verifier, passed_headers
+from acuity.mcp.runtime.cluster.signatures import (
+    FORWARDED,
+    BadSignature,
+    Verifier,
+    passed_headers,
+    unsigned,
+)
 from acuity.mcp.runtime.headers import SESSION_ID
 from acuity.mcp.runtime.replies import refuse
 from acuity.mcp.wire.http.request import Handler, Request, Responder
@@ -40,6 +46,16 @@ class PeersHandler:
         self._verifier = verifier
         self._refused = refused
         self._told = Allowances()
+
+    def admits(self, request: Request, responder: Responder) -> bool:
+        """Whether the body of a request is worth reading; answers it and returns False if it isn't signed.
+
+        Whether the signature is right can be known with the body only.
+        """
+        if FORWARDED in request.headers:
+            return True
+        self._refuse(request, responder, unsigned())
+        return False
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a request of another node."""

@@ -62,6 +62,11 @@ class BadSignature(Exception):
         self.word = word
 
 
+def unsigned() -> BadSignature:
+    """The refusal of a request that no node has signed."""
+    return BadSignature("unsigned", "the request isn't signed: this port is for other nodes")
+
+
 @dataclass(frozen=True, slots=True)
 class Sender:
     """On whose behalf a request was passed on, and by whom."""
@@ -119,7 +124,7 @@ class Verifier:
         """Who sends a request; raises BadSignature."""
         given = request.headers.get(FORWARDED)
         if given is None:
-            raise BadSignature("unsigned", "the request isn't signed: this port is for other nodes")
+            raise unsigned()
         fields = given.split(" ")
         if len(fields) != 7 or fields[0] != _VERSION or request.repeated:
             raise BadSignature("forged", "the signature has another form")

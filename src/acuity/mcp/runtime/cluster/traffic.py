@@ -19,10 +19,10 @@ from acuity.mcp.wire.serving import Serving
 
 
 class Traffic(NamedTuple):
-    """The handlers of a node's ports."""
+    """The handlers of a node's two ports."""
 
     public: Handler
-    peers: Handler
+    peers: PeersHandler
 
 
 @asynccontextmanager
@@ -44,7 +44,7 @@ async def traffic(
     verifier = Verifier(key, node, incarnation, clock)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
-        yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused).handle)
+        yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused))
     finally:
         undo()
         await handler.close()
