@@ -154,12 +154,12 @@ async def admin_ground(
     limits = CallLimits(settings)
     metrics = Metrics(["echo", "wait", "steps"])
     server = build_server(bench.catalog(), name="bench", version="1", middleware=[Observer(metrics), limits])
-    sources = Sources(settings, metrics, limits, FewJobs(), own_workers=FakeWorkers(), own_nodes=FakeNodes())
+    sources = Sources(settings, metrics, limits, FewJobs())
     port = AdminPort.at(address, sources, tokens or Tokens({TOKEN: "ops"}))
     stop, ready = Stop(), anyio.Event()
 
     def watch(runtime: HttpRuntime) -> Callable[[], None]:
-        sources.runtime = runtime
+        sources.runtime = replace(runtime, workers=FakeWorkers(), nodes=FakeNodes())
         return lambda: None
 
     async with http_client() as http, anyio.create_task_group() as tasks:

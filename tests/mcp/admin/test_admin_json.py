@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ def test_nodes_are_asked_for_in_the_background() -> None:
                 ("n2", False, False),
             ]
             assert len(tasks) == 0  # that list is fresh
-            nodes = sources.own_nodes
+            nodes = sources.nodes
             assert isinstance(nodes, FakeNodes)
             nodes.problem = "Redis doesn't answer: try again"
             clock.advance(FRESH)
@@ -86,7 +87,7 @@ def test_nodes_are_asked_for_in_the_background() -> None:
             gone = known.document()
             assert gone is not None
             assert (gone["problem"], len(gone["nodes"])) == (nodes.problem, 2)
-            sources.own_nodes = None
+            sources.runtime = replace(ground.runtime, nodes=None)
             assert known.document() is None
 
     run(test)
@@ -356,11 +357,25 @@ def test_workers_are_drained_and_restarted_and_all_is_audited(caplog: pytest.Log
 def test_a_server_without_workers_says_so() -> None:
     async def test() -> None:
         async with admin_ground() as ground:
-            ground.port.sources.own_workers = None
+            ground.port.sources.runtime = replace(ground.runtime, workers=None)
             assert (await ground.json("/admin/workers"))["enabled"] is False
             refused = await ground.post("/admin/workers/drain", {"worker": "w1"})
             assert refused.status_code == 409
             assert "--method-workers" in refused.json()["error"]
+
+    run(test)
+
+
+def test_a_server_without_http_has_no_sessions() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            ground.port.sources.runtime = None
+            found = await ground.json("/admin/runtime")
+            assert (found["mcp_enabled"], found["active_mcp_sessions"], found["cluster"]) == (False, 0, None)
+            for path in ("runtime/mcp?details=1", "streams", "workers"):
+                assert isinstance(await ground.json(f"/admin/{path}"), dict)
+            body = {"session_id": "0" * 8}
+            assert (await ground.post("/admin/sessions/kick", body)).status_code == 404
 
     run(test)
 

@@ -46,19 +46,15 @@ class Sources:
     jobs: ListedJobs
     ready: Callable[[], bool] = lambda: True
     runtime: HttpRuntime | None = None
-    own_workers: Workers | None = None  # other ones than the runtime's
-    own_nodes: ListedNodes | None = None
     clock: Callable[[], float] = time.time
     started: float = field(default_factory=time.time)  # seconds since 1970
 
     @property
     def workers(self) -> Workers | None:
         """Those that run the methods, if not this process."""
-        found = None if self.runtime is None else self.runtime.workers
-        return self.own_workers or found
+        return None if self.runtime is None else self.runtime.workers
 
     @property
     def nodes(self) -> ListedNodes | None:
         """The cluster, if this server is in one."""
-        found = None if self.runtime is None else self.runtime.nodes
-        return self.own_nodes or found
+        return None if self.runtime is None else self.runtime.nodes

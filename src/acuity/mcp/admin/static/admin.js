@@ -122,6 +122,11 @@ for (const view of views) {
   byId("main").append(view.element);
 }
 addEventListener("hashchange", route);
+// A browser has six connections to a server: tabs that nobody sees leave theirs to others.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) feed.stop();
+  else if (!byId("app").hidden) feed.start();
+});
 byId("login-form").addEventListener("submit", submitted);
 byId("leave").addEventListener("click", () => login("Signed out."));
 byId("pause").addEventListener("click", pause);

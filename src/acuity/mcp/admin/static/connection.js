@@ -50,24 +50,28 @@ export class Feed {
     this.status = status;
     this.unauthorized = unauthorized;
     this.abort = null;
-    this.ended = true;
+    this.run = 0; // the number of the run that counts
+    this.running = false;
   }
 
   async start() {
-    this.ended = false;
+    if (this.running) return;
+    this.running = true;
+    this.run += 1;
+    const { run } = this;
     let wait = FIRST_WAIT;
-    while (!this.ended) {
+    while (run === this.run) {
       try {
         await this.read(() => { wait = FIRST_WAIT; });
       } catch (error) {
-        if (this.ended) return;
+        if (run !== this.run) return;
         if (error instanceof Unauthorized) {
-          this.ended = true;
+          this.stop();
           this.unauthorized(error.message);
           return;
         }
       }
-      if (this.ended) return;
+      if (run !== this.run) return;
       this.status("reconnecting");
       await new Promise((resolve) => { setTimeout(resolve, wait); });
       wait = Math.min(2 * wait, LONGEST_WAIT);
@@ -75,21 +79,23 @@ export class Feed {
   }
 
   stop() {
-    this.ended = true;
+    this.run += 1;
+    this.running = false;
     this.abort?.abort();
   }
 
   async read(heard) {
-    this.abort = new AbortController();
+    const abort = new AbortController();
+    this.abort = abort;
     let watch = 0;
     const alive = () => {
       clearTimeout(watch);
-      watch = setTimeout(() => this.abort.abort(), SILENCE);
+      watch = setTimeout(() => abort.abort(), SILENCE);
     };
     alive();
     try {
       const response = await fetch("/admin/events", {
-        headers: headers(), cache: "no-store", signal: this.abort.signal,
+        headers: headers(), cache: "no-store", signal: abort.signal,
       });
       if (!response.ok) throw await problem(response);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
