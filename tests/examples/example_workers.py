@@ -1,4 +1,4 @@
-"""The example workers in other languages as processes: their commands, and starting them on a socket."""
+"""The example workers as processes: their commands, and starting them on a socket."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,7 +58,13 @@ def _tsx() -> str:
     return loader.as_uri()
 
 
+def python() -> list[str]:
+    """The command of the Python worker, whose contract's side has tests of its own."""
+    return [sys.executable, "-P", str(WORKERS / "python" / "worker.py")]
+
+
 COMMANDS: Final = {"php": php, "typescript": typescript}
+SERVED: Final = {**COMMANDS, "python": python}
 
 
 @contextmanager

@@ -13,16 +13,16 @@ import pytest
 from mcp import Client
 
 from asking_client import Person
-from example_workers import COMMANDS, PATIENCE
+from example_workers import PATIENCE, SERVED
 from product_server import ProductServer, product_server
 from transport_bench import ERAS, transport_to
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=SERVED)
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ProductServer]:
-    command = shlex.join([*COMMANDS[request.param](), "--socket", "{socket}"])
+    command = shlex.join([*SERVED[request.param](), "--socket", "{socket}"])
     folder: Path = tmp_path_factory.mktemp("server")
     with product_server(folder, "--http", "0", "--worker-command", command) as running:
         yield running
@@ -59,7 +59,7 @@ def test_all_that_a_worker_offers(server: ProductServer, era: str) -> None:
             expected = ["visit 1", "visit 2"] if era == "legacy" else ["There is no session to count in."] * 2
             assert visits == expected
             (content,) = (await client.read_resource("example://language")).contents
-            assert content.text.startswith(("PHP 8", "TypeScript on Node v"))
+            assert content.text.startswith(("PHP 8", "TypeScript on Node v", "Python 3"))
             (message,) = (await client.get_prompt("greet", {"name": "Ada"})).messages
             assert message.content.text == "Greet Ada in one sentence."
 

@@ -15,5 +15,5 @@ def test_every_public_name_can_be_used() -> None:
 def test_the_members_of_an_app() -> None:
     members = {name for name in vars(App) if not name.startswith("_")}
     declares = {"tool", "resource", "prompt", "register", "capability"}
-    handlers = {"notify", "progress", "log", "sample", "elicit", "state", "set_state"}
+    handlers = {"notify", "progress", "log", "sample", "elicit", "session_id", "state", "set_state"}
     assert members == declares | handlers | {"introduction", "catalog", "server", "ready", "run"}

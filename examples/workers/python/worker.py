@@ -53,6 +53,8 @@ def form(field: str) -> dict[str, object]:
 @app.tool(idempotent=False)
 def visits() -> str:
     """Says how often it was called in this session. The runtime keeps the number."""
+    if app.session_id is None:
+        return "There is no session to count in."
     number = app.state.get("visits", 0) + 1
     app.set_state("visits", number)
     return f"visit {number}"

@@ -29,8 +29,8 @@ class App:
     """A worker's tools, resources, prompts and methods.
 
     `tool()`, `resource()`, `prompt()`, `register()` and `capability()` declare what it offers. Handlers use
-    `notify()`, `progress()`, `log()`, `sample()`, `elicit()` and `state`; these are about the request that
-    is being answered.
+    `notify()`, `progress()`, `log()`, `sample()`, `elicit()`, `session_id`, `state` and `set_state()`, which
+    are about the request that is being answered.
     """
 
     def __init__(
@@ -194,6 +194,12 @@ class App:
     ) -> types.ElicitResult:
         """Have a person fill in a form; only in tools."""
         return await current_call("elicit").elicit(message, schema, timeout=timeout)
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that the present request belongs to; None: it belongs to none."""
+        found: str | None = getattr(current_context("session_id").request, "session_id", None)
+        return found
 
     @property
     def state(self) -> Mapping[str, Any]:
