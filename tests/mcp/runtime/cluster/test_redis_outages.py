@@ -202,7 +202,8 @@ def test_nobody_is_dead_because_redis_was_gone(server: RedisServer) -> None:
     asyncio.run(main())
 
 
-def test_the_newest_owner_wins_where_redis_forgot_who_it_was(server: RedisServer) -> None:
+@pytest.mark.parametrize("old_first", [False, True])
+def test_the_newest_owner_wins_where_redis_forgot_who_it_was(server: RedisServer, old_first: bool) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:
             a, b = await nodes.node("a"), await nodes.node("b")
@@ -214,7 +215,14 @@ def test_the_newest_owner_wins_where_redis_forgot_who_it_was(server: RedisServer
             assert await b.reach(session_id) is not None
             await say(b, session_id, "1")
             await b.link.call("FLUSHALL")
-            await a.gate.open()
+            if old_first:
+                b.gate.shut()
+                await a.gate.open()
+                await has_events(a, session_id, 1)  # of the old owner, who knows no better
+                await b.gate.open()
+            else:
+                await has_events(b, session_id, 2)
+                await a.gate.open()
             await until(lambda: stale.ended == "moved")
             await has_events(b, session_id, 2)
             assert session_id in b.sessions

@@ -177,13 +177,14 @@ class Nodes:
 
     async def _keep(self) -> None:
         """Renew the lease again and again."""
+        rest = self._beat
         while True:
-            await asyncio.sleep(self._beat)
-            before = self._renewed
+            await asyncio.sleep(rest)
+            before, rest = self._renewed, self._beat
             try:
                 self._note(await self._renew(), before)
-            except ClusterUnavailable:
-                continue  # the link has logged it
+            except ClusterUnavailable:  # the link has logged it
+                rest = self._beat / 5  # one slow answer must not cost the lease
             except Exception:
                 logger.exception("the lease of this node could not be renewed")
 

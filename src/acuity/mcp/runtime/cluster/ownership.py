@@ -15,6 +15,8 @@ import json
 import logging
 import re
 import time
+from collections.abc import Iterator
+from math import inf
 from typing import Any, Final
 
 from acuity.mcp.runtime.cluster.nodes import Nodes
@@ -32,6 +34,7 @@ _READ: Final = 1.5  # seconds to read a session's events
 _SETTLING: Final = 5.0  # seconds in which nodes store again what Redis has forgotten
 _FLUSH: Final = 1.0  # seconds to write the last changes when the node stops
 _SLICE: Final = 50  # sessions that are looked after at once
+_STORED_AT_ONCE: Final = 10  # sessions that are stored whole at once: each may have megabytes
 _YOUNG: Final = 1.0  # seconds in which a session that began may not have been stored
 # Event and stream numbers leap when a session is taken over: its old owner may have sent some that it could
 # not store. A client that has seen one of those misses nothing of the new owner's.
@@ -229,18 +232,31 @@ class SessionOwnership:
             logger.error("sessions could not be looked after", exc_info=error)
 
     async def _look_after(self, forgot: bool, lost_at: float) -> None:
-        sessions = list(self._sessions)
-        for first in range(0, len(sessions), _SLICE):
-            part = [session for session in sessions[first : first + _SLICE] if session.ended is None]
-            if forgot:
+        if forgot:
+            for part in self._parts(_STORED_AT_ONCE):
+                await self._lease_held()
                 for session in part:
                     self._journal.replace(session.snapshot())
                 await self._stored(_READ)
-            else:
-                await self._check(part, lost_at)
+            # Others store theirs again too. Of two who believe to have a session, the later owner has it.
+            await asyncio.sleep(2 * self._nodes.lease)
+            lost_at = -inf
+        for part in self._parts(_SLICE):
+            await self._lease_held()
+            await self._check(part, lost_at)
+
+    def _parts(self, size: int) -> Iterator[list[Session]]:
+        sessions = list(self._sessions)
+        for first in range(0, len(sessions), size):
+            yield [session for session in sessions[first : first + size] if session.ended is None]
+
+    async def _lease_held(self) -> None:
+        """Wait until Redis answers, if it is gone again: what waits for it is bounded."""
+        while not self._nodes.holds_lease:
+            await asyncio.sleep(self._nodes.lease / 3)
 
     async def _check(self, sessions: list[Session], lost_at: float) -> None:
-        """End those that another node has."""
+        """End those that another node has, and those that ended there while this one had no lease."""
         commands = [("HMGET", self._store.keys(session.id)[0], "owner", "fence") for session in sessions]
         while True:
             try:
