@@ -9,28 +9,27 @@ With a durable journal an event is stored first and written to the client when t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from math import inf
 from typing import Final
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal.journal import (
-    EventKind,
-    EventRecord,
-    Journal,
-    SessionRecord,
-    StoredSession,
-    StreamRecord,
+from acuity.mcp.runtime.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
+from acuity.mcp.runtime.sessions.kept_events import KeptEvents
+from acuity.mcp.runtime.sessions.log_journal import LogJournal, event_record, stream_record
+from acuity.mcp.runtime.sessions.streams import (
+    DURABLE_RETRY_MS,
+    RETRY_MS,
+    ROOM,
+    Event,
+    Stream,
+    parse_event_id,
 )
-from acuity.mcp.runtime.sessions.streams import DURABLE_RETRY_MS, RETRY_MS, ROOM, Event, Stream
 from acuity.mcp.settings import WireLimits
 
 MAX_OPEN_GETS: Final = 16  # with a connection; the oldest is ended for another
 MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids are still known
-
-_EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-(0|[1-9][0-9]{0,17})", re.ASCII)
 
 
 class EventLog:
@@ -38,48 +37,52 @@ class EventLog:
 
     __slots__ = (
         "_counters",
-        "_droppable",
         "_is_closed",
         "_journal",
-        "_limits",
+        "_kept",
         "_next_event",
         "_next_stream",
         "_open_gets",
         "_placing",
         "_placing_on",
-        "_sent",
-        "_session_id",
         "_streams",
         "_waiting",
-        "kept",
-        "kept_bytes",
-        "pending",
-        "pending_bytes",
         "stored",
     )
 
     def __init__(
         self, session_id: str, journal: Journal, limits: WireLimits, counters: RuntimeCounters
     ) -> None:
-        self._session_id = session_id
-        self._journal = journal if journal.durable else None
-        self._limits = limits
+        self._journal = LogJournal(journal, session_id) if journal.durable else None
         self._counters = counters
+        self._kept = KeptEvents(limits)
         self._streams: dict[int, Stream] = {}  # those that can be attached or resumed
         self._open_gets: list[Stream] = []  # attached ones, the newest last
         self._waiting: dict[int, Event] = {}  # those that no GET has taken, by number
-        self._sent: list[Event] = []  # in the order of sending: the first go first
-        self._droppable: dict[int, Event] = {}  # notifications that were not sent, by number
         self._placing: list[Event] = []  # waiting ones that are being stored as events of a GET
         self._placing_on: Stream | None = None  # that GET
         self._next_event = 1
         self._next_stream = 1
         self._is_closed = False
         self.stored: float = 0 if journal.durable else inf
-        self.kept = 0  # all events, sent or not
-        self.kept_bytes = 0
-        self.pending = 0  # messages that were not sent
-        self.pending_bytes = 0
+
+    @property
+    def kept(self) -> int:
+        """How many events there are, sent or not."""
+        return self._kept.count
+
+    @property
+    def kept_bytes(self) -> int:
+        return self._kept.size
+
+    @property
+    def pending(self) -> int:
+        """How many messages were not sent."""
+        return self._kept.pending
+
+    @property
+    def pending_bytes(self) -> int:
+        return self._kept.pending_size
 
     @property
     def open_gets(self) -> int:
@@ -116,14 +119,12 @@ class EventLog:
         An event that was dropped meanwhile still says by its id which stream it was of, so a client that was
         away for long misses notifications but not its reply.
         """
-        found = _EVENT_ID.fullmatch(last_event_id)
-        if found is None or int(found[2]) >= self._next_event:
-            return None
-        stream = self._streams.get(int(found[1]))
-        if stream is None:
+        number, position = parse_event_id(last_event_id) or (0, 0)
+        stream = self._streams.get(number)
+        if stream is None or position >= self._next_event:
             return None
         self._counters.streams_opened += 1
-        stream.position = int(found[2])
+        stream.position = position
         return stream
 
     def notify(self, payload: bytes, kind: EventKind = "notification") -> None:
@@ -140,6 +141,8 @@ class EventLog:
     def close(self) -> None:
         """End every connection; nothing is added or written afterwards."""
         self._is_closed = True
+        if self._journal is not None:
+            self._journal.is_closed = True
         for stream in list(self._streams.values()):
             stream.detach()
 
@@ -156,7 +159,7 @@ class EventLog:
             stream.position = stored.next_event - 1  # until its client says what it has
         for record in sorted(stored.events, key=lambda record: record.number):
             self._revive_event(record)
-        self._sent.sort(key=lambda event: event.kind in ("reply", "request"))  # these go last
+        self._kept.keep_answers_longest()
         for stream in list(self._streams.values()):
             self._settle(stream)
         self._shrink()
@@ -168,9 +171,9 @@ class EventLog:
         placing = {event.number for event in self._placing} if self._placing_on is not None else ()
         return StoredSession(
             record,
-            tuple(StreamRecord(s.number, s.request_id, s.answered) for s in self._streams.values()),
+            tuple(map(stream_record, self._streams.values())),
             tuple(
-                self._event_record(event, self._placing_on if event.number in placing else event.stream)
+                event_record(event, self._placing_on if event.number in placing else event.stream)
                 for event in sorted(events, key=lambda event: event.number)
             ),
             self._next_event,
@@ -182,12 +185,12 @@ class EventLog:
         if stream is None and record.stream != 0:
             return
         event = Event(record.number, record.kind, record.payload, stream)
-        self._count(event)
+        self._kept.add(event)
         if stream is None:
             self._waiting[event.number] = event
         else:
             stream.events.append(event)
-            self._mark_sent(event)
+            self._kept.mark_sent(event)
             stream.answered = stream.answered or event.kind == "reply"
 
     # What streams call.
@@ -215,7 +218,7 @@ class EventLog:
             if event.sent:
                 self._counters.messages_resumed += event.is_message
             else:
-                self._mark_sent(event)
+                self._kept.mark_sent(event)
                 self._counters.messages_delivered += event.is_message
         self._shrink()
 
@@ -246,7 +249,10 @@ class EventLog:
             self._settle(stream)
 
     def drop(self, stream: Stream) -> None:
-        self._discard(list(stream.events))
+        events = list(stream.events)
+        for event in events:
+            self._remove(event)
+        self._note_dropped(events)
         self._retire(stream)
         stream.detach()
 
@@ -263,51 +269,20 @@ class EventLog:
     def _keep(self, payload: bytes, kind: EventKind, stream: Stream | None) -> Event:
         event = Event(self._next_event, kind, payload, stream)
         self._next_event += 1
-        self._count(event)
+        self._kept.add(event)
         return event
 
-    def _count(self, event: Event) -> None:
-        self.kept += 1
-        self.kept_bytes += len(event.payload)
-        self.pending += event.is_message
-        self.pending_bytes += len(event.payload)
-        if event.kind == "notification":
-            self._droppable[event.number] = event
-
-    def _mark_sent(self, event: Event) -> None:
-        if not event.sent:
-            event.sent = True
-            self._sent.append(event)
-            self.pending -= event.is_message
-            self.pending_bytes -= len(event.payload)
-            self._droppable.pop(event.number, None)
-
     def _remove(self, event: Event) -> None:
-        self.kept -= 1
-        self.kept_bytes -= len(event.payload)
-        if event.sent:
-            self._sent.remove(event)
-        else:
-            self.pending -= event.is_message
-            self.pending_bytes -= len(event.payload)
-            self._droppable.pop(event.number, None)
+        self._kept.remove(event)
         if event.stream is None:
             del self._waiting[event.number]
         else:
             event.stream.events.remove(event)
 
-    def _discard(self, events: list[Event]) -> None:
-        for event in events:
-            self._remove(event)
-        self._note_dropped(events)
-
     def _shrink(self) -> None:
-        """Drop what exceeds the bounds; a single event is kept whatever its size."""
+        """Drop what exceeds the bounds."""
         dropped: list[Event] = []
-        while self.kept > 1 and self._is_over:
-            event = self._most_expendable()
-            if event is None:
-                break
+        while self._kept.too_many and (event := self._kept.most_expendable or self._oldest_abandoned()):
             if not event.sent:
                 self._counters.messages_dropped += event.is_message
             self._remove(event)
@@ -317,15 +292,7 @@ class EventLog:
             if event.stream is not None:
                 self._settle(event.stream)
 
-    @property
-    def _is_over(self) -> bool:
-        return self.kept > self._limits.max_pending or self.kept_bytes > self._limits.max_pending_bytes
-
-    def _most_expendable(self) -> Event | None:
-        if self._sent:
-            return self._sent[0]
-        if self._droppable:
-            return next(iter(self._droppable.values()))
+    def _oldest_abandoned(self) -> Event | None:
         return min(self._abandoned(), key=lambda event: event.number, default=None)
 
     def _abandoned(self) -> Iterator[Event]:
@@ -413,10 +380,10 @@ class EventLog:
         batch: list[Event] = []
         size = 0
         for event in self._waiting.values():
-            if size >= ROOM:
-                break
             batch.append(event)
             size += len(event.payload)
+            if size >= ROOM:
+                break
         return batch
 
     def _write_stored(self, stream: Stream, number: int) -> None:
@@ -426,18 +393,13 @@ class EventLog:
             self._make_ready(stream)
 
     def _store(self, event: Event, stream: Stream | None = None) -> None:
-        if self._journal is not None and not self._is_closed:
-            self._journal.append(self._session_id, self._event_record(event, stream or event.stream))
-
-    @staticmethod
-    def _event_record(event: Event, stream: Stream | None) -> EventRecord:
-        return EventRecord(event.number, 0 if stream is None else stream.number, event.kind, event.payload)
+        if self._journal is not None:
+            self._journal.store(event, stream or event.stream)
 
     def _save_stream(self, stream: Stream) -> None:
-        if self._journal is not None and not self._is_closed:
-            record = StreamRecord(stream.number, stream.request_id, stream.answered)
-            self._journal.save_stream(self._session_id, record)
+        if self._journal is not None:
+            self._journal.save_stream(stream)
 
     def _note_dropped(self, events: list[Event]) -> None:
-        if self._journal is not None and not self._is_closed and events:
-            self._journal.drop(self._session_id, [event.number for event in events])
+        if self._journal is not None:
+            self._journal.drop(events)

@@ -5,6 +5,7 @@ A stream outlives its connections. Each event has an id with which a client that
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import partial
 from operator import attrgetter
@@ -20,6 +21,7 @@ RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stre
 # The same with a durable journal: clients that try a few times only are to find a server that was restarted.
 DURABLE_RETRY_MS: Final = 3000
 
+_EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-(0|[1-9][0-9]{0,17})", re.ASCII)
 _BY_NUMBER: Final = attrgetter("number")
 
 
@@ -44,6 +46,12 @@ class Event:
         if not self.is_message:
             return _priming(stream, self.number, retry)
         return b"id: %d-%d\nevent: message\ndata: %b\n\n" % (stream, self.number, self.payload)
+
+
+def parse_event_id(text: str) -> tuple[int, int] | None:
+    """The numbers of the stream and the event that an id names; None: it is no id."""
+    found = _EVENT_ID.fullmatch(text)
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def _priming(stream: int, number: int, retry: int) -> bytes:
