@@ -1,13 +1,16 @@
 """The conformance suite's fixtures, served by the product's own server and transport code.
 
-python fixture_server.py        # prints its address and serves until its standard input ends
+python fixture_server.py            # prints its address and serves until its standard input ends
+python fixture_server.py --behind   # the same, with the fixtures in one worker process
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,18 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own helpers
 
 from acuity.mcp.app import build_server
+from acuity.mcp.asking import AskingRules
+from acuity.mcp.calls import NamesBadParams
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.endpoints import Http
+from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.serve import Stop, serve
 from acuity.mcp.tasks.extension import Tasks
 from acuity.mcp.tasks.listen import Listen
 from acuity.mcp.wire.listeners import LOOPBACK, Address
+from acuity.mcp.worker.run import run_worker
+from acuity.mcp.worker.service import Introduction
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts
 from fixture_questions import question_tools
@@ -32,7 +40,7 @@ from fixture_rounds import round_prompt, round_tools
 from fixture_tasks import task_backend, task_tools
 
 
-def fixture_server() -> Server[Any]:
+def fixture_server(asking: AskingRules | None = None) -> Server[Any]:
     bus = InMemorySubscriptionBus()
     tasks = task_backend()
     tools = [*content_tools(bus), *question_tools(), *round_tools(), *task_tools()]
@@ -46,10 +54,22 @@ def fixture_server() -> Server[Any]:
         listen=Listen(bus, tasks),
         instructions="Fixtures of the conformance suite.",
     )
-    return build_server(catalog, name="fixtures", version="1")
+    return build_server(catalog, name="fixtures", version="1", asking=asking)
 
 
-async def main() -> None:
+def front_server() -> Server[Any]:
+    """The part of the server that is not in a worker."""
+    server: Server[Any] = Server("fixtures", version="1")
+    server.middleware.extend([AskingRules().boundary("fixtures"), NamesBadParams()])
+    return server
+
+
+def worker(socket: str) -> None:
+    """The fixtures as a worker."""
+    run_worker(fixture_server(AskingRules(seals=False)), Introduction("fixtures", "1"), Path(socket))
+
+
+async def main(behind: bool) -> None:
     stop = Stop()
     loop = asyncio.get_running_loop()
 
@@ -58,15 +78,26 @@ async def main() -> None:
         stop.request()
 
     loop.add_reader(sys.stdin, ended)
+    workers = None
+    if behind:
+        workers = WorkerPool(WorkerPlan((sys.executable, __file__), 1), Counter())
     await serve(
-        fixture_server(),
+        front_server() if behind else fixture_server(),
         [Http(Address(LOOPBACK, 0))],
         Settings(),
         on_ready=lambda opened: print(opened[0].where, flush=True),
         stop=stop,
+        workers=workers,
     )
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", MCPDeprecationWarning)  # the older era needs what the newer one dropped
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--behind", action="store_true")
+    parser.add_argument("--socket")
+    given = parser.parse_args()
+    if given.socket:
+        worker(given.socket)
+    else:
+        asyncio.run(main(given.behind))

@@ -30,12 +30,12 @@ def product_command() -> list[str]:
 
 
 @contextmanager
-def fixtures(log: Path) -> Iterator[str]:
+def fixtures(log: Path, *options: str) -> Iterator[str]:
     """The fixture server; gives its URL."""
     script = Path(__file__).with_name("fixture_server.py")
     with log.open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, str(script)],
+            [sys.executable, str(script), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -1,4 +1,5 @@
-"""Conformance: the official suite at both eras, the tasks extension, the inspector and TypeScript clients.
+"""Conformance: the official suite at both eras and the tasks extension, in the server's process and behind a
+worker; the inspector and TypeScript clients.
 
     python tests/mcp/conformance/run.py          # what `make conformance` runs
 
@@ -51,7 +52,7 @@ class Leg:
     def row(self) -> str:
         mark = "ok  " if self.ok else "FAIL"
         scenarios = f"{self.passed:>3}/{self.most} scenarios"
-        return f"{mark} {self.name:<20} {scenarios} {self.good:>4}/{self.checks} checks"
+        return f"{mark} {self.name:<37} {scenarios} {self.good:>4}/{self.checks} checks"
 
 
 def main() -> int:
@@ -62,11 +63,12 @@ def main() -> int:
     with fixtures(logs / "fixtures.log") as url:
         older = run_suite(tools, url, "2025-11-25", BUILD / "results" / "2025-11-25")
         newer = run_suite(tools, url, "2026-07-28", BUILD / "results" / "2026-07-28")
-    tasks = [scenario for scenario in newer if scenario.name.startswith("tasks-")]
+    with fixtures(logs / "worker.log", "--behind") as url:
+        older_behind = run_suite(tools, url, "2025-11-25", BUILD / "results" / "2025-11-25-worker")
+        newer_behind = run_suite(tools, url, "2026-07-28", BUILD / "results" / "2026-07-28-worker")
     legs = [
-        Leg("protocol 2025-11-25", older, 33, 84),
-        Leg("protocol 2026-07-28", [scenario for scenario in newer if scenario not in tasks], 40, 152),
-        Leg("tasks extension", [s for s in tasks if not (s.skipped and s.name in NOT_RUN)], 9, 44),
+        *legs_of(older, newer),
+        *legs_of(older_behind, newer_behind, ", behind a worker"),
     ]
     print("\n".join(f"{name} {version}" for name, version in PROGRAMS.values()))
     for leg in legs:
@@ -74,11 +76,25 @@ def main() -> int:
         for scenario in leg.scenarios:
             if not scenario.passed:
                 print(f"     {scenario.name}", *scenario.problems, sep="\n       ")
-    crashed = "Traceback" in (logs / "fixtures.log").read_text()
-    if crashed:
-        print(f"FAIL the fixture server logged an exception: see {logs / 'fixtures.log'}")
+    crashed = False
+    for log in (logs / "fixtures.log", logs / "worker.log"):
+        if "Traceback" in log.read_text():
+            crashed = True
+            print(f"FAIL the fixture server logged an exception: see {log}")
     inspected, called = inspect(tools, logs), call(tools, logs)
     return 0 if inspected and called and all(leg.ok for leg in legs) and not crashed else 1
+
+
+def legs_of(older: Sequence[Scenario], newer: Sequence[Scenario], where: str = "") -> list[Leg]:
+    """The parts of the suite at both eras."""
+    tasks = [scenario for scenario in newer if scenario.name.startswith("tasks-")]
+    return [
+        Leg(f"protocol 2025-11-25{where}", older, 33, 84),
+        Leg(
+            f"protocol 2026-07-28{where}", [scenario for scenario in newer if scenario not in tasks], 40, 152
+        ),
+        Leg(f"tasks extension{where}", [s for s in tasks if not (s.skipped and s.name in NOT_RUN)], 9, 44),
+    ]
 
 
 def inspect(tools: NodeTools, logs: Path) -> bool:

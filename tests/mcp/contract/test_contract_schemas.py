@@ -33,6 +33,7 @@ _WRITTEN: list[tuple[Sender, bytes]] = [
     ("worker", writing.failure("1", "broken", "worker_runtime_error")),
     ("worker", writing.notify(None, [_NOTE])),
     ("worker", writing.pong("p")),
+    ("worker", writing.close_stream("1")),
     ("worker", writing.bye("")),
 ]
 

@@ -1,7 +1,7 @@
 """Envelopes: what the frames between the runtime and a worker say, as records.
 
     runtime ─► hello message response cancel session_end ping drain ─► worker
-    runtime ◄─ hello messages result error notify pong bye ◄─ worker
+    runtime ◄─ hello messages result error close_stream notify pong bye ◄─ worker
 
 reading.py makes them of frames and checks them; writing.py makes frames.
 """
@@ -116,6 +116,13 @@ class Failure(NamedTuple):
     error_class: str
 
 
+class CloseStream(NamedTuple):
+    """Ends the connection of a client that can come back, while its call goes on."""
+
+    id: str
+    stream: Literal["call", "get"]
+
+
 class Notify(NamedTuple):
     """Messages outside of a call, to one session or to all."""
 
@@ -142,4 +149,6 @@ class Unknown(NamedTuple):
 
 
 FromRuntime: TypeAlias = RuntimeHello | Message | Response | Cancel | SessionEnd | Ping | Drain | Unknown
-FromWorker: TypeAlias = WorkerHello | Messages | Result | Failure | Notify | Pong | Bye | Unknown
+FromWorker: TypeAlias = (
+    WorkerHello | Messages | Result | Failure | CloseStream | Notify | Pong | Bye | Unknown
+)

@@ -13,6 +13,7 @@ from acuity.mcp.contract.envelopes import (
     MODE,
     Bye,
     Cancel,
+    CloseStream,
     Drain,
     Failure,
     FromRuntime,
@@ -115,6 +116,10 @@ def _check_worker_hello(values: list[Any]) -> None:
     _check_choice("hello", "affinity", values[4], ("none", "session"))
 
 
+def _check_close_stream(values: list[Any]) -> None:
+    _check_choice("close_stream", "stream", values[1], ("call", "get"))
+
+
 def _check_messages(values: list[Any]) -> None:
     values[1] = _data(values[1], "messages")
 
@@ -215,6 +220,7 @@ FROM_WORKER: Final[Mapping[str, Kind]] = {
         _check_result,
     ),
     "error": Kind(Failure, (_ID, Field("error", _TEXT), Field("error_class", _TEXT, "worker_runtime_error"))),
+    "close_stream": Kind(CloseStream, (_ID, Field("stream", _TEXT, "call")), _check_close_stream),
     "notify": Kind(
         Notify, (Field("session_id", _TEXT_OR_NULL, None), Field("messages", _LIST)), _check_notify
     ),

@@ -150,6 +150,13 @@ _MORE: Final[Mapping[Sender, Mapping[str, Mapping[str, Schema]]]] = {
             "error": {"description": "one sentence for the log and the client"},
             "error_class": {"enum": list(ERROR_CLASSES)},
         },
+        "close_stream": {
+            "id": _CALL_ID,
+            "stream": {
+                "enum": ["call", "get"],
+                "description": "call: that of the call itself; get: those that its session has open with GET",
+            },
+        },
         "notify": {
             "session_id": {"description": "null: all sessions"},
             "messages": {**_ENTRIES, "description": "notifications"},

@@ -6,7 +6,7 @@ A JSON-RPC message is passed as its JSON text, because its owner usually has tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pydantic_core
 
@@ -162,6 +162,11 @@ def failure(call: str, sentence: str, error_class: ErrorClass) -> bytes:
     return encode(
         {"mode": "mcp", "event": "error", "id": call, "error": sentence, "error_class": error_class}
     )
+
+
+def close_stream(call: str, stream: Literal["call", "get"] = "call") -> bytes:
+    """Ends the client's connection while the call goes on."""
+    return encode({"mode": "mcp", "event": "close_stream", "id": call, "stream": stream})
 
 
 def notify(session_id: str | None, sent: Iterable[bytes]) -> bytes:

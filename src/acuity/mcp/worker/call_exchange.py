@@ -7,11 +7,13 @@ from typing import Any
 
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import ErrorData
 
 from acuity.mcp.contract import writing
 from acuity.mcp.contract.frames import FrameError
 from acuity.mcp.runtime.exchange import Exchange
+from acuity.mcp.runtime.headers import can_resume
 from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.wire.http.request import HeaderList, Request
 from acuity.mcp.wire.messages import PlainRequest
@@ -100,6 +102,24 @@ class SessionCallExchange(CallExchange):
     __slots__ = ()
 
     can_send_request = True
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._close_call if self._can_come_back else None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._close_gets if self._can_come_back else None
+
+    @property
+    def _can_come_back(self) -> bool:
+        return self.session is not None and can_resume(self.session.connection.protocol_version)
+
+    async def _close_call(self) -> None:
+        self._sink.send(writing.close_stream(self.call_id))
+
+    async def _close_gets(self) -> None:
+        self._sink.send(writing.close_stream(self.call_id, "get"))
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None

@@ -384,3 +384,49 @@ def test_without_affinity_calls_go_to_the_least_loaded() -> None:
             assert [len(worker.calls()) for worker in workers] == [3, 3]
 
     run(main)
+
+
+def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> None:
+    def closing(wire: Wire, frame: Frame) -> None:
+        if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
+            wire.send({"mode": "mcp", "event": "close_stream", "id": frame["id"]})
+        else:
+            answering(wire, frame)
+
+    worker = ScriptedWorker(closing)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            answer = client.post(call(1, "echo"))
+            await eventually(lambda: answer.gone)
+            (only,) = answer.events
+            again = client.get(last_event_id=only.id)
+            assert worker.wire is not None
+            worker.wire.send(replied(worker.calls()[0]))
+            await eventually(lambda: again.gone)
+            assert reply_of(again)["id"] == 1
+
+    run(main)
+
+
+def test_a_worker_may_take_a_question_back() -> None:
+    def asking(wire: Wire, frame: Frame) -> None:
+        if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
+            question = {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}}
+            wire.send(sent(frame, question))
+            wire.send(sent(frame, {"method": "notifications/cancelled", "params": {"requestId": "mine"}}))
+            wire.send(replied(frame))
+        else:
+            answering(wire, frame)
+
+    async def main() -> None:
+        async with fronting(ScriptedWorker(asking)) as front:
+            client = await front.client.connected(capabilities={"elicitation": {}})
+            answer = await client.answered(call(1, "echo"))
+            question, taken_back, reply = (json.loads(text) for text in answer.messages)
+            assert taken_back["method"] == "notifications/cancelled"
+            assert taken_back["params"]["requestId"] == question["id"] != "mine"
+            assert reply["id"] == 1
+
+    run(main)

@@ -28,7 +28,11 @@ class WorkerCall:
         self.link_id = ""  # its id there
 
     def came(self, messages: list[dict[str, Any]]) -> None:
-        """Take messages to the client, which the worker sent while it works."""
+        """Take messages to the client, which the worker sent while it works.
+
+        One may be `{"close": "call"}` or `{"close": "get"}`, in its place among the others: the end of a
+        connection.
+        """
         raise NotImplementedError
 
     def ended(self, outcome: Outcome) -> None:

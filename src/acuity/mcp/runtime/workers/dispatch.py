@@ -198,7 +198,7 @@ class WorkerDispatch:
             name = (ctx.params or {}).get("name")
             if not (isinstance(name, str) and request.principal.may_call(name)):
                 return failure(_unknown(name))
-        if method == _INITIALIZE:
+        if isinstance(call.exchange, HandshakeExchange):
             InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
         elif method in _ENDLESS:
             call.endless = True
@@ -219,7 +219,8 @@ class WorkerDispatch:
             call.session_id = session.id
             call.members = self._members.of_session(request, session)
         else:
-            version = _offered(params) if ctx.method == _INITIALIZE else ctx.protocol_version
+            is_handshake = ctx.method == _INITIALIZE and ctx.protocol_version in HANDSHAKE
+            version = _offered(params) if is_handshake else ctx.protocol_version
             call.members = self._members.of_single(request, version, params)
         call.jsonrpc = json_text(message)
         self._pool.submit(call)
@@ -243,7 +244,7 @@ class WorkerDispatch:
         if (error := reply.get("error")) is not None:
             raise MCPError(error["code"], error["message"], error.get("data"))
         result: dict[str, Any] = reply["result"]
-        if ctx.method == _INITIALIZE:
+        if isinstance(exchange, HandshakeExchange):
             self._agree(call, ctx, result)
         elif ctx.method == _LIST:
             if self._on_tools is not None:

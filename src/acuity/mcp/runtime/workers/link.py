@@ -22,6 +22,7 @@ from acuity.mcp.contract import writing
 from acuity.mcp.contract.envelopes import (
     CONTRACT,
     Bye,
+    CloseStream,
     Failure,
     Messages,
     Notify,
@@ -258,6 +259,13 @@ class Link(asyncio.Protocol):
         else:
             call.came(found.messages)
 
+    def _close_stream(self, found: CloseStream) -> None:
+        call = self._calls.get(found.id)
+        if call is None:
+            self._count_stray(found.id)
+        else:
+            call.came([{"close": found.stream}])
+
     def _result(self, found: Result) -> None:
         self._end(found.id, found)
 
@@ -336,6 +344,7 @@ _EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
     Messages: Link._messages,
     Result: Link._result,
     Failure: Link._failure,
+    CloseStream: Link._close_stream,
     Notify: Link._notify,
     Pong: Link._pong,
     Bye: Link._bye,

@@ -28,6 +28,7 @@ from acuity.mcp.runtime.workers.failures import WorkerFailure
 
 logger: Final = logging.getLogger(__name__)
 
+_CANCELLED: Final = "notifications/cancelled"
 MOST_WAITING: Final = 256  # messages of one call that its client has not taken yet
 
 
@@ -51,6 +52,7 @@ class RunningCall(WorkerCall):
         "_home",
         "_inbox",
         "_outcome",
+        "_questions",
         "_task",
         "_variables",
         "_waits",
@@ -72,7 +74,8 @@ class RunningCall(WorkerCall):
         self._outcome: Outcome | None = None
         self._inbox: deque[dict[str, Any]] | None = None  # messages that the client has not been sent
         self._busy = False  # with a message that has to wait
-        self._asking: set[asyncio.Task[None]] | None = None
+        self._asking: set[asyncio.Future[None]] | None = None
+        self._questions: dict[str, asyncio.Task[None]] | None = None  # to the client, by the worker's ids
 
     # ---- its steps --------------------------------------------------------------------------
 
@@ -189,12 +192,17 @@ class RunningCall(WorkerCall):
         inbox = self._inbox
         while inbox and not self._busy:
             data = inbox.popleft()
+            if "close" in data:
+                self._close(data["close"])
+                continue
             method, params = data["method"], data.get("params")
             if "id" in data:
                 self._busy = True
                 self._ask(data["id"], method, params)
                 asyncio.get_running_loop().call_soon(self._go_on)  # after the first step of that task
                 return
+            if method == _CANCELLED and self._gave_up(params):
+                continue
             work = self.exchange.notify(method, params if isinstance(params, dict) else None)
             try:
                 step = self._variables.run(work.send, None)
@@ -202,6 +210,21 @@ class RunningCall(WorkerCall):
                 continue
             self._busy = True  # the client doesn't read
             self._keep(asyncio.get_running_loop().create_task(self._sent(continued(work, step))))
+
+    def _close(self, stream: str) -> None:
+        """End a connection of the client while the call goes on."""
+        exchange = self.exchange
+        close = exchange.close_sse_stream if stream == "call" else exchange.close_standalone_sse_stream
+        if close is not None:
+            self._keep(asyncio.ensure_future(close()))
+
+    def _gave_up(self, params: Any) -> bool:
+        """Whether the worker takes a question to the client back, by the id that it gave it."""
+        asked = params.get("requestId") if isinstance(params, dict) else None
+        task = self._questions.get(asked) if self._questions is not None and type(asked) is str else None
+        if task is not None:
+            task.cancel()  # which tells the client
+        return task is not None
 
     def _go_on(self) -> None:
         self._busy = False
@@ -216,9 +239,13 @@ class RunningCall(WorkerCall):
     def _ask(self, request_id: Any, method: str, params: Any) -> None:
         """Send a request to the client, and its answer to the worker."""
         work = self._asked(request_id, method, params if isinstance(params, dict) else None)
-        self._keep(asyncio.get_running_loop().create_task(work, context=self._variables))
+        task = asyncio.get_running_loop().create_task(work, context=self._variables)
+        self._keep(task)
+        if self._questions is None:
+            self._questions = {}
+        self._questions[str(request_id)] = task
 
-    def _keep(self, task: asyncio.Task[None]) -> None:
+    def _keep(self, task: asyncio.Future[None]) -> None:
         if self._asking is None:
             self._asking = set()
         self._asking.add(task)
