@@ -394,7 +394,6 @@ def test_redis_that_is_gone_and_comes_back(cluster: ClusterNodes, way: str) -> N
         async with http_client() as http:
             session = await open_session(one.url, http)
             there = await at(session, two)
-            assert (await there.post(call(1, "recall"))).status_code == 200
             (redis.kill if way == "killed" else redis.pause)()
             try:
                 began = time.monotonic()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Container
 from contextvars import Context
 from typing import Final, Literal, Protocol, TypeAlias
@@ -36,6 +37,8 @@ logger: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 2  # to have a request answered; each may take a connection and a take-over
 _SEARCH_SECONDS: Final = 6.0  # for a search with a take-over: each of its steps has 2 s
 _LONGEST_ID: Final = 256
+_FRESH: Final = 1.0  # seconds that a living owner is remembered
+_MOST_FOUND: Final = 10_000
 _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOVING: Final = "the session is on its way between nodes: try again"
 _SILENT: Final = "the node that has this session doesn't answer: try again"
@@ -75,6 +78,7 @@ class ClusterHandler:
         self._counters = counters
         self._self = (node, incarnation)
         self._tasks = Tasks()
+        self._found: dict[str, tuple[Place, float]] = {}  # owners that live, with when they were found
         self._searches: dict[_Sought, asyncio.Task[_Whereabouts]] = {}
 
     def handle(self, request: Request, responder: Responder) -> None:
@@ -123,6 +127,7 @@ class ClusterHandler:
             if outcome is Outcome.ANSWERED:
                 self._counters.requests_forwarded += 1
                 return
+            self._found.pop(session_id, None)
             self._counters.forwards_failed[outcome.value] += 1
             fields = {"event": "forward_failed", "peer": found.node, "outcome": outcome.value}
             logger.warning("a request could not be passed on to '%s'", found.node, extra=fields)
@@ -137,6 +142,8 @@ class ClusterHandler:
 
     async def _search(self, session_id: str, suspect: Place | None) -> _Whereabouts:
         """Where a session is, once it can be used; requests that come at once share one search."""
+        if suspect is None and (known := self._known(session_id)) is not None:
+            return known
         key = session_id, suspect.incarnation if suspect is not None else None
         search = self._searches.get(key)
         if search is None:
@@ -145,6 +152,17 @@ class ClusterHandler:
             self._searches[key] = search
             search.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(search)
+
+    def _known(self, session_id: str) -> Place | None:
+        """The owner that was found a moment ago; it says itself if the session is there no more."""
+        place, at = self._found.get(session_id, (None, 0.0))
+        return place if time.monotonic() - at < _FRESH else None
+
+    def _note(self, session_id: str, place: Place) -> Place:
+        if len(self._found) >= _MOST_FOUND:
+            self._found.clear()
+        self._found[session_id] = place, time.monotonic()
+        return place
 
     def _over(self, key: _Sought, search: asyncio.Task[_Whereabouts]) -> None:
         del self._searches[key]
@@ -163,7 +181,7 @@ class ClusterHandler:
         if place is None or self._is_self(place):
             return "here" if session_id in self._sessions else None
         if place.alive and suspect is None:
-            return place
+            return self._note(session_id, place)
         if await self._ownership.take_over(session_id, place) is not None:
             return "here"
         place = await self._ownership.find(session_id)  # another was faster, or it ended
@@ -171,7 +189,7 @@ class ClusterHandler:
             return "here" if session_id in self._sessions else None
         if not place.alive:
             raise ClusterUnavailable(_MOVING)
-        return place
+        return self._note(session_id, place)
 
     def _is_self(self, place: Place) -> bool:
         return (place.node, place.incarnation) == self._self
