@@ -1,0 +1,152 @@
+"""Workers as processes: started, killed, replaced, and none left, whatever happens to the server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from acuity.mcp.runtime.workers import worker as worker_module
+from acuity.mcp.runtime.workers.pool import WorkerPlan
+from acuity.mcp.settings import WireLimits
+from core_bench import call, reply_of, run
+from scripted_worker import WorkerCore, eventually
+
+SCRIPT = Path(__file__).with_name("small_worker.py")
+STATELESS = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
+
+
+def command(how: str = "plain") -> tuple[str, ...]:
+    return (sys.executable, str(SCRIPT), how)
+
+
+@asynccontextmanager
+async def started(*words: str, **plan: Any) -> AsyncIterator[WorkerCore]:
+    """The core in front of workers that it starts."""
+    front = WorkerCore(WorkerPlan(words or command(), **{"count": 1, **plan}), WireLimits())
+    await front.pool.start()
+    async with front.core.run():
+        yield front
+    assert not any(is_alive(status.pid) for status in front.pool.statuses() if status.pid)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def called(front: WorkerCore, number: int = 1) -> dict[str, Any]:
+    answer = front.client.stateless(call(number, "echo"), STATELESS)
+    await eventually(lambda: answer.gone)
+    return reply_of(answer)
+
+
+def test_a_killed_worker_is_replaced_and_calls_go_on() -> None:
+    async def main() -> None:
+        async with started(queue_seconds=20.0) as front:
+            first = (await called(front))["result"]["structuredContent"]
+            assert first["label"] == "w1"
+            (status,) = front.pool.statuses()
+            assert (status.pid, status.state, status.name) == (first["pid"], "ready", "small")
+            assert os.stat(Path(status.socket).parent).st_mode & 0o777 == 0o700
+            os.kill(first["pid"], signal.SIGKILL)
+            await eventually(lambda: front.pool.statuses()[0].state != "ready")
+            second = (await called(front, 2))["result"]["structuredContent"]  # waits for the next
+            assert second["pid"] != first["pid"]
+            assert front.pool.statuses()[0].restarts == 1
+            folder = Path(status.socket).parent
+        assert not is_alive(second["pid"])
+        assert not folder.exists()
+
+    run(main)
+
+
+def test_a_worker_that_ends_in_a_call_fails_that_call_alone() -> None:
+    async def main() -> None:
+        async with started(*command("brief"), queue_seconds=20.0) as front:
+            assert "result" in await called(front)
+            assert (await called(front, 2))["error"]["data"]["errorClass"] == "worker_lost"
+            assert "result" in await called(front, 3)
+
+    run(main)
+
+
+def test_a_program_that_does_not_start_is_told_of() -> None:
+    async def main() -> None:
+        words = (sys.executable, "-c", "raise SystemExit('no luck today')")
+        async with started(*words, queue_seconds=0.2) as front:
+            await eventually(lambda: front.pool.statuses()[0].state == "waiting")
+            assert "no luck today" in (front.pool.statuses()[0].problem or "")
+            error = (await called(front))["error"]
+            assert error["data"]["errorClass"] == "worker_queue_timeout"
+
+    run(main)
+
+
+def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "END_SECONDS", 0.2)
+
+    async def main() -> None:
+        async with started(*command("stubborn")) as front:
+            pid = (await called(front))["result"]["structuredContent"]["pid"]
+            (child,) = psutil.Process(pid).children()
+        assert not is_alive(pid)
+        await eventually(lambda: not is_alive(child.pid))
+
+    run(main)
+
+
+def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
+    async def main() -> None:
+        async with started(max_requests=2, queue_seconds=20.0) as front:
+            pids = [(await called(front, n))["result"]["structuredContent"]["pid"] for n in range(2)]
+            assert len(set(pids)) == 1
+            await eventually(lambda: not is_alive(pids[0]))
+            assert "result" in await called(front, 3)
+            assert not front.counters.worker_failures
+
+    run(main)
+
+
+def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path) -> None:
+    program = textwrap.dedent(f"""
+        import asyncio
+        from collections import Counter
+        from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
+
+        async def main():
+            pool = WorkerPool(WorkerPlan({command()!r}, 1), Counter())
+            await pool.start()
+            assert await pool.ready(30)
+            print(pool.statuses()[0].pid, flush=True)
+            await asyncio.Event().wait()
+
+        asyncio.run(main())
+    """)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    server = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert server.stdout is not None
+    pid = int(server.stdout.readline())
+    assert is_alive(pid)
+    server.kill()
+    server.wait()
+    server.stdout.close()
+
+    async def gone() -> None:
+        await eventually(lambda: not is_alive(pid))
+
+    asyncio.run(gone())
