@@ -1,7 +1,9 @@
 """A server program whose sessions outlive it: tools that count aloud, and a level that clients set.
 
     python restart_server.py PORT STORE
+    python restart_server.py PORT REDIS NODE PEERS SECRET_FILE
 
+The second form is a node of a cluster: Redis, the node's label, and its port for the others.
 For each line on its standard input it forks a process that serves until it is ended, and says so. Loading a
 server takes a second or more, and forking one that is loaded a moment.
 """
@@ -12,6 +14,7 @@ import asyncio
 import os
 import sys
 import warnings
+from pathlib import Path
 
 import mcp_types as types
 import uvloop
@@ -20,8 +23,9 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from acuity.cli.exits import guarded
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Context, Method, Tool
-from acuity.mcp.endpoints import Http
+from acuity.mcp.endpoints import Endpoint, Http, Peers
 from acuity.mcp.operations.logs import configure_logging
+from acuity.mcp.runtime.cluster.cluster_node import joined
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.serve import serve
 from acuity.mcp.wire.listeners import LOOPBACK, Address
@@ -81,28 +85,41 @@ def catalog() -> Catalog:
     )
 
 
-def serve_once(port: int, store: str) -> None:
+def serve_once(port: int, store: str, node: str = "", peers: str = "", secret: str = "") -> None:
     configure_logging()
     server = build_server(catalog(), name="restart", version="1")
+    endpoints: list[Endpoint] = [Http(Address(LOOPBACK, port))]
+    settings = Settings(store=store, grace=0.1)
+    if node:
+        endpoints.append(Peers(Address(LOOPBACK, int(peers))))
+        settings = Settings(
+            cluster_redis=store,
+            cluster_node=node,
+            cluster_address=f"http://{LOOPBACK}:{peers}",
+            cluster_secret_file=Path(secret),
+            grace=5.0,
+        )
 
     async def run() -> None:
-        await serve(
-            server,
-            [Http(Address(LOOPBACK, port))],
-            Settings(store=store, grace=0.1),
-            on_ready=lambda opened: print(os.getpid(), opened[0].where, flush=True),
-        )
+        async with joined(settings) as cluster:
+            await serve(
+                server,
+                endpoints,
+                settings,
+                cluster=cluster,
+                on_ready=lambda opened: print(os.getpid(), opened[0].where, flush=True),
+            )
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as vmaf-mcp does
         runner.run(run())
 
 
 def main() -> None:
-    port, store = sys.argv[1:]
+    port, *others = sys.argv[1:]
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:
-            os._exit(guarded("restart", lambda: serve_once(int(port), store) or 0))
+            os._exit(guarded("restart", lambda: serve_once(int(port), *others) or 0))
         os.waitpid(child, 0)
         print("ended", flush=True)
 

@@ -15,14 +15,20 @@ _PROGRAM = [sys.executable, str(Path(__file__).with_name("restart_server.py"))]
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
 class Restarts:
     """One server process after the other."""
 
-    def __init__(self, store: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+    def __init__(self, store: str, *node: str) -> None:
+        """`node`: the label, the port for others and the secret of a node of a cluster, at that Redis."""
+        self.port = port = free_port()
         self._program = subprocess.Popen(
-            [*_PROGRAM, str(port), store],
+            [*_PROGRAM, str(port), store, *node],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -38,6 +38,9 @@ OnStop = Callable[[float], Awaitable[None]]
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _FIRST_WORKER: Final = 20.0  # seconds that the endpoints wait for a worker
 _SPARE: Final = 2.0  # seconds after the grace time for cleaning up
+# Seconds in which a node that has left still says so on connections that proxies keep: a proxy can't send a
+# request again if its connection is closed on it.
+_FAREWELL: Final = 0.5
 _HURRY: Final = 0.25  # seconds for the store where a second signal came
 
 
@@ -243,6 +246,9 @@ async def _drain(
         waiting.cancel_scope.cancel()
     if runtime is not None:
         await runtime.drain.leave(_HURRY if stop.now.is_set() else PATIENCE)
+        if runtime.ownership is not None:
+            with anyio.move_on_after(_FAREWELL):
+                await stop.now.wait()
 
 
 async def _hurry(stop: Stop, waiting: anyio.CancelScope) -> None:

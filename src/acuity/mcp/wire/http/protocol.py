@@ -71,6 +71,11 @@ class HttpProtocol(asyncio.Protocol):
         if self._connection is not None:
             self._connection.give_way(sentence)
 
+    def wind_down(self) -> None:
+        """Make the answer in progress, or else the next one, the last."""
+        if self._connection is not None:
+            self._connection.closing = True
+
     def finish(self) -> None:
         """Close the connection after the answer in progress."""
         if self._connection is not None:

@@ -36,8 +36,10 @@ class HttpEndpoint:
         self._stopped: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Take no more connections; those there are go on."""
+        """Take no more connections; those there are go on until they have had one more answer."""
         self._server.close()
+        for connection in self._port.connections:
+            connection.wind_down()
 
     async def stop(self) -> None:
         """Give POSTs a moment to be answered, then end all requests. A second call waits for the first."""

@@ -1,0 +1,209 @@
+"""Two nodes behind nginx, with the example's own configuration, restarted one after the other under load.
+
+Clients that resume lose no message and get none twice, and no call of theirs fails.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx2
+import mcp_types as types
+import pytest
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from raw_http import RawSession, call, events, http_client, open_session
+from redis_server import needs_redis, redis_server
+from restarts import Restarts, free_port
+
+EXAMPLE = Path(__file__).resolve().parents[4] / "examples" / "cluster" / "nginx.conf"
+NGINX = shutil.which("nginx")
+SOON = 60.0  # seconds, after which the test gives up
+EACH = 6  # messages of each client between two restarts
+CLIENTS = 4
+
+pytestmark = [
+    needs_redis,
+    pytest.mark.skipif(NGINX is None, reason="nginx is not on this machine"),
+    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
+]
+
+
+class Pair:
+    """Two nodes, and the URL of the proxy in front of them."""
+
+    def __init__(self, nodes: list[Restarts], url: str) -> None:
+        self.nodes = nodes
+        self.url = url
+
+    def roll(self, index: int) -> None:
+        """SIGTERM, and another process in its place."""
+        self.nodes[index].stop()
+        self.nodes[index].start()
+
+
+@contextmanager
+def pair() -> Iterator[Pair]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="acuity-rolling-")))
+        redis = stack.enter_context(redis_server())
+        (folder / "secret").write_text("0123456789abcdef" * 4)
+        (folder / "secret").chmod(0o600)
+        nodes = []
+        for label in ("n1", "n2"):
+            nodes.append(Restarts(redis.url, label, str(free_port()), str(folder / "secret")))
+            stack.callback(nodes[-1].close)
+        for node in nodes:
+            node.start()
+        port = free_port()
+        stack.enter_context(nginx(folder, {"8080": port, "8081": nodes[0].port, "8082": nodes[1].port}))
+        yield Pair(nodes, f"http://127.0.0.1:{port}/mcp")
+
+
+@contextmanager
+def nginx(folder: Path, ports: dict[str, int]) -> Iterator[None]:
+    text = re.sub(r"127\.0\.0\.1:(\d+)", lambda found: f"127.0.0.1:{ports[found[1]]}", EXAMPLE.read_text())
+    (folder / "nginx.conf").write_text(text)
+    assert NGINX is not None
+    command = [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "start.log")]
+    process = subprocess.Popen(command)
+    try:
+        end = time.monotonic() + 10
+        while True:
+            try:
+                httpx2.get(f"http://127.0.0.1:{ports['8080']}/nothing", trust_env=False)
+                break
+            except httpx2.ConnectError:
+                assert process.poll() is None, (folder / "start.log").read_text()
+                assert time.monotonic() < end
+                time.sleep(0.01)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+        log = folder / "nginx.log"
+        print(log.read_text() if log.exists() else "")  # shown if the test fails
+
+
+class Client:
+    """Says numbers, one call each, and hears them on its event stream."""
+
+    def __init__(self) -> None:
+        self.said = 0
+        self.heard: list[int] = []
+        self.problems: list[str] = []
+        self.changed = anyio.Event()
+
+    def hear(self, number: int) -> None:
+        self.heard.append(number)
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    async def heard_up_to(self, number: int) -> None:
+        while len(self.heard) < number:
+            await self.changed.wait()
+
+
+class RawClient(Client):
+    """One that takes the answers as they are, and resumes its stream as it is told to."""
+
+    resumed = 0
+    told: int | None = None  # milliseconds to wait
+
+    async def listen(self, session: RawSession) -> None:
+        headers = dict(session.headers)
+        while True:
+            async with session.http.stream("GET", session.url, headers=headers) as response:
+                if response.status_code != 200:
+                    self.problems.append(f"GET: {response.status_code}")
+                else:
+                    async for event in events(response):
+                        headers |= {"Last-Event-ID": event.id} if event.id else {}
+                        self.told = int(event.retry) if event.retry else self.told
+                        if event.message:
+                            self.hear(int(event.message["params"]["data"]))
+            self.resumed += 1
+            await anyio.sleep((self.told or 0) / 1000)
+
+    async def talk(self, session: RawSession, most: list[int]) -> None:
+        while self.said < most[0]:
+            answer = await session.post(call(self.said, "say", text=str(self.said)))
+            if answer.status_code == 200 and "result" in answer.json():
+                self.said += 1
+            else:
+                self.problems.append(f"POST: {answer.status_code} {answer.text}")
+            await anyio.sleep(0.02)
+
+
+class OfficialClient(Client):
+    async def logged(self, params: types.LoggingMessageNotificationParams) -> None:
+        self.hear(int(params.data))
+
+    async def talk(self, session: ClientSession, most: list[int]) -> None:
+        while self.said < most[0]:
+            try:
+                await session.call_tool("say", {"text": str(self.said)})
+            except MCPError as error:
+                self.problems.append(str(error))
+            else:
+                self.said += 1
+            await anyio.sleep(0.02)
+
+
+@asynccontextmanager
+async def official(url: str, client: OfficialClient) -> AsyncIterator[ClientSession]:
+    async with (
+        streamable_http_client(url) as (read, write),
+        ClientSession(read, write, logging_callback=client.logged) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+def test_a_rolling_restart_loses_nothing() -> None:
+    clients: list[Any] = [*(RawClient() for _ in range(CLIENTS)), OfficialClient()]
+    most = [10**9]
+
+    async def load(nodes: Pair, http: httpx2.AsyncClient, session: ClientSession) -> None:
+        async with anyio.create_task_group() as listening:
+            async with anyio.create_task_group() as talking:
+                talking.start_soon(clients[-1].talk, session, most)
+                for client in clients[:-1]:
+                    raw = await open_session(nodes.url, http)
+                    listening.start_soon(client.listen, raw)
+                    talking.start_soon(client.talk, raw, most)
+                for index in (0, 1):
+                    for client in clients:
+                        await client.heard_up_to(len(client.heard) + EACH)
+                    await anyio.to_thread.run_sync(nodes.roll, index)
+                for client in clients:
+                    await client.heard_up_to(len(client.heard) + EACH)
+                most[0] = 0
+            for client in clients:
+                await client.heard_up_to(client.said)
+            listening.cancel_scope.cancel()
+
+    async def main(nodes: Pair) -> None:
+        with anyio.fail_after(SOON):
+            async with http_client() as http, official(nodes.url, clients[-1]) as session:
+                await load(nodes, http, session)
+
+    with pair() as nodes:
+        anyio.run(main, nodes)
+    for client in clients:
+        assert client.problems == []
+        assert client.heard == list(range(client.said))
+        assert client.said >= 3 * EACH
+    assert sum(client.resumed for client in clients[:-1]) >= CLIENTS
