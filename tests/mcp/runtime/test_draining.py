@@ -85,7 +85,7 @@ def retries(answer: FakeResponder) -> list[int]:
 
 
 def moved(answer: FakeResponder) -> bool:
-    return answer.status == 503 and answer.headers[b"acuity-refused"] == b"moved"
+    return answer.status == 421 and answer.headers[b"acuity-refused"] == b"moved"
 
 
 @pytest.mark.parametrize(("clustered", "least", "most"), [(True, 100, 1000), (False, 2000, 4000)])
@@ -111,6 +111,7 @@ def test_sessions_that_end_with_the_process_are_not_to_be_asked_for_again() -> N
         before = answer.text
         await ground.drain.leave()
         assert answer.text == before
+        assert ground.ask(call(1)).status == 503
         assert answer.ended
         assert session.ended == "stopped"
 
@@ -127,7 +128,7 @@ def test_new_calls_wait_for_the_node_that_follows() -> None:
         # What calls in flight may need is still served here.
         for message, method in ((CANCEL, "POST"), (ANSWER, "POST"), (None, "GET"), (None, "DELETE")):
             assert ground.ask(message, method).status == 200
-        assert ground.ask(HELLO, session=None).status == 200  # the limits refuse it
+        assert moved(ground.ask(HELLO, session=None))  # a session begins elsewhere, at once
         await ground.drain.leave()
         assert releases.left == [0]  # all have ended before they are given up
         assert all(moved(answer) for answer in late)
@@ -180,5 +181,24 @@ def test_it_leaves_also_if_the_sessions_cannot_be_given_up(how: str) -> None:
         late = ground.ask(call(1))
         await ground.drain.leave(patience=0.01)
         assert moved(late)
+
+    run(main)
+
+
+def test_while_sessions_are_given_up_everybody_waits() -> None:
+    """Or the node that is asked next would find them still taken."""
+
+    async def main() -> None:
+        answers: list[FakeResponder] = []
+
+        async def release() -> None:
+            answers.extend(ground.ask(call(1), session=session) for session in ("s", None))
+            answers.append(ground.ask(None, "GET"))
+            assert [answer.status for answer in answers] == [None] * 3
+
+        ground = Ground(FakeJournal(at_once=True), release)
+        await ground.drain.leave()
+        assert all(moved(answer) for answer in answers)
+        assert ground.seen == []
 
     run(main)

@@ -83,7 +83,9 @@ def test_envoy_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
     for route in routes:
         assert route["match"]["path"] == "/mcp"
         assert route["route"]["timeout"] == "0s"
-        assert route["route"]["retry_policy"]["retry_on"] == "connect-failure"
+        retries = route["route"]["retry_policy"]
+        assert retries["retry_on"] == "connect-failure,retriable-status-codes"
+        assert retries["retriable_status_codes"] == [421]  # of a node that stops
     clusters = {cluster["name"]: cluster for cluster in resources["clusters"]}
     assert set(clusters) == {"any", *LABELS}
     for cluster in clusters.values():

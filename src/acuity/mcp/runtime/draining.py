@@ -1,8 +1,8 @@
 """How a runtime leaves: its streams are told when to come back, its sessions are given up, nothing is lost.
 
-    begin ─► new calls of sessions wait, where another node will have the session ─► leave ─► all go elsewhere
+    begin ─► calls in flight go on, new ones wait if others will have the session ─► leave ─► all go elsewhere
 
-Calls in flight go on between the two. What a client has not taken by then stays in the store, for the server
+What a client has not taken by then stays in the store, for the server
 that continues its session.
 """
 
@@ -34,7 +34,7 @@ PATIENCE: Final = 2.0  # seconds for the store, and for giving the sessions up
 _TO_ANOTHER: Final = (100, 1000)
 _TO_THE_NEXT: Final = (2000, 4000)
 
-_Phase: TypeAlias = Literal["serving", "draining", "left"]
+_Phase: TypeAlias = Literal["serving", "draining", "leaving", "left"]
 
 
 class Drain:
@@ -53,18 +53,18 @@ class Drain:
         def handle(request: Request, responder: Responder) -> None:
             if self._phase == "serving" or not self._is_late(request):
                 inner(request, responder)
-            elif self._phase == "draining" and len(self._held) < _MOST_HELD:
-                self._held.append((request, responder))
+            elif SESSION_ID in request.headers:
+                self._when_free(request, responder)
             else:
-                _elsewhere(request, responder)
+                self._elsewhere(request, responder)
 
         return handle
 
     def public(self, inner: Handler) -> Handler:
-        """The handler of the public port. When the sessions are given up, it must not take them again."""
+        """The handler of a whole port. From when sessions are given up, it must not find or take them."""
 
         def handle(request: Request, responder: Responder) -> None:
-            (_elsewhere if self._phase == "left" else inner)(request, responder)
+            (self._when_free if self._phase in ("leaving", "left") else inner)(request, responder)
 
         return handle
 
@@ -78,30 +78,45 @@ class Drain:
 
         The store, and giving up, each have so many seconds.
         """
-        if self._phase == "left":
+        if self._phase in ("leaving", "left"):
             return
-        self._phase = "left"
+        self._phase = "leaving"
         await self._stored(patience)  # and so written to those who are connected
         self._dismiss()
         await self._stored(patience)
         self._sessions.close()
         if self._release is not None:
             await self._give_up(self._release, patience)
+        self._phase = "left"
         held, self._held = self._held, []
         for request, responder in held:
-            _elsewhere(request, responder)
+            self._elsewhere(request, responder)
 
     def _is_late(self, request: Request) -> bool:
         """Whether a request begins something that this server can't end any more.
 
         Answers of clients, and streams of calls in flight, are still of use.
         """
-        if self._release is None or request.method != "POST" or SESSION_ID not in request.headers:
-            return False
-        try:
-            return isinstance(parse_request(request.body), PlainRequest)
-        except Refused:
-            return False
+        return self._release is not None and _call(request) is not None
+
+    def _when_free(self, request: Request, responder: Responder) -> None:
+        """Send a request elsewhere as soon as its session is free."""
+        if self._phase == "left" or len(self._held) >= _MOST_HELD:
+            self._elsewhere(request, responder)
+        else:
+            self._held.append((request, responder))
+
+    def _elsewhere(self, request: Request, responder: Responder) -> None:
+        """Send a request to another server.
+
+        To 421 proxies may send any request again, at once, to another node (RFC 9110, 15.5.20): it was not
+        carried out. A node that passed it on looks for its session again.
+        """
+        message = _call(request)
+        request_id = None if message is None else message.id
+        headers = (retry_after(_AGAIN), _MOVED)
+        status = 503 if self._release is None else 421
+        refuse(responder, status, STOPPING, _SENTENCE, request_id, headers=headers)
 
     def _dismiss(self) -> None:
         """End the event streams, each with when its client should come back."""
@@ -135,11 +150,12 @@ class Drain:
             logger.warning("the sessions could not be given up: %s", reason, extra={"event": "stopping"})
 
 
-def _elsewhere(request: Request, responder: Responder) -> None:
-    """Send a request to another server: proxies try the next, a node that passed it on looks again."""
+def _call(request: Request) -> PlainRequest | None:
+    """The call in a request; None: it is something else."""
+    if request.method != "POST":
+        return None
     try:
-        message = parse_request(request.body) if request.method == "POST" else None
+        message = parse_request(request.body)
     except Refused:
-        message = None
-    request_id = message.id if isinstance(message, PlainRequest) else None
-    refuse(responder, 503, STOPPING, _SENTENCE, request_id, headers=(retry_after(_AGAIN), _MOVED))
+        return None
+    return message if isinstance(message, PlainRequest) else None
