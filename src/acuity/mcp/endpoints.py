@@ -298,7 +298,7 @@ async def _peers(endpoint: Peers, serving: Serving, runtime: HttpRuntime | None)
         raise SettingsError("a port for other nodes is for a node of a cluster: set [cluster] redis")
     # Nodes prove who they are by signatures alone: names, origins and tokens are of clients.
     async with serve_http(
-        runtime.peers.handle,
+        runtime.drain.public(runtime.peers.handle),
         endpoint.address,
         serving.limits,
         admit=runtime.peers.admits,

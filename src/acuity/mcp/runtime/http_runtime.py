@@ -77,8 +77,6 @@ async def http_runtime(
             handle, peers = await stack.enter_async_context(
                 traffic(handle, sessions, ownership, serving, counters, cluster)
             )
-        if peers is not None:
-            peers = drain.public(peers)
         yield HttpRuntime(
             drain.public(handle),
             streamable.bare,
