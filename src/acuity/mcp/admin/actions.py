@@ -14,7 +14,7 @@ from acuity.mcp.admin.sources import Sources
 from acuity.mcp.operations.observe import shown_id
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.wire.http.request import Handler, Request, Responder
-from acuity.text import note, quoted
+from acuity.text import quoted
 
 logger: Final = logging.getLogger(__name__)
 
@@ -22,15 +22,22 @@ _LONGEST_BODY: Final = 4096  # bytes
 _LONGEST_TARGET: Final = 128  # characters
 
 
+class Done(NamedTuple):
+    """What was done, and to what."""
+
+    target: str
+    said: str  # one sentence
+
+
 class OperatorAction(NamedTuple):
     """One kind of action: how it is named, what it is done to, and how."""
 
     name: str
     field: str  # of the body, which names the target
-    run: Callable[[Sources, str], str]  # returns what was done, in a sentence; raises AdminRefusal
+    run: Callable[[Sources, str], Done]  # raises AdminRefusal
 
 
-def _kick(sources: Sources, given: str) -> str:
+def _kick(sources: Sources, given: str) -> Done:
     begin = beginning(given)
     found = [] if sources.runtime is None else sources.runtime.sessions.starting_with(begin)
     if any(len(begin) < len(beginning(shown_id(session.id))) for session in found):
@@ -42,28 +49,29 @@ def _kick(sources: Sources, given: str) -> str:
     [session] = found
     calls, streams = session.calls, session.open_gets
     session.end("kicked")
-    return f"ended the session with {_many(calls, 'call')} in flight and {_many(streams, 'open GET')}"
+    ended = f"{_many(calls, 'call')} in flight and {_many(streams, 'open GET')}"
+    return Done(shown_id(session.id), f"ended the session with {ended}")
 
 
 def _many(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _drain(sources: Sources, worker_id: str) -> str:
+def _drain(sources: Sources, worker_id: str) -> Done:
     workers = _workers(sources)
     if not workers.drain(worker_id):
         raise _not_done(workers, worker_id)
-    return "the worker finishes what it runs, and another takes its place"
+    return Done(worker_id, "the worker finishes what it runs, and another takes its place")
 
 
-def _restart(sources: Sources, worker_id: str) -> str:
+def _restart(sources: Sources, worker_id: str) -> Done:
     workers = _workers(sources)
     restart: Callable[[str], bool] | None = getattr(workers, "restart", None)
     if restart is None:
         raise AdminRefusal(409, "workers of this server can't be restarted at once: drain them instead")
     if not restart(worker_id):
         raise _not_done(workers, worker_id)
-    return "the worker was ended, and is started again"
+    return Done(worker_id, "the worker was ended, and is started again")
 
 
 def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
@@ -91,32 +99,30 @@ def action_handler(action: OperatorAction, sources: Sources, audit: Audit) -> Ha
     """The handler of an action's path. Whatever becomes of it is audited."""
 
     def handle(request: Request, responder: Responder) -> None:
-        target, refusal = "", None
+        given, refusal = "", None
         outcome: Outcome = "done"
         try:
-            target = _target(request, action.field)
-            said = action.run(sources, target)
+            given = _target(request, action.field)
+            target, said = action.run(sources, given)
         except AdminRefusal as problem:
-            outcome, said, refusal = "refused", str(problem), problem
+            outcome, target, said, refusal = "refused", _shown(given), str(problem), problem
         except Exception:
             logger.exception("the action %s failed", action.name, extra={"event": "admin_failed"})
-            outcome, said = "failed", "the server failed at it: see its log"
+            outcome, target, said = "failed", _shown(given), "the server failed at it: see its log"
             refusal = AdminRefusal(500, said)
         who = request.principal.key.removeprefix("token:")
-        shown = _shown_target(action, target)
-        entry = audit.record(who, request.address, action.name, shown, outcome, said)
+        audit.record(who, request.address, action.name, target, outcome, said)
         if refusal is not None:
             refuse(responder, refusal)
         else:
-            answer(responder, {"ok": True, "action": action.name, "target": entry.target, "said": said})
+            answer(responder, {"ok": True, "action": action.name, "target": target, "said": said})
 
     return handle
 
 
-def _shown_target(action: OperatorAction, target: str) -> str:
-    if action.name != "kick" or not target:
-        return note(target, _LONGEST_TARGET)
-    return f"{shown_id(beginning(target)).removesuffix('…')}…"
+def _shown(given: str) -> str:
+    """A target that nothing was done to: it may be most of a session's id."""
+    return shown_id(beginning(given))
 
 
 def _target(request: Request, field: str) -> str:

@@ -52,7 +52,7 @@ export class Streams extends Listed {
         { title: "Client", cell: badge((row) => (row.reading ? "reads" : "doesn't read"), (row) => (row.reading ? "good" : "bad")) },
       ],
     }), (found) => found.streams, (found, state) =>
-      `${count(found.open_streams)} open${found.open_streams > found.returned_streams ? `, the first ${count(found.returned_streams)} shown` : ""}; ${count(state.open_subscriptions)} subscriptions without a session`);
+      `${count(Math.min(state.open_streams, found.open_streams))} listening, ${count(Math.max(0, found.open_streams - state.open_streams))} of calls${found.open_streams > found.returned_streams ? `, the first ${count(found.returned_streams)} shown` : ""}; ${count(state.open_subscriptions)} subscriptions without a session`);
   }
 
   badge(state) { return count(state.open_streams); }

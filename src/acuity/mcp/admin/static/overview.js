@@ -13,7 +13,7 @@ export class Overview {
     this.before = null;
     this.tiles = {
       sessions: new Tile("Sessions", { format: short, href: "#sessions" }),
-      streams: new Tile("Open streams", { format: short, href: "#streams" }),
+      streams: new Tile("Listening streams", { format: short, href: "#streams" }),
       requests: new Tile("Requests", { format: rate, href: "#latency" }),
       latency: new Tile("Request p95", { format: milliseconds, href: "#latency" }),
       flight: new Tile("In flight", { format: short }),

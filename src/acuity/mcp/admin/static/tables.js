@@ -108,3 +108,12 @@ export const button = (title, label, press, { look = "small", shown = () => true
     },
   };
 };
+
+// A cell with several others in it.
+export const together = (...cells) => (data) => {
+  const made = cells.map((cell) => cell(data));
+  return {
+    element: make("span", { class: "together" }, ...made.map((one) => one.element)),
+    update(row) { for (const one of made) one.update(row); },
+  };
+};

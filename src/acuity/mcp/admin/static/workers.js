@@ -3,7 +3,7 @@
 import { act } from "./connection.js";
 import { confirm } from "./dialogs.js";
 import { count, make, many, say, span, toast } from "./elements.js";
-import { Table, badge, button } from "./tables.js";
+import { Table, badge, button, together } from "./tables.js";
 
 export const COLOURS = { ready: "good", starting: "busy", draining: "busy", waiting: "bad", ended: "none" };
 
@@ -29,8 +29,7 @@ export class Workers {
         { title: "Since", number: true, text: (worker) => span(this.now - worker.since) },
         { title: "PID", number: true, text: (worker) => worker.pid ?? "–" },
         { title: "Problem", wide: true, text: (worker) => worker.problem ?? "none" },
-        { title: "Action", cell: button("Drain", (worker) => `Drain worker ${worker.id}`, (worker) => this.drain(worker), { shown: (worker) => worker.state === "ready" }) },
-        { title: "", cell: button("Restart", (worker) => `Restart worker ${worker.id}`, (worker) => this.restart(worker), { look: "small danger-text", shown: () => this.canRestart }) },
+        { title: "Actions", cell: together(button("Drain", (worker) => `Drain worker ${worker.id}`, (worker) => this.drain(worker), { shown: (worker) => worker.state === "ready" }), button("Restart", (worker) => `Restart worker ${worker.id}`, (worker) => this.restart(worker), { look: "small danger-text", shown: () => this.canRestart })) },
       ],
     });
     this.element = make("section", { class: "view", "aria-labelledby": "workers-title" },
