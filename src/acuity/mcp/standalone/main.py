@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -45,13 +44,9 @@ from acuity.mcp.tasks.listen import publish_changes
 from acuity.mcp.tools import videos
 from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.wire.listeners import is_loopback
-from acuity.mcp.wire.tasks import loop_factory
+from acuity.mcp.wire.tasks import collect_rarely, loop_factory
 
 logger: Final = logging.getLogger(__name__)
-
-# Requests leave reference cycles, and a full collection takes tens of milliseconds: collect rarely, new
-# objects first.
-THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def run(options: ServeOptions) -> int:
@@ -202,8 +197,7 @@ async def _serve(
         ready.closed()
         manager.stopping()
 
-    gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
+    collect_rarely()
     await serve(
         made.server,
         endpoints,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import json
 import os
 import sys
@@ -18,9 +17,10 @@ from typing import Final
 from acuity import __version__
 from acuity.errors import AcuityError
 from acuity.mcp.operations.logs import configure_logging
-from acuity.mcp.standalone.main import THRESHOLDS, product
+from acuity.mcp.standalone.main import product
 from acuity.mcp.standalone.product import NAME
 from acuity.mcp.standalone.worker_mode import SETTINGS_VARIABLE, settings_from
+from acuity.mcp.wire.tasks import collect_rarely
 from acuity.mcp.worker.run import run_until_stopped, serve_worker, socket_of
 from acuity.mcp.worker.service import Introduction
 
@@ -40,8 +40,7 @@ def main() -> int:
 
     async def serve(stop: asyncio.Event) -> None:
         async with product(settings, turns=Path(told["turns"])) as made:
-            gc.freeze()
-            gc.set_threshold(*THRESHOLDS)
+            collect_rarely()
             about = Introduction(NAME, __version__, max_in_flight=settings.calls)
             limits = settings.wire_limits()
             await serve_worker(made.server, about, path, stop=stop, limits=limits, grace=settings.grace)

@@ -21,7 +21,7 @@ from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.listeners import listening
 from acuity.mcp.wire.serving import Serving, shared_lifespan
-from acuity.mcp.wire.tasks import loop_factory
+from acuity.mcp.wire.tasks import collect_rarely, loop_factory
 from acuity.mcp.worker.link import Link
 from acuity.mcp.worker.service import Introduction, Service
 
@@ -123,6 +123,7 @@ def run_worker(
     """Serve until SIGTERM, SIGINT or the end of the parent; raises SettingsError."""
 
     async def serve(stop: asyncio.Event) -> None:
+        collect_rarely()
         await serve_worker(server, introduction, path, stop=stop, limits=limits, on_ready=on_ready)
 
     run_until_stopped(serve, environ)
