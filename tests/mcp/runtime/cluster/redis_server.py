@@ -26,11 +26,12 @@ _SOON = 10.0  # seconds
 class RedisServer:
     """A Redis server that can be killed, started again and paused."""
 
-    def __init__(self, folder: Path, *, append_only: bool = False) -> None:
+    def __init__(self, folder: Path, *, append_only: bool = False, **options: str) -> None:
         self.folder = folder
         self.socket = folder / "redis.sock"
         self.url = f"unix://{self.socket}"
         self._append_only = append_only  # what was written is there again after a restart
+        self._options = {name.replace("_", "-"): value for name, value in options.items()}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -47,6 +48,7 @@ class RedisServer:
             "appendfsync": "always",
             "daemonize": "no",
             "logfile": str(self.folder / "redis.log"),
+            **self._options,
         }
         arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
         self._process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL)
@@ -62,7 +64,7 @@ class RedisServer:
             connection.settimeout(1.0)
             connection.connect(str(self.socket))
             connection.sendall(b"PING\r\n")
-            return connection.recv(64).startswith(b"+PONG")
+            return connection.recv(64).startswith((b"+PONG", b"-NOAUTH"))
         return False
 
     def signal(self, number: int) -> None:
@@ -89,10 +91,10 @@ class RedisServer:
 
 
 @contextmanager
-def redis_server(*, append_only: bool = False) -> Iterator[RedisServer]:
+def redis_server(*, append_only: bool = False, **options: str) -> Iterator[RedisServer]:
     """A server while the block lasts. The path of a Unix socket is short, so pytest's folders don't serve."""
     with tempfile.TemporaryDirectory(prefix="acuity-redis-") as folder:
-        server = RedisServer(Path(folder), append_only=append_only)
+        server = RedisServer(Path(folder), append_only=append_only, **options)
         try:
             server.start()
             yield server

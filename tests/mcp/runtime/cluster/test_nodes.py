@@ -9,8 +9,10 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.nodes import Nodes
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import open_redis
 from cluster_ground import LEASE, ground, lease_ended, until
+from cluster_nodes import free_port
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
@@ -112,5 +114,38 @@ def test_without_redis_a_node_does_not_start() -> None:
             nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
             with pytest.raises(SettingsError, match="start it, or correct its address"):
                 await nodes.join()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"requirepass": "secret"}, r"can't be used \(Authentication required"),
+        ({"cluster_enabled": "yes", "port": str(free_port())}, "use a single server"),
+    ],
+)
+def test_a_redis_that_can_t_serve_nodes_is_named(options: dict[str, str], sentence: str) -> None:
+    async def main() -> None:
+        with redis_server(**options) as server:
+            async with open_redis(server.url, "a") as link:
+                nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
+                with pytest.raises(SettingsError, match=sentence):
+                    await nodes.join()
+
+    asyncio.run(main())
+
+
+def test_a_server_that_became_a_replica_is_left(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link:
+            await link.call("SET", "x", "1")
+            await link.call("REPLICAOF", "127.0.0.1", "1")
+            try:
+                with pytest.raises(ClusterUnavailable):
+                    await link.call("SET", "x", "2")
+            finally:
+                await link.call("REPLICAOF", "NO", "ONE")
+            await link.call("SET", "x", "3")
 
     asyncio.run(main())

@@ -82,7 +82,7 @@ class Nodes:
         self._renewed = -lease  # the clock's time before which the lease was asked for last with success
         self._lost = False
         self._task: asyncio.Task[None] | None = None
-        self._run_id = b""
+        self._run_id = ""
         self._listeners: list[Callable[[bool, float], None]] = []
 
     @property
@@ -104,15 +104,20 @@ class Nodes:
 
     async def join(self) -> None:
         """Take the lease and keep it; raises SettingsError where another process has this label."""
+        if self.link.is_sharded:
+            raise SettingsError(
+                f"Redis at {self.link.address} is one of several that share keys: use a single server"
+            )
         self._since = self.link.now()
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
+                await self.link.call("PING")  # to whose refusal Redis gives a reason that people understand
                 answer = await self._renew()
             except ClusterUnavailable:
                 raise SettingsError(
-                    f"Redis at {self.link.address} doesn't answer, which the nodes share sessions through: "
-                    "start it, or correct its address"
+                    f"Redis at {self.link.address}, through which nodes share sessions, can't be used "
+                    f"({self.link.problem}): start it, or correct its address"
                 ) from None
             if answer[0] != b"taken":
                 break

@@ -30,7 +30,6 @@ LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 _BEAT: Final = 0.5  # seconds between two looks at Redis
 _SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-_RUN_ID: Final = re.compile(rb"run_id:(\w+)")
 
 
 class RedisLink:
@@ -44,7 +43,9 @@ class RedisLink:
         self.failures = 0  # calls that Redis did not answer, since the start
         self.returns = 0  # how often it came back
         self.back_since = 0.0  # the loop's time since which Redis answers
-        self.run_id = b""  # of Redis's process: another one may have forgotten the last moments
+        self.run_id = ""  # of Redis's process: another one may have forgotten the last moments
+        self.is_sharded = False  # it is one of several servers that share keys
+        self.problem = ""  # why the last call failed that did
         self._wait = wait
         self._client = self.address.client()
         self._messages = RedisMessages(self._client)
@@ -152,6 +153,10 @@ class RedisLink:
             ) from error
         except exceptions.RedisError as error:  # it answers, but not to this
             self._refuse(error)
+            if isinstance(
+                error, exceptions.ReadOnlyError
+            ):  # it is a replica now: the address may lead elsewhere
+                await self._client.connection_pool.disconnect()
             raise ClusterUnavailable(
                 "the nodes' shared store refuses to work: try again in a few seconds"
             ) from error
@@ -185,32 +190,25 @@ class RedisLink:
         """See whether Redis answers, which process of it, and what time it has."""
         began = time.monotonic()
         try:
-            # Raw commands: redis-py would parse some of these answers.
-            seconds, micros, info = await self._bounded(self._status, None)
+            (seconds, micros), info = await self.calls([("TIME",), ("INFO", "server")])
         except ClusterUnavailable:
             return
         took = time.monotonic() - began
         self._offset = seconds + micros / 1e6 - (began + took / 2)
-        found = _RUN_ID.search(info)
-        run_id = found[1] if found else b""
-        if run_id != self.run_id:
-            was, self.run_id = self.run_id, run_id
-            if was:
-                self._tell()
-
-    async def _status(self) -> tuple[int, int, bytes]:
-        source = "local t = redis.call('TIME') return {t[1], t[2], redis.call('INFO', 'server')}"
-        seconds, micros, info = await self._run("EVAL", source, 0)
-        return int(seconds), int(micros), bytes(info)
+        self.is_sharded = info.get("redis_mode") == "cluster"
+        was, self.run_id = self.run_id, str(info.get("run_id", ""))
+        if was and was != self.run_id:
+            self._tell()
 
     def _gone(self, error: Exception) -> None:
         self.failures += 1
+        self.problem = str(error) or type(error).__name__
         if self._healthy is not False:
             self._healthy = False
             logger.warning(
                 "Redis at %s doesn't answer (%s): sessions of this node go on from memory, others wait",
                 self.address,
-                str(error) or type(error).__name__,
+                self.problem,
                 extra={"event": "redis_gone"},
             )
 
@@ -226,6 +224,7 @@ class RedisLink:
 
     def _refuse(self, error: Exception) -> None:
         self.failures += 1
+        self.problem = str(error)
         if time.monotonic() - self._refused >= _SILENCE:
             self._refused = time.monotonic()
             logger.warning(
