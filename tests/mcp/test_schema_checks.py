@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from acuity.mcp.schema_checks import SchemaCheck, schema_check
+from effort import examples
 
 _NAMES = st.sampled_from(["a", "b", "c"])
 _SCALARS = st.one_of(
@@ -52,7 +53,7 @@ _SCHEMAS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_SCHEMAS, st.dictionaries(_NAMES, _VALUES, max_size=3))
 def test_what_is_surely_right_is_right(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     if SchemaCheck(schema).is_surely_right(arguments):

@@ -17,6 +17,7 @@ from acuity.errors import FeatureError, ModelError
 from acuity.models import Model, load_model, sources
 from acuity.models.describe import list_models
 from acuity.models.document import MAX_BYTES
+from effort import examples
 from small_model import change, small_document
 
 Save = Callable[..., str]
@@ -236,7 +237,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 @given(data=st.data(), value=json_values)
 def test_any_value_anywhere(scratch: Path, data: st.DataObject, value: Any) -> None:
     document = change(small_document(), data, value)
@@ -244,7 +245,7 @@ def test_any_value_anywhere(scratch: Path, data: st.DataObject, value: Any) -> N
     load_or_refuse(scratch)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 @given(data=st.data(), insert=st.text(alphabet="0123456789eE+-.: \nnaif_\u0662\0", max_size=4))
 def test_any_change_of_the_libsvm_text(scratch: Path, data: st.DataObject, insert: str) -> None:
     document = small_document()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from acuity.mcp.catalog import Answer, Call
 from asking_client import NAME
 from asking_ground import Ground, Session
+from effort import examples
 from fake_responder import FakeResponder
 
 TURNS = 12  # of the event loop, in which everything that can happen has happened
@@ -100,7 +101,7 @@ class Client:
             self.answers[call].append(self.session.get(**{"last-event-id": last}))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(0, 7)), max_size=40))
 def test_every_call_ends_as_it_should(steps: list[tuple[str, int]]) -> None:
     async def story() -> None:

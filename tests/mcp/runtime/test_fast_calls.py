@@ -21,6 +21,7 @@ from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request
 from acuity.mcp.wire.messages import PlainRequest
 from core_bench import CoreBench, Timers, build_server, modern, run, running
+from effort import examples
 from fake_responder import FakeResponder
 
 _ENVELOPE = modern({"method": "tools/call", "params": {}})[0]["params"]["_meta"]
@@ -73,7 +74,7 @@ def test_a_fast_answer_has_the_bytes_of_the_long_way(version: str) -> None:
     fast = FastCalls(server, {})
     ways: set[bool] = set()
 
-    @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(_PARAMS)
     @example({"name": "plain", "arguments": {"text": "a"}, "_meta": _ENVELOPE})
     @example({})

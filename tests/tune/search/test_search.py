@@ -11,6 +11,7 @@ from acuity.tune.encoders import ENCODERS
 from acuity.tune.search.priors import Related, prior_for
 from acuity.tune.search.search import Search
 from acuity.tune.search.target import Target
+from effort import examples
 
 X264 = ENCODERS["libx264"]
 
@@ -35,7 +36,7 @@ def largest(curve: np.ndarray, value: float) -> int | None:
     return int(meeting[-1]) if len(meeting) else None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @example(name="av1_amf", middle=55.0, width=3.0, top=60.0, value=60.0)  # a plateau that hardly falls
 @given(
     name=st.sampled_from(sorted(ENCODERS)[:4]),
@@ -55,7 +56,7 @@ def test_finds_what_trying_all_would(
     assert len(asked) <= 13  # bisection needs 6, whatever the curve; the belief may be wrong five times
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(middle=st.floats(5, 60), width=st.floats(1, 12), seed=st.integers(0, 1000), value=st.floats(60, 98))
 def test_noise_leads_to_a_point_that_meets_the_target_all_the_same(
     middle: float, width: float, seed: int, value: float
@@ -205,7 +206,7 @@ def test_hardly_any_banding_is_near_only_if_it_is_as_little() -> None:
     assert len(asked) <= 8
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     name=st.sampled_from(["libx264", "libsvtav1"]),
     middle=st.floats(20, 70),

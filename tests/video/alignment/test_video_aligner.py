@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tracemalloc
 from collections.abc import Sequence
 
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from acuity.video.alignment.aligner import FAR, Aligner
 from acuity.video.alignment.faults import Finding
 from acuity.video.picture import Signature
+from effort import examples
 from misaligned_clips import FAULTS, found, frames_of, reference_signatures
 
 CELLS = 32 * 18
 
 
+@functools.lru_cache(maxsize=64)  # making them is most of the work, and tests have few seeds
 def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
     """A picture that changes from frame to frame, as a pan over a textured scene does."""
     rng = np.random.default_rng(seed)
@@ -36,7 +39,7 @@ def coded(signatures: Sequence[Signature], noise: float = 0.5, seed: int = 9) ->
     return [(one + stays + rng.normal(0, noise / 3, CELLS)).astype(np.float32) for one in signatures]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(lag=st.integers(-60, 60).filter(bool), seed=st.integers(0, 5))
 def test_a_shift_is_found_with_its_lag(lag: int, seed: int) -> None:
     source = moving(220, seed)
@@ -45,7 +48,7 @@ def test_a_shift_is_found_with_its_lag(lag: int, seed: int) -> None:
     assert (finding.kind, finding.frame, finding.lag) == ("shift", 0, lag)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(pairs=st.integers(12, 60), lag=st.integers(-60, 60).filter(bool), seed=st.integers(0, 5))
 def test_what_a_short_clip_lost_is_found_in_the_rest_of_the_longer_one(
     pairs: int, lag: int, seed: int
@@ -57,7 +60,7 @@ def test_what_a_short_clip_lost_is_found_in_the_rest_of_the_longer_one(
     assert (finding.kind, finding.frame, finding.lag) == ("shift", 0, lag)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(pairs=st.integers(2, 60), more=st.integers(-60, 60), seed=st.integers(0, 5))
 def test_a_clip_that_only_ends_earlier_is_no_alarm(pairs: int, more: int, seed: int) -> None:
     source = moving(pairs + abs(more), seed)
@@ -65,7 +68,7 @@ def test_a_clip_that_only_ends_earlier_is_no_alarm(pairs: int, more: int, seed: 
     assert found(ref, coded(dis)) is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(frame=st.integers(12, 150), count=st.integers(1, 20), seed=st.integers(0, 5), lost=st.booleans())
 def test_lost_and_doubled_frames_are_found_at_their_place(
     frame: int, count: int, seed: int, lost: bool
@@ -81,14 +84,14 @@ def test_lost_and_doubled_frames_are_found_at_their_place(
     )  # of equal frames, which is it?
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(noise=st.floats(0, 4), speed=st.floats(0, 4), seed=st.integers(0, 20), count=st.integers(0, 120))
 def test_frames_that_match_raise_no_alarm(noise: float, speed: float, seed: int, count: int) -> None:
     source = moving(count, seed, speed)
     assert found(source, coded(source, noise, seed)) is None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(noise=st.floats(0, 4), seed=st.integers(0, 20), share=st.floats(0.65, 0.95))
 def test_an_encoder_that_lags_behind_raises_no_alarm(noise: float, seed: int, share: float) -> None:
     """As at low quality: of each frame only a share is coded, the rest is what was shown before."""

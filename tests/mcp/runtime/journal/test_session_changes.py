@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from acuity.mcp.runtime.journal.journal import EventRecord, StreamRecord
 from acuity.mcp.runtime.journal.session_changes import SessionChanges, SessionRow
+from effort import examples
 from journal_records import event, record
 
 _SMALL = st.integers(1, 3)
@@ -65,7 +66,7 @@ def gathered(changes: list[Any]) -> SessionChanges:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(_BATCHES)
 def test_batches_that_failed_are_written_with_the_next(batches: list[tuple[list[Any], bool]]) -> None:
     one_by_one, together = Stored(), Stored()
