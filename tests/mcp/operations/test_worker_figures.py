@@ -25,6 +25,9 @@ class _Two:
     def drain(self, worker_id: str) -> bool:
         return False
 
+    def restart(self, worker_id: str) -> bool:
+        return False
+
 
 def test_states_queue_events_and_failures_are_figures() -> None:
     metrics, counters = Metrics(["echo"]), RuntimeCounters()

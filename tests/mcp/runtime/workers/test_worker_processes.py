@@ -120,6 +120,19 @@ def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
     run(main)
 
 
+def test_operators_restart_a_worker_at_once() -> None:
+    async def main() -> None:
+        async with started(queue_seconds=20.0) as front:
+            first = (await called(front))["result"]["structuredContent"]["pid"]
+            assert front.pool.restart("w1")
+            assert not front.pool.restart("w9")
+            assert (await called(front, 2))["result"]["structuredContent"]["pid"] != first
+            await eventually(lambda: not is_alive(first))
+            assert not front.counters.worker_events["restarts"]
+
+    run(main)
+
+
 def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path) -> None:
     program = textwrap.dedent(f"""
         import asyncio

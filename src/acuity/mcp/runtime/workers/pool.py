@@ -133,6 +133,16 @@ class WorkerPool:
                 return True
         return False
 
+    def restart(self, worker_id: str) -> bool:
+        """End a worker at once, with what it runs, and start another; False: there is none of that id."""
+        for slot in self._slots:
+            worker = slot.current or slot.next
+            if slot.label == worker_id and worker is not None:
+                logger.info("worker %s is restarted", slot.label, extra={"event": "worker_restarted"})
+                worker.drop()
+                return True
+        return False
+
     # ---- calls ------------------------------------------------------------------------------
 
     def submit(self, call: WorkerCall) -> None:

@@ -38,3 +38,7 @@ class Workers(Protocol):
     def drain(self, worker_id: str) -> bool:
         """Let a worker finish what it runs, end it and start another; False: there is none of that id."""
         ...
+
+    def restart(self, worker_id: str) -> bool:
+        """End a worker at once, with what it runs, and start another; False: there is none of that id."""
+        ...

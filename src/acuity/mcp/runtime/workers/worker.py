@@ -173,6 +173,13 @@ class Worker:
             process.kill()  # and its children
         await process.gone.wait()
 
+    def drop(self) -> None:
+        """Give it up, whatever it runs: another takes its place at once."""
+        self._finishing = True  # so that its end counts as no failure
+        self.retire()
+        self.link.close()
+        self.kill()
+
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
