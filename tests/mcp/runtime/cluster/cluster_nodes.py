@@ -113,23 +113,7 @@ class ClusterNodes:
 
     def start_nginx(self) -> str:
         """nginx with the example's file, but for the ports; returns its URL."""
-        if NGINX is None:
-            pytest.skip("nginx is not on this machine")
-        front = free_port()
-        text = (EXAMPLES / "nginx.conf").read_text()
-        ports = {8080: front, 8081: self["n1"].port, 8082: self["n2"].port}
-        for example, port in ports.items():
-            assert f"127.0.0.1:{example}" in text
-            text = text.replace(f"127.0.0.1:{example}", f"127.0.0.1:{port}")
-        (self.folder / "nginx.conf").write_text(text)
-        command = [NGINX, "-p", str(self.folder), "-c", "nginx.conf", "-e", "nginx.log"]
-        self._nginx = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + _SOON
-        while not _listens(front):
-            assert self._nginx.poll() is None, (self.folder / "nginx.log").read_text()
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        self.front = f"http://127.0.0.1:{front}/mcp"
+        self._nginx, self.front = start_nginx(self.folder, self["n1"].port, self["n2"].port)
         return self.front
 
     def close(self) -> None:
@@ -141,6 +125,26 @@ class ClusterNodes:
                 self.kill(label)
         with self._program as program:
             program.kill()
+
+
+def start_nginx(folder: Path, *nodes: int) -> tuple[subprocess.Popen[bytes], str]:
+    """nginx with the example's file in front of nodes at these ports, and its URL."""
+    if NGINX is None:
+        pytest.skip("nginx is not on this machine")
+    front = free_port()
+    text = (EXAMPLES / "nginx.conf").read_text()
+    for example, port in zip((8080, 8081, 8082), (front, *nodes), strict=True):
+        assert f"127.0.0.1:{example}" in text
+        text = text.replace(f"127.0.0.1:{example}", f"127.0.0.1:{port}")
+    (folder / "nginx.conf").write_text(text)
+    command = [NGINX, "-p", str(folder), "-c", "nginx.conf", "-e", "nginx.log"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + _SOON
+    while not _listens(front):
+        assert process.poll() is None, (folder / "nginx.log").read_text()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return process, f"http://127.0.0.1:{front}/mcp"
 
 
 def _is_there(pid: int) -> bool:

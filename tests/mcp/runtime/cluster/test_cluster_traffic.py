@@ -89,7 +89,10 @@ def test_what_needs_no_other_node_stays_here() -> None:
             await ask(one, post(**{"mcp-session-id": "b-1"}))
             await ask(one, post(**{"mcp-protocol-version": "2026-07-28"}))
             await ask(one, post(**{"mcp-session-id": "x" * 1000}))
-            assert (len(one.seen), len(other.seen), one.ownership.finds) == (4, 0, 0)
+            head = get()
+            head.method = "HEAD"
+            await ask(one, head)
+            assert (len(one.seen), len(other.seen), one.ownership.finds) == (5, 0, 0)
 
     play(scenario)
 

@@ -36,6 +36,7 @@ logger: Final = logging.getLogger(__name__)
 
 _ATTEMPTS: Final = 2  # to have a request answered; each may take a connection and a take-over
 _SEARCH_SECONDS: Final = 6.0  # for a search with a take-over: each of its steps has 2 s
+_METHODS: Final = frozenset({"GET", "POST", "DELETE"})  # others are refused, by any node
 _LONGEST_ID: Final = 256
 _FRESH: Final = 1.0  # seconds that a living owner is remembered
 _MOST_FOUND: Final = 10_000
@@ -87,6 +88,7 @@ class ClusterHandler:
         if (
             session_id is None
             or session_id in self._sessions
+            or request.method not in _METHODS
             or request.headers.get(VERSION) in MODERN
             or SESSION_ID in request.repeated
             or not 0 < len(session_id) <= _LONGEST_ID

@@ -1,0 +1,80 @@
+"""`acuity serve` with the files of examples/cluster: two nodes behind nginx, and the official client."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
+
+from mcp import Client
+
+from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
+from product_server import ProductServer
+from redis_server import needs_redis, redis_server
+
+pytestmark = [needs_nginx, needs_redis]
+SOON = 60.0  # seconds, after which the test gives up
+
+
+def node(label: str, folder: Path, redis: str) -> tuple[ProductServer, int]:
+    """A server with the example's file, but for the ports and Redis; and its port."""
+    http, peers = free_port(), free_port()
+    text = (EXAMPLES / f"node-{label}.toml").read_text()
+    number = label.removeprefix("n")
+    for example, used in ((f"808{number}", http), (f"708{number}", peers)):
+        assert f"127.0.0.1:{example}" in text
+        text = text.replace(f"127.0.0.1:{example}", f"127.0.0.1:{used}")
+    path = folder / f"node-{label}.toml"
+    path.write_text(text.replace("redis://127.0.0.1:6379/0", redis))
+    return ProductServer(folder, "--config", str(path)), http
+
+
+@contextmanager
+def two_nodes() -> Iterator[tuple[dict[str, ProductServer], str]]:
+    """The nodes by their labels, and the URL of nginx."""
+    with redis_server() as redis, tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o755)  # nginx's workers may be another user
+        (folder / "cluster.secret").write_text(SECRET)
+        (folder / "cluster.secret").chmod(0o600)
+        found = {label: node(label, folder, redis.url) for label in ("n1", "n2")}
+        for server, _ in found.values():
+            stack.callback(server.process.wait)
+            stack.callback(server.process.kill)
+        for server, _ in found.values():
+            server.where("peers")
+        nginx, url = start_nginx(folder, *(port for _, port in found.values()))
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+        yield {label: server for label, (server, _) in found.items()}, url
+
+
+def models(result: Any) -> Any:
+    return result.structured_content["models"]
+
+
+def test_clients_of_both_eras_outlive_a_node() -> None:
+    async def scenario(nodes: dict[str, ProductServer], url: str) -> None:
+        async with Client(url, mode="legacy") as older, Client(url, mode="2026-07-28") as newer:
+            before = models(await older.call_tool("list_models", {}))
+            assert before
+            assert models(await newer.call_tool("list_models", {})) == before
+            nodes["n1"].process.kill()
+            nodes["n1"].process.wait()
+            for client in (older, newer, older, newer):
+                assert models(await client.call_tool("list_models", {})) == before
+
+    async def main(nodes: dict[str, ProductServer], url: str) -> None:
+        with anyio.fail_after(SOON):
+            await scenario(nodes, url)
+
+    with two_nodes() as (nodes, url):
+        anyio.run(main, nodes, url)
+        assert nodes["n2"].terminate() == 0
