@@ -120,6 +120,7 @@ def test_an_operator_signs_in_looks_around_and_kicks(tmp_path: Path) -> None:
                 await page.until("document.querySelector('#toasts').innerText.includes('ended the session')")
                 assert [line async for line in get.aiter_lines() if line.startswith("data: {")] == []
             assert (await session.post(call(2))).status_code == 404
+            await page.until("document.activeElement?.id === 'sessions-title'")
             assert [one.ended for one in evil] == [None, None]
 
             await view(page, "audit")

@@ -37,6 +37,7 @@ function show(state) {
   fact("version", `Acuity ${state.version}`);
   fact("uptime", `up ${span(state.uptime_seconds)}`);
   fact("pid", `process ${state.pid}`);
+  fact("node", state.cluster === null ? "" : `node ${state.cluster.node}`);
   fact("ready", state.ready ? "" : "stopping or starting");
   for (const view of views) {
     view.update(state);

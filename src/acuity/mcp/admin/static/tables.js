@@ -9,14 +9,15 @@ export class Table {
     this.key = key;
     this.onSort = onSort;
     this.rows = new Map();
-    this.body = make("tbody");
+    // Roles are named, because cards of narrow pages are no table for the browser.
+    this.body = make("tbody", { role: "rowgroup" });
     this.heads = columns.map((column) => this.head(column));
     this.empty = make("p", { class: "empty" }, empty);
     this.table = make(
       "table",
-      {},
+      { role: "table" },
       make("caption", { class: "unseen" }, caption),
-      make("thead", {}, make("tr", {}, ...this.heads)),
+      make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...this.heads)),
       this.body,
     );
     this.element = make("div", { class: "table-box" }, this.table, this.empty);
@@ -24,7 +25,7 @@ export class Table {
   }
 
   head(column) {
-    const attributes = { scope: "col", class: column.number ? "number" : null };
+    const attributes = { scope: "col", role: "columnheader", class: column.number ? "number" : null };
     if (!column.sort) return make("th", attributes, column.title);
     const button = make("button", { type: "button", class: "sort", onclick: () => this.sorted(column) }, column.title);
     return make("th", { ...attributes, "data-sort": column.sort }, button);
@@ -62,10 +63,10 @@ export class Table {
 
   row() {
     const cells = this.columns.map((column) => make("td", {
-      "data-label": column.title, class: [column.number ? "number" : "", column.wide ? "wide" : "", column.kind ?? ""]
+      role: "cell", "data-label": column.title, class: [column.number ? "number" : "", column.wide ? "wide" : "", column.kind ?? ""]
         .join(" ").trim() || null,
     }));
-    return { element: make("tr", {}, ...cells), cells, made: [], data: null };
+    return { element: make("tr", { role: "row" }, ...cells), cells, made: [], data: null };
   }
 
   fill(kept, row) {
