@@ -162,3 +162,10 @@ def test_check_shows_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[
     shown = capsys.readouterr().out
     assert f'oauth_jwks = "{tmp_path}/keys.json"' in shown
     assert 'oauth_audience = ["a", "b"]' in shown
+
+
+def test_oauth_without_http_is_an_oversight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "keys.json").write_bytes(OLD)
+    given = options(str(tmp_path / "keys.json"))[2:]
+    assert program([*given, "--stdio", "--check"]) == 0
+    assert "--oauth-issuer: OAuth is for HTTP only: set http or sse too" in capsys.readouterr().out

@@ -213,6 +213,8 @@ def start_warnings(found: Effective) -> list[str]:
             for path in ("server.tls_certificate", "server.tls_key")
             if found[path] is not None
         ]
+    if found["server.http"] is found["server.sse"] is None and found["auth.oauth_issuer"] is not None:
+        said.append(f"{found.named('auth.oauth_issuer')}: OAuth is for HTTP only: set http or sse too")
     said += _cluster_warnings(found)
     if (binary := found["server.vmaf_binary"]) is not None and shutil.which(binary) is None:
         said.append(
