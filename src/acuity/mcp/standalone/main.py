@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
@@ -29,6 +30,8 @@ from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode, joined
+from acuity.mcp.runtime.cluster.redis_link import RedisLink
+from acuity.mcp.runtime.cluster.shared_bus import SharedSubscriptionBus
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.workers.pool import WorkerPool
@@ -67,18 +70,28 @@ def run(options: ServeOptions) -> int:
 
 @asynccontextmanager
 async def product(
-    settings: Settings, cluster: ClusterNode | None = None, turns: Path | None = None
+    settings: Settings,
+    cluster: ClusterNode | None = None,
+    turns: Path | None = None,
+    link: RedisLink | None = None,
 ) -> AsyncIterator[Product]:
     """The server with its job service, which ends with the block. It may be a node of a cluster.
 
     `turns`: this is one of several workers behind a runtime, which take turns by that folder. Limits, metrics
-    and the sealing of request states are the runtime's.
+    and the sealing of request states are the runtime's. `link`: that runtime is a node of a cluster.
     """
-    shared = None if cluster is None else NodeJobs(cluster.state.link)
-    services = _services(settings, turns, shared)
+    link = link if cluster is None else cluster.state.link
+    services = _services(settings, turns, None if link is None else NodeJobs(link))
     async with AsyncExitStack() as stack:
         jobs = await stack.enter_async_context(services.jobs)
-        bus: SubscriptionBus = InMemorySubscriptionBus() if cluster is None else cluster.bus
+        bus: SubscriptionBus
+        if cluster is not None:
+            bus = cluster.bus
+        elif link is not None:
+            bus = shared = SharedSubscriptionBus(link, token_hex(8))
+            stack.push_async_callback(shared.close)
+        else:
+            bus = InMemorySubscriptionBus()
         pictures = KeptPictures(settings.data)
         catalog = product_catalog(services, bus, pictures)
         metrics = Metrics([tool.name for tool in catalog.tools])

@@ -11,12 +11,16 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from acuity import __version__
 from acuity.errors import AcuityError
 from acuity.mcp.operations.logs import configure_logging
+from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
+from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
 from acuity.mcp.standalone.product import NAME
 from acuity.mcp.standalone.worker_mode import SETTINGS_VARIABLE, settings_from
@@ -39,7 +43,8 @@ def main() -> int:
     settings = settings_from(told["settings"])
 
     async def serve(stop: asyncio.Event) -> None:
-        async with product(settings, turns=Path(told["turns"])) as made:
+        turns = Path(told["turns"])
+        async with _redis(settings) as link, product(settings, turns=turns, link=link) as made:
             collect_rarely()
             about = Introduction(NAME, __version__, max_in_flight=settings.calls)
             limits = settings.wire_limits()
@@ -51,6 +56,18 @@ def main() -> int:
         print(f"acuity: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+@asynccontextmanager
+async def _redis(settings: Settings) -> AsyncIterator[RedisLink | None]:
+    """A connection of this worker's own, for jobs and changes of other nodes; None: there are no others."""
+    if settings.cluster_redis is None or settings.cluster_node is None:
+        yield None
+        return
+    async with open_redis(
+        settings.cluster_redis, settings.cluster_node, prefix=settings.cluster_prefix
+    ) as link:
+        yield link
 
 
 if __name__ == "__main__":

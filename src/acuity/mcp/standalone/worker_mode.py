@@ -58,6 +58,9 @@ _SENT: Final = (
     "body",
     "client_timeout",
     "capability_policy",
+    "cluster_redis",
+    "cluster_node",
+    "cluster_prefix",
 )
 _LONGEST_LINE: Final = 2000  # characters of a line that a worker prints
 
