@@ -107,7 +107,7 @@ class Jobs:
             entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
             self._write(self._store.insert(entry.snapshot()))
             try:
-                await entry.over.wait()
+                await self._settled(entry)
             except asyncio.CancelledError:
                 self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
                 raise
@@ -174,7 +174,7 @@ class Jobs:
         entry = self._entries.get(id)
         if entry is not None:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
-            await entry.over.wait()
+            await self._settled(entry)
             return entry.snapshot()
         return await self._elsewhere.cancel(id)
 
@@ -325,7 +325,7 @@ class Jobs:
         if entry.storing is not None:
             entry.listeners.discard(entry.storing)
             entry.storing.drop()
-        self._write(self._save(entry, self._store.finish(entry.snapshot(), entry.text)))
+        entry.saving = self._write(self._save(entry, self._store.finish(entry.snapshot(), entry.text)))
         self._announce(entry)
 
     async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
@@ -340,11 +340,12 @@ class Jobs:
         else:
             self._entries.pop(entry.id, None)
 
-    def _write(self, writing: Awaitable[None]) -> None:
+    def _write(self, writing: Awaitable[None]) -> asyncio.Future[None]:
         """Write to the store in the background."""
         task = asyncio.ensure_future(_logged(writing))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
+        return task
 
     def _announce(self, entry: Entry) -> None:
         job = entry.snapshot()
@@ -367,8 +368,16 @@ class Jobs:
             entry.listeners.add(forwarder)
             if entry.progress is not None:
                 forwarder.send(entry.progress)
-        await entry.over.wait()
+        await self._settled(entry)
         return entry.snapshot()
+
+    async def _settled(self, entry: Entry) -> None:
+        """Wait for the end of a job of this process, and until others who may be asked for it know it."""
+        await entry.over.wait()
+        if self._config.turns is not None and entry.saving is not None:
+            await asyncio.wait([entry.saving])
+        if self._shared is not None:
+            await self._shared.told(entry.id)
 
 
 def _cancelled(entry: Entry) -> JobCancelled:
