@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from raw_http import RawSession
 from redis_server import RedisServer, redis_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -170,3 +171,10 @@ def cluster_nodes(*, append_only: bool = False) -> Iterator[ClusterNodes]:
             yield nodes
         finally:
             nodes.close()
+
+
+async def at(session: RawSession, node: Node | str) -> RawSession:
+    """The same session, used at another place."""
+    found = RawSession(node if isinstance(node, str) else node.url, session.http, "", "2025-11-25")
+    found.headers = session.headers
+    return found

@@ -22,6 +22,7 @@ from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.http.server import serve_http
 from acuity.mcp.wire.listeners import LOOPBACK, Address
+from fake_responder import FakeResponder
 
 KEY = b"k" * 32
 LIMITS = WireLimits(max_message=4 << 20, heartbeat=15.0)
@@ -127,3 +128,23 @@ async def answered(responder: Any) -> Any:
         while not responder.gone:
             await asyncio.sleep(0.002)
     return responder
+
+
+@asynccontextmanager
+async def pair(owner: Handler) -> AsyncIterator[tuple[Node, Node]]:
+    """Two nodes, of which the second has the session."""
+    one, other = Node("b", hello), Node("a", owner)
+    async with one.open(), other.open():
+        other.sessions.add(SESSION)
+        one.ownership.place = other.place
+        yield one, other
+
+
+def play(scenario: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(scenario())  # type: ignore[arg-type]
+
+
+async def ask(node: Node, request: Request, **options: Any) -> FakeResponder:
+    responder = FakeResponder(**options)
+    node.public.handle(request, responder)
+    return await answered(responder)

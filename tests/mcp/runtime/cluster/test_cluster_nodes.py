@@ -22,8 +22,8 @@ from mcp.shared.exceptions import MCPError
 from acuity.mcp.runtime.cluster.shared_secret import ClusterKeys
 from acuity.mcp.runtime.cluster.signatures import FORWARDED, Signer
 from acuity.mcp.wire.http.request import Request
-from cluster_nodes import SECRET, ClusterNodes, Node, cluster_nodes, needs_nginx
-from raw_http import ACCEPT, RawSession, call, events, http_client, modern, open_session
+from cluster_nodes import SECRET, ClusterNodes, Node, at, cluster_nodes, needs_nginx
+from raw_http import ACCEPT, call, events, http_client, modern, open_session
 from redis_server import needs_redis
 from test_restart import LOST, Listener, counting, numbers, progress, rest, take
 
@@ -48,13 +48,6 @@ def play(scenario: Any, *arguments: Any) -> None:
             await scenario(*arguments)
 
     anyio.run(main)
-
-
-async def at(session: RawSession, node: Node | str) -> RawSession:
-    """The same session, used at another place."""
-    found = RawSession(node if isinstance(node, str) else node.url, session.http, "", "2025-11-25")
-    found.headers = session.headers
-    return found
 
 
 # ---- passing on -----------------------------------------------------------------------------------------
