@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from acuity.mcp.wire.guard.access import Access
     from acuity.mcp.wire.guard.grants import Scopes
     from acuity.mcp.wire.guard.oauth.resource_server import ResourceServer
-    from acuity.mcp.wire.guard.tokens import TokenStore
+    from acuity.mcp.wire.guard.tokens import TokenFile, TokenStore
     from acuity.mcp.wire.http.tls import Certificate
 
 USAGE: Final = "[options]"  # there are dozens
@@ -194,6 +194,7 @@ def options(found: Effective) -> ServeOptions:
                 access.at(found[name])
     check_start(found)
     certificate = _certificate(found)
+    operators = _operators(found, access.tokens)
     return ServeOptions(
         settings=found.settings(),
         endpoints=_endpoints(found, certificate),
@@ -201,11 +202,11 @@ def options(found: Effective) -> ServeOptions:
         certificate=certificate,
         metrics=found["server.metrics"],
         admin=found["admin.listen"],
-        admin_tokens=_admin_tokens(found),
+        admin_tokens=operators,
         scopes=scopes,
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
-        warnings=start_warnings(found),
+        warnings=[*start_warnings(found), *(() if operators is None else operators.oversights())],
     )
 
 
@@ -269,7 +270,7 @@ def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
     return Tokens()
 
 
-def _admin_tokens(found: Effective) -> TokenStore | None:
+def _operators(found: Effective, clients: TokenStore) -> TokenFile | None:
     """The tokens of operators; None: one is made when the server starts."""
     from acuity.mcp.standalone.start_checks import blaming
     from acuity.mcp.wire.guard.tokens import TokenFile
@@ -277,7 +278,10 @@ def _admin_tokens(found: Effective) -> TokenStore | None:
     if (path := found["admin.token_file"]) is None:
         return None
     with blaming(found, "admin.token_file"):
-        return TokenFile(str(path))
+        tokens = TokenFile(str(path))
+        if set(tokens) & set(clients):
+            raise SettingsError(f"a token in '{path}' is also one of clients: make another for operators")
+        return tokens
 
 
 def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def test_it_is_random_for_its_owner_alone_and_stays(tmp_path: Path) -> None:
     assert list(own_token(tmp_path / "new")[0]) == [token]
     assert list(own_token(tmp_path)[0]) != [token]
     assert os.listdir(tmp_path / "new") == [NAME]
+
+
+def test_servers_that_start_at_once_have_the_same(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: list(own_token(tmp_path)[0]), range(8)))
+    assert found == [[(tmp_path / NAME).read_text().strip()]] * 8
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o620])

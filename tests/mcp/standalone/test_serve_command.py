@@ -101,6 +101,7 @@ def test_a_token_opens_the_door(start: Any, tmp_path: Path) -> None:
 
 def test_the_admin_port_has_tokens_of_its_own(start: Any, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "token").chmod(0o600)
     options = start("--http", "0", "--admin", "9900", "--admin-token-file", str(tmp_path / "token"))
     assert options.admin == Address("127.0.0.1", 9900)
     assert list(options.admin_tokens) == [TOKEN]
@@ -108,6 +109,18 @@ def test_the_admin_port_has_tokens_of_its_own(start: Any, tmp_path: Path) -> Non
     assert start("--http", "0", "--admin", "0").admin_tokens is None
     unused = start("--http", "0", "--admin-token-file", str(tmp_path / "token"))
     assert unused.warnings == ["--admin-token-file: not used: set the port of admin too"]
+    (tmp_path / "token").chmod(0o644)
+    seen = start("--http", "0", "--admin", "0", "--admin-token-file", str(tmp_path / "token"))
+    assert [sentence.partition(" is ")[2] for sentence in seen.warnings] == [
+        "open to every user (mode 0644): chmod 600 it"
+    ]
+
+
+def test_a_token_of_clients_is_none_of_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    both = ["--token-file", str(tmp_path / "token"), "--admin-token-file", str(tmp_path / "token")]
+    assert command.main(["--http", "0", "--admin", "0", *both]) == 1
+    assert "is also one of clients: make another for operators" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

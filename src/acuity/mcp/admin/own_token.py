@@ -25,11 +25,19 @@ _OTHERS: Final = 0o077
 def own_token(folder: Path) -> tuple[Tokens, Path]:
     """The token and its file, which is made if need be; raises SettingsError."""
     path = folder / NAME
-    token = _kept(path)
-    if token is None:
-        token = secrets.token_urlsafe(_BYTES)
-        _write(path, token)
+    token = _kept(path) or _made(path)
     return Tokens({token: _HOLDER}), path
+
+
+def _made(path: Path) -> str:
+    """A new token, or that of a server which starts at the same time; others could know what was there."""
+    token = secrets.token_urlsafe(_BYTES)
+    if _write(path, token):
+        return token
+    if (other := _kept(path)) is not None:
+        return other
+    _write(path, token, anew=True)
+    return token
 
 
 def _kept(path: Path) -> str | None:
@@ -44,18 +52,25 @@ def _kept(path: Path) -> str | None:
     return None
 
 
-def _write(path: Path, token: str) -> None:
-    """Write the file anew: its owner's from its first moment, and whole or not at all."""
+def _write(path: Path, token: str, *, anew: bool = False) -> bool:
+    """Write the file, its owner's from its first moment, whole or not at all; False: there is one already."""
     new = path.with_name(f".{NAME}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(descriptor, "w", encoding="ascii") as file:
             file.write(f"{token}\n")
-        os.replace(new, path)
+        if anew:
+            os.replace(new, path)
+        else:
+            with suppress(FileExistsError):
+                os.link(new, path)
+                return True
     except OSError as error:
-        with suppress(OSError):
-            os.unlink(new)
         raise SettingsError(
             f"can't write the admin token to '{path}': {error.strerror}: pass --admin-token-file FILE"
         ) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(new)
+    return anew
