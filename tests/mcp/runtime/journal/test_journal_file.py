@@ -213,7 +213,7 @@ def test_files_that_can_t_be_continued_are_left_alone(
     ("store", "reason"),
     [
         ("", "is of no known kind: write 'memory', or 'sqlite:' and the path of a file"),
-        ("redis:localhost", "is of no known kind"),
+        ("mysql:localhost", "is of no known kind"),
         ("sqlite", "names no file"),
         ("sqlite:", "names no file"),
         ("memory:here", "names a place in memory"),
