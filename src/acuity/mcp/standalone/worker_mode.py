@@ -6,9 +6,7 @@ import dataclasses
 import json
 import logging
 import shlex
-import shutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,6 +29,7 @@ from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
+from acuity.mcp.runtime.workers.private_folder import PrivateFolder
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.product import NAME, Product
 from acuity.mcp.standalone.serve import ServeOptions
@@ -104,7 +103,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
     if not settings.has_workers:
         yield None
         return
-    turns = Path(tempfile.mkdtemp(prefix="acuity-turns-"))
+    turns = PrivateFolder()
     own = settings.worker_command is None
     command = (sys.executable, "-P", "-m", _MODULE) if own else command_words(settings.worker_command or "")
     count = settings.method_workers or (0 if own else 1)
@@ -117,7 +116,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
         call_seconds=settings.worker_call_seconds,
         max_requests=settings.worker_max_requests,
         affinity=settings.worker_affinity,
-        environment=worker_environment(options, turns) if own else {},
+        environment=worker_environment(options, turns.path) if own else {},
     )
     logger.info(
         "methods run in %d worker processes (%s) and at %d sockets",
@@ -135,7 +134,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
     finally:
         forget()
         await pool.close()
-        shutil.rmtree(turns, ignore_errors=True)
+        turns.remove()
 
 
 def worker_environment(options: ServeOptions, turns: Path) -> dict[str, str]:

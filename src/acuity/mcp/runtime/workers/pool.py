@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import shutil
-import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +20,7 @@ from typing import Final
 from acuity.mcp.contract.envelopes import Notify
 from acuity.mcp.runtime.workers.call import WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
+from acuity.mcp.runtime.workers.private_folder import PrivateFolder
 from acuity.mcp.runtime.workers.status import WorkerState, WorkerStatus
 from acuity.mcp.runtime.workers.worker import SOUND_SECONDS, Worker
 from acuity.mcp.settings import WorkerAffinity
@@ -103,7 +102,7 @@ class WorkerPool:
         self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
         self._plan = plan
         self._on_output = on_output
-        self._folder = ""
+        self._folder: PrivateFolder | None = None  # of the sockets
         started = [_Slot(f"w{number}", None) for number in range(1, plan.count + 1)]
         others = [_Slot(f"s{number}", path) for number, path in enumerate(plan.sockets, 1)]
         self._slots = started + others
@@ -243,7 +242,7 @@ class WorkerPool:
     async def start(self) -> None:
         """Start the workers, in the background."""
         if self._plan.count:
-            self._folder = tempfile.mkdtemp(prefix="acuity-workers-")  # for this user alone
+            self._folder = PrivateFolder()
         for slot in self._slots:
             self._spawn(self._keep(slot))
 
@@ -277,8 +276,8 @@ class WorkerPool:
         finally:
             for worker in workers:
                 worker.kill()
-            if self._folder:
-                shutil.rmtree(self._folder, ignore_errors=True)
+            if self._folder is not None:
+                self._folder.remove()
             for call in self._queue:
                 call.ended(WorkerFailure("worker_lost", "the server has stopped"))
             self._queue.clear()
@@ -323,7 +322,8 @@ class WorkerPool:
         slot.starts += 1
         if slot.external is not None:
             return Worker(self, slot.label, slot.external)
-        path = f"{self._folder}/{slot.label}-{slot.starts}.sock"
+        assert self._folder is not None
+        path = str(self._folder.path / f"{slot.label}-{slot.starts}.sock")
         return Worker(self, slot.label, path, self._plan.command, self._plan.environment, self._on_output)
 
     def _install(self, slot: _Slot, worker: Worker) -> None:
