@@ -32,7 +32,7 @@ def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a test's coroutine, and fail rather than hang."""
 
     async def limited() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await story()
 
     asyncio.run(limited())

@@ -83,6 +83,7 @@ class Link(asyncio.Protocol):
             if self._unsent:
                 self._flush()
             self._transport.close()
+            self._transport = None  # nothing more is written
 
     # ---- for the event loop -----------------------------------------------------------------
 
