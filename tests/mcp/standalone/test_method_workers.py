@@ -110,6 +110,12 @@ def test_the_products_tools_run_in_worker_processes(tmp_path: Path) -> None:
             assert not answer.is_error
             refused = await client.call_tool("vmaf_score", {"ref": "/etc/passwd"})
             assert refused.is_error
+            started = await client.call_tool("submit_job", {"tool": "run_benchmark", "arguments": {}})
+            assert not started.is_error, started.content
+            document = started.structured_content
+            assert document is not None
+            ended = await client.call_tool("cancel_job", {"job_id": document["job_id"]})
+            assert not ended.is_error
 
     with serving(tmp_path, "--method-workers", "1") as (process, url):
         asyncio.run(asyncio.wait_for(use(url), PATIENCE))

@@ -103,7 +103,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
     if not settings.has_workers:
         yield None
         return
-    turns = PrivateFolder()
+    folder = PrivateFolder()
     own = settings.worker_command is None
     command = (sys.executable, "-P", "-m", _MODULE) if own else command_words(settings.worker_command or "")
     count = settings.method_workers or (0 if own else 1)
@@ -116,7 +116,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
         call_seconds=settings.worker_call_seconds,
         max_requests=settings.worker_max_requests,
         affinity=settings.worker_affinity,
-        environment=worker_environment(options, turns.path) if own else {},
+        environment=worker_environment(options, folder.path / "turns") if own else {},
     )
     logger.info(
         "methods run in %d worker processes (%s) and at %d sockets",
@@ -134,7 +134,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
     finally:
         forget()
         await pool.close()
-        turns.remove()
+        folder.remove()
 
 
 def worker_environment(options: ServeOptions, turns: Path) -> dict[str, str]:

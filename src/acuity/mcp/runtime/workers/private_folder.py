@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 _PREFIX: Final = "acuity-private-"
-_LOCK: Final = "lock"
+_LOCK: Final = "process.lock"
 _YOUNG: Final = 60.0  # seconds in which a folder without a lock may still get one
 
 
