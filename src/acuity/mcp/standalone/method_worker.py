@@ -28,6 +28,7 @@ from acuity.mcp.wire.tasks import collect_rarely
 from acuity.mcp.worker.run import run_until_stopped, serve_worker, socket_of
 from acuity.mcp.worker.service import Introduction
 
+_JOB_SECONDS: Final = 2.0  # that jobs may take after the calls: the runtime waits three for the process
 _HELP: Final = "started by 'acuity serve --method-workers N'"
 
 
@@ -49,6 +50,7 @@ def main() -> int:
             about = Introduction(NAME, __version__, max_in_flight=settings.calls)
             limits = settings.wire_limits()
             await serve_worker(made.server, about, path, stop=stop, limits=limits, grace=settings.grace)
+            await made.services.jobs.stop(min(settings.grace, _JOB_SECONDS))
 
     try:
         run_until_stopped(serve)
