@@ -1,7 +1,7 @@
 """Elsewhere: jobs that this process neither queues nor runs, looked up, waited for and cancelled.
 
 Finished ones and those of other processes with the same data folder are in the store. Those of other nodes,
-whose ids begin with another label, are where the nodes share their jobs.
+whose ids begin with another label, are where the nodes share their jobs, unless these share the folder, too.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ class Elsewhere:
 
     async def get(self, id: str) -> Job | None:
         """The job, or None if it is unknown; raises JobError."""
-        if (shared := self._node_of(id)) is not None:
-            return await shared.get(id)
         job = await self._store.get(id)
         if job is not None and not job.over:  # its server may have ended
             await self._store.mark_interrupted()
             job = await self._store.get(id)
-        return job
+        shared = self._node_of(id)
+        return await shared.get(id) if job is None and shared is not None else job
 
     async def document(self, id: str) -> str | None:
         """The result as JSON text; raises JobError."""
-        if (shared := self._node_of(id)) is not None:
+        text = await self._store.document(id)
+        shared = self._node_of(id)
+        if text is None and shared is not None and await self._store.get(id) is None:
             return await shared.document(id)
-        return await self._store.document(id)
+        return text
 
     async def list(
         self, statuses: Collection[Status], limit: int, client: str | None, here: Collection[str]
@@ -88,10 +89,9 @@ class Elsewhere:
         job = await self.get(id)
         if job is None or job.over:
             return job
+        await self._store.ask_to_cancel(id)
         if (shared := self._node_of(id)) is not None:
             shared.cancel(id)
-        else:
-            await self._store.ask_to_cancel(id)
         try:
             return await asyncio.wait_for(self.wait(id), _CANCELLING)
         except TimeoutError:

@@ -177,6 +177,21 @@ async def test_a_result_that_is_too_long_stays_with_its_node(server: RedisServer
 
 
 @on_loop
+async def test_nodes_with_one_data_folder_need_no_redis(server: RedisServer, tmp_path: Path) -> None:
+    async with open_redis(server.url, "a") as first, open_redis(server.url, "b") as second:
+        shared = config(data=tmp_path)
+        async with Jobs(shared, NodeJobs(first)) as a, Jobs(shared, NodeJobs(second)) as b:
+            outcome = await a.run(spec("echo", word="hi"), client="me")
+            held = await a.submit(spec("hold"), client="me")
+            assert [job.id for job in (await b.list())[0]] == [held.id, outcome.id]
+            server.kill()
+            assert await b.result(outcome.id) == outcome.document
+            cancelled = await b.cancel(held.id)
+            assert cancelled is not None
+            assert cancelled.status == "cancelled"
+
+
+@on_loop
 async def test_what_others_write_to_redis_disturbs_nobody(server: RedisServer, tmp_path: Path) -> None:
     async with _nodes(server, tmp_path) as (a, b), open_redis(server.url, "c") as other:
         await other.call("SET", other.key("job", "c-1"), b'{"id": "c-1"}')
