@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from contextlib import ExitStack, suppress
+from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -108,7 +109,11 @@ class Node:
         """What the node says to operators; None: it doesn't answer."""
         url = f"http://127.0.0.1:{self._admin}/admin/{name}"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
-        with suppress(OSError), urllib.request.urlopen(request, timeout=5) as answer:
+        # It may be ended in the middle of its answer.
+        with (
+            suppress(OSError, HTTPException, ValueError),
+            urllib.request.urlopen(request, timeout=5) as answer,
+        ):
             found: dict[str, Any] = json.load(answer)
             return found
         return None
