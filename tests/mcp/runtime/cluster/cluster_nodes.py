@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from raw_http import RawSession
@@ -178,3 +179,11 @@ async def at(session: RawSession, node: Node | str) -> RawSession:
     found = RawSession(node if isinstance(node, str) else node.url, session.http, "", "2025-11-25")
     found.headers = session.headers
     return found
+
+
+def play(scenario: Any, *arguments: Any) -> None:
+    async def main() -> None:
+        with anyio.fail_after(_SOON):
+            await scenario(*arguments)
+
+    anyio.run(main)
