@@ -145,6 +145,7 @@ def test_every_value_of_an_enum_is_there(offered: Offered) -> None:
 def test_every_option_is_there() -> None:
     told = {name.split()[0] for name in named(section("Transports and options").split("### ")[0])}
     referred = set(re.findall(r"`(--[a-z-]+)", REFERENCE))  # most are listed there alone
+    referred -= {"--socket"}  # an option of workers
     assert told <= {name for group in GROUPS.values() for name in group} | {"--version"}
     assert told | referred == {name for group in GROUPS.values() for name in group} | {"--version"}
     for group in GROUPS.values():
@@ -169,6 +170,8 @@ def test_every_variable_is_there() -> None:
     used = set(re.findall(r'"((?:VMAF|ACUITY)_[A-Z][A-Z_]+)"', source))
     # One is in cli.md, as it is for trying kernels; one means something to other servers only.
     elsewhere = {"ACUITY_CPU", "ACUITY_MCP_TOKEN"}  # cli.md: to try kernels; embedded.md: of that server
+    # worker-contract.md: what the server tells its workers.
+    elsewhere |= {name for name in used if name.startswith("ACUITY_WORKER_")} | {"ACUITY_PARENT_PID"}
     assert told == used - elsewhere | {ENDPOINTS[0], "VMAF_MCP_ASYNC"}
     assert set(re.findall(r"\b(?:VMAF|ACUITY|OTEL)_[A-Z_]+\b", PAGE)) == told
 
