@@ -41,8 +41,10 @@ class Gate:
         self._redis = redis
         self._server: asyncio.Server | None = None
         self._pairs: set[asyncio.StreamWriter] = set()
+        self._muted = False
 
     async def open(self) -> None:
+        self._muted = False
         self._server = await asyncio.start_unix_server(self._serve, self.path)
 
     def shut(self) -> None:
@@ -54,6 +56,10 @@ class Gate:
         for writer in list(self._pairs):
             writer.transport.abort()
 
+    def mute(self) -> None:
+        """Let commands through, and no answers."""
+        self._muted = True
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._pairs.add(writer)
         try:
@@ -62,14 +68,17 @@ class Gate:
             writer.transport.abort()
             return
         self._pairs.add(back)
-        await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        await asyncio.gather(self._pump(reader, back), self._pump(there, writer, answers=True))
         self._pairs -= {writer, back}
 
-    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool = False
+    ) -> None:
         with suppress(OSError):
             while data := await source.read(1 << 16):
-                target.write(data)
-                await target.drain()
+                if not (answers and self._muted):
+                    target.write(data)
+                    await target.drain()
         target.transport.abort()
 
 

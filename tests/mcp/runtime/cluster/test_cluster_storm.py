@@ -26,7 +26,7 @@ CLIENTS = 3
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RedisServer]:
-    with redis_server() as running:
+    with redis_server(append_only=True) as running:
         yield running
 
 
@@ -90,8 +90,9 @@ class Client:
 class Storm:
     """Random steps."""
 
-    def __init__(self, seed: int, nodes: Ground) -> None:
+    def __init__(self, seed: int, nodes: Ground, redis: RedisServer) -> None:
         self._random = random.Random(seed)
+        self._redis = redis
         self._ground = nodes
         self.alive: list[Node] = []
         self.paused: list[Node] = []
@@ -108,7 +109,8 @@ class Storm:
             await self._listen(client)
             self.clients.append(client)
 
-    async def step(self) -> None:
+    async def step(self, *, restarts: bool = False) -> None:
+        """One step; `restarts`: Redis may be restarted too."""
         steps = {
             self._say: 8,
             self._call: 4,
@@ -118,6 +120,7 @@ class Storm:
             self._kill: 3,
             self._pause: 2,
             self._continue: 3,
+            self._restart_redis: 2 if restarts else 0,
         }
         chosen = self._random.choices(list(steps), list(steps.values()))[0]
         await chosen()
@@ -261,6 +264,24 @@ class Storm:
         node.calls.clear()
         self.alive.append(node)
 
+    async def _restart_redis(self) -> None:
+        """Redis is killed and started again with its data; what is said meanwhile is stored later."""
+        owned = [(client, *await self.owner(client)) for client in self.clients]
+        self._redis.kill()
+        for client, _, session in owned:
+            self._number += 1
+            client.stored.append(self._number)
+            session.log.notify(b"%d" % self._number)
+        self._redis.start()
+        for node in self.alive:
+            await until(lambda node=node: node.link.healthy and node.nodes.holds_lease)
+        for client, node, session in owned:
+            assert session.ended is None
+            key = node.link.key("events", client.id)
+            async with asyncio.timeout(10):
+                while await _length(node, key) != len(session.snapshot().events):
+                    await asyncio.sleep(0.02)
+
     # ---- what holds ---------------------------------------------------------------------------------
 
     async def check_owners(self) -> None:
@@ -295,21 +316,32 @@ class Storm:
                 assert json.loads(answer)["id"] == number
 
 
+async def _length(node: Node, key: str) -> int:
+    with suppress(ClusterUnavailable):
+        return int(await node.link.call("XLEN", key))
+    return -1
+
+
 async def _says_here(node: Node, session_id: str) -> bool:
     place = await node.ownership.find(session_id)
     return place is not None and place.alive and place.incarnation == node.nodes.incarnation
 
 
+async def _play(server: RedisServer, seed: int, *, restarts: bool = False) -> None:
+    async with open_redis(server.url, "clear") as link:
+        await link.call("FLUSHALL")
+    async with ground(server.socket) as nodes:
+        storm = Storm(seed, nodes, server)
+        await storm.start()
+        for _ in range(STEPS):
+            await storm.step(restarts=restarts)
+        await storm.finish()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_nothing_is_lost_and_nothing_comes_twice(server: RedisServer, seed: int) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "clear") as link:
-            await link.call("FLUSHALL")
-        async with ground(server.socket) as nodes:
-            storm = Storm(seed, nodes)
-            await storm.start()
-            for _ in range(STEPS):
-                await storm.step()
-            await storm.finish()
+    asyncio.run(_play(server, seed))
 
-    asyncio.run(main())
+
+def test_redis_may_be_restarted_in_the_storm(server: RedisServer) -> None:
+    asyncio.run(_play(server, 5, restarts=True))

@@ -310,6 +310,38 @@ class BusyCall:
     def cancel(self, reason: str) -> None: ...
 
 
+def test_a_take_over_whose_answer_got_lost_is_finished_later(server: RedisServer) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            a, b = await nodes.node("a"), await nodes.node("b")
+            session = await a.begin()
+            session.log.notify(b"1")
+            await a.stored()
+            await a.kill()
+            await lease_ended(b, "a")
+            found = await b.ownership.find(session.id)
+            assert found is not None
+            assert await b.ownership.take_over(f"a-{'0' * 32}", found) is None  # Redis knows the script
+            key = b.link.key("session", session.id)
+            async with open_redis(server.url, "other") as link:
+                b.gate.mute()  # Redis hears b, and b doesn't hear Redis
+                taking = asyncio.create_task(b.ownership.take_over(session.id, found))
+                while (await link.call("HGET", key, "owner")).decode() != b.nodes.owner:
+                    await asyncio.sleep(0.005)
+            with pytest.raises(ClusterUnavailable):
+                await taking
+            b.gate.shut()
+            await b.gate.open()
+            await until(lambda: b.nodes.holds_lease)
+            again = await b.reach(session.id)
+            assert again is not None
+            get = FakeResponder()
+            again.log.open_get_stream().attach(get)
+            await until(lambda: get.messages == ["1"])
+
+    asyncio.run(main())
+
+
 def test_clocks_of_nodes_may_differ_by_minutes(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = time.time
 

@@ -81,7 +81,7 @@ class SessionOwnership:
         self._journal = journal
         self._store = store
         self._takings: dict[str, asyncio.Task[Session | None]] = {}
-        self._unread: set[str] = set()  # sessions that were taken over, but could not be read yet
+        self._unread: set[str] = set()  # sessions that were taken over, or may be, and could not be read yet
         self._looking: asyncio.Task[None] | None = None  # for sessions that others have by now
         journal.on_refused = self._refused
         nodes.on_return(self._returned)
@@ -143,14 +143,17 @@ class SessionOwnership:
             link = self._link
             keys = [self._store.keys(session_id)[0], link.key("data")]
             arguments: list[str | int] = [self._nodes.owner, link.key("node", ""), _LEAP]
+            known = session_id in self._unread
+            self._unread.add(session_id)  # it may be taken over though no answer comes
             kind, *answer = await link.script(_TAKE, keys, arguments)
+            if kind != b"taken" and not known:
+                self._unread.discard(session_id)
             if (here := self._sessions.get(session_id)) is not None:
                 return here
             if kind == b"none":
                 self._check_absent(answer[0])
                 return None
-            if kind == b"taken" or (kind == b"mine" and session_id in self._unread):
-                self._unread.add(session_id)
+            if kind == b"taken" or (kind == b"mine" and known):
                 return await self._read(session_id, int(answer[0]))
             if kind == b"mine" or answer[0].decode() != found.incarnation:
                 return None  # it ended here, or another node was faster

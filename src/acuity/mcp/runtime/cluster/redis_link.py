@@ -148,6 +148,8 @@ class RedisLink:
                 answer = await run()
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             self._gone(error)
+            # Others that wait in the pool may be as dead, and each would cost a call.
+            await self._client.connection_pool.disconnect(inuse_connections=False)
             raise ClusterUnavailable(
                 "the nodes' shared store doesn't answer: try again in a few seconds"
             ) from error
