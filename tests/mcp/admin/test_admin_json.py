@@ -249,6 +249,7 @@ def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> None:
             assert (found["active_mcp_sessions"], found["stats"]["mcp_sessions_kicked_total"]) == (0, 1)
             again = await ground.post("/admin/sessions/kick", {"session_id": session_id})
             assert again.status_code == 404
+            assert session_id not in again.text + (await ground.get("/admin/audit")).text
 
     run(test)
 
@@ -350,6 +351,24 @@ def test_workers_are_drained_and_restarted_and_all_is_audited(caplog: pytest.Log
             logged = [record for record in caplog.records if record.__dict__.get("event") == "admin_action"]
             assert [record.__dict__["who"] for record in logged] == ["ops", "anna"]
             assert "secret" not in caplog.text
+
+    run(test)
+
+
+def test_an_action_that_fails_is_audited_and_tells_no_more_than_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> bool:
+        raise RuntimeError("a secret of the inside")
+
+    async def test() -> None:
+        async with admin_ground() as ground:
+            monkeypatch.setattr(FakeWorkers, "drain", fail)
+            answer = await ground.post("/admin/workers/drain", {"worker": "w1"})
+            assert answer.status_code == 500
+            assert "secret" not in answer.text
+            [action] = (await ground.json("/admin/audit"))["actions"]
+            assert (action["outcome"], action["target"]) == ("failed", "w1")
 
     run(test)
 

@@ -42,10 +42,11 @@ def _kick(sources: Sources, given: str) -> Done:
     found = [] if sources.runtime is None else sources.runtime.sessions.starting_with(begin)
     if any(len(begin) < len(beginning(shown_id(session.id))) for session in found):
         raise AdminRefusal(400, f"session_id is {quoted(given)}: use as many characters as are shown")
+    shown = quoted(_shown(given))  # it may be of another node, and alive
     if not found:
-        raise AdminRefusal(404, f"no session of this server begins with {quoted(begin)}: it may have ended")
+        raise AdminRefusal(404, f"no session of this server begins with {shown}: it may have ended")
     if len(found) > 1:
-        raise AdminRefusal(409, f"{len(found)} sessions begin with {quoted(begin)}: name the whole id")
+        raise AdminRefusal(409, f"{len(found)} sessions begin with {shown}: name the whole id")
     [session] = found
     calls, streams = session.calls, session.open_gets
     session.end("kicked")
