@@ -9,12 +9,12 @@ from typing import Any
 from mcp.server.connection import Connection
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
-from mcp_types import ErrorData
+from mcp_types import INTERNAL_ERROR, ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from acuity.mcp.runtime.exchange import HttpExchange
+from acuity.mcp.runtime.exchange import CANCELLED, Cancellable, HttpExchange
 from acuity.mcp.runtime.headers import Accepted, can_resume
-from acuity.mcp.runtime.replies import JSON, result_payload, status_of
+from acuity.mcp.runtime.replies import JSON, error_payload, result_payload, status_of
 from acuity.mcp.runtime.session_exchange import session_headers
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
@@ -74,8 +74,19 @@ class HandshakeExchange(HttpExchange):
         stream.attach(responder)
         stream.add(payload, "reply")
 
+    def wait(self, task: Cancellable) -> None:
+        super().wait(task)
+
+        def left() -> None:
+            if not self.is_over:  # no session should begin that nobody knows
+                task.cancel()
+
+        self._responder.on_gone(left)
+
     def cancelled(self) -> None:
         self.end()
+        if not self._responder.gone:  # the server stops
+            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
         self._responder.answer(status, payload, JSON, headers)

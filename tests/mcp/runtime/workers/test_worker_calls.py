@@ -7,6 +7,7 @@ import json
 from acuity.mcp.principal import Holders, Principal
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
+from raw_http import HELLO
 from scripted_worker import (
     HELLO_BACK,
     Frame,
@@ -93,6 +94,25 @@ def test_a_handshake_that_fails_begins_no_session() -> None:
             bad = {**hello, "params": {"capabilities": {}}}
             assert reply_of(await front.client.answered(bad))["error"]["code"] == -32602
             assert not len(front.sessions)
+
+    run(main)
+
+
+def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> None:
+    worker = ScriptedWorker(lambda wire, frame: None)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            answer = front.client.post(HELLO)
+            await eventually(lambda: worker.calls("initialize"))
+            answer.drop()
+            await eventually(lambda: worker.events("cancel"))
+            assert not len(front.sessions)
+            other = front.client.post(HELLO)
+            await eventually(lambda: len(worker.calls("initialize")) == 2)
+            for call in list(front.dispatch.running):
+                call.cancel()
+            assert reply_of(other)["error"]["message"]
 
     run(main)
 

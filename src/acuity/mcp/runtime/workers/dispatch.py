@@ -88,7 +88,7 @@ class WorkerDispatch:
         self._pool = pool
         self._counters = counters
         self._members = Members()
-        self._running: set[RunningCall] = set()
+        self.running: set[RunningCall] = set()  # calls that have not ended
         self._tasks: set[asyncio.Task[None]] = set()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
@@ -107,7 +107,7 @@ class WorkerDispatch:
         self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
     ) -> None:
         call = RunningCall(self, exchange, connection)
-        self._running.add(call)
+        self.running.add(call)
         meta = params.get("_meta") if params is not None else None
         context = CallContext(
             session=ServerSession(exchange, connection, request_meta=None),
@@ -153,7 +153,7 @@ class WorkerDispatch:
         task.add_done_callback(self._tasks.discard)
 
     def end_gone(self, gone: Holders) -> None:
-        for call in list(self._running):
+        for call in list(self.running):
             if gone.include(call.exchange.request.principal):
                 call.cancel()
 
@@ -165,7 +165,7 @@ class WorkerDispatch:
 
     async def close(self) -> None:
         """Cancel what still runs, and end the workers."""
-        for call in list(self._running):
+        for call in list(self.running):
             call.cancel()
         for task in self._tasks:
             task.cancel()
@@ -174,7 +174,7 @@ class WorkerDispatch:
     # ---- calls ------------------------------------------------------------------------------
 
     def over(self, call: RunningCall) -> None:
-        self._running.discard(call)
+        self.running.discard(call)
 
     def flooded(self, call: RunningCall) -> None:
         self._counters.worker_events["flood"] += 1

@@ -203,6 +203,8 @@ class Link(asyncio.Protocol):
 
     def fail(self, error_class: Any, what: str) -> None:
         """End the connection, because of what the worker did or did not do."""
+        if self._ended:
+            return
         self._counters[error_class] += 1
         self._over(WorkerFailure(error_class, f"worker {self._label} broke the contract: {what}"))
 
@@ -228,7 +230,10 @@ class Link(asyncio.Protocol):
         self.idle.set()
         self._owner.lost(failure)
         for call in calls.values():
-            call.ended(failure)
+            try:
+                call.ended(failure)
+            except Exception:  # or the others would never end
+                logger.exception("a call of worker %s could not be ended", self._label)
 
     # ---- receiving --------------------------------------------------------------------------
 

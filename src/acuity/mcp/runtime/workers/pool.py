@@ -288,7 +288,11 @@ class WorkerPool:
         while not self._closing:
             worker = self._made(slot)
             slot.next, slot.wait_until = worker, None
-            is_ready = await worker.connect()
+            try:
+                is_ready = await worker.connect()
+            except Exception as error:  # such as no descriptors: the place must not stay empty for ever
+                logger.exception("worker %s could not be started", slot.label)
+                worker.problem, is_ready = str(error) or type(error).__name__, False
             slot.next = None
             if is_ready and not self._closing:
                 slot.problem = None
