@@ -16,6 +16,7 @@ address; then every client has to send the token. Files are read from allowed fo
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -138,6 +139,8 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 def run(arguments: argparse.Namespace) -> int:
     check_installed()
+    # Pydantic would search all installed distributions for plugins, which takes longer the more there are.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if arguments.json and not arguments.check:
         raise UsageError("--json is for --check: add it, or leave --json out")
     found = values(arguments)

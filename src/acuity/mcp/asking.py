@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 import mcp_types as types
-from jsonschema import Draft202012Validator
 from mcp.server.context import ServerRequestContext
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -215,6 +214,8 @@ def check_form(message: str, schema: Mapping[str, Any], result: types.ElicitResu
     """The result, if an accepted form has what its schema asks for; else AskingError."""
     if result.action != "accept":
         return result
+    from jsonschema import Draft202012Validator  # as in schema_checks.py
+
     error = next(iter(Draft202012Validator(dict(schema)).iter_errors(result.content or {})), None)
     if error is not None:
         place = ".".join(str(part) for part in error.absolute_path)

@@ -6,11 +6,13 @@ jsonschema's time. Only that is decided here: all others go to jsonschema, which
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from jsonschema import Draft202012Validator
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 # Says whether a value is surely right.
 _Check: TypeAlias = Callable[[Any], bool]
@@ -32,7 +34,6 @@ class SchemaCheck:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
-        self._validator = Draft202012Validator(schema)
         properties = schema.get("properties", {})
         self._checks: dict[str, _Check] | None = None  # None: the schema says more than what properties are
         if schema.keys() <= _OBJECT and schema.get("type") == "object":
@@ -55,6 +56,12 @@ class SchemaCheck:
             if check is None or not check(value):
                 return False
         return all(name in arguments for name in self._required)
+
+    @functools.cached_property
+    def _validator(self) -> Draft202012Validator:
+        from jsonschema import Draft202012Validator  # a server should listen before it loads this
+
+        return Draft202012Validator(self.schema)
 
     def errors(self, arguments: Mapping[str, Any]) -> Iterator[Any]:
         """What jsonschema finds wrong with them."""

@@ -15,7 +15,6 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 
-from acuity.frames.previews import picture_size, scaled_png
 from acuity.jobs.job import Status
 from acuity.mcp.limits import may_see, owner
 from acuity.mcp.resources.content import JSON, document_content, in_words, is_family, missing, name_in
@@ -122,6 +121,8 @@ def _width(uri: str, query: str) -> int | None:
 
 def _data(uri: str, file: Path, width: int | None) -> bytes:
     """The bytes of the picture, or of a smaller one; raises MCPError where they are too many."""
+    from acuity.frames.previews import picture_size, scaled_png  # a server should listen before it loads PyAV
+
     try:
         across, _ = picture_size(file)
         data = file.read_bytes() if width is None or width >= across else scaled_png(file, width).data
@@ -139,6 +140,8 @@ def _data(uri: str, file: Path, width: int | None) -> bytes:
 
 def _fitting(file: Path, width: int, size: int) -> int:
     """A width at which the picture fits, found by making it: small pictures have more bytes a pixel."""
+    from acuity.frames.previews import scaled_png
+
     while size > _MOST and width > 1:
         width = max(1, int(width * max(0.25, 0.95 * (_MOST / size) ** 0.5)))
         size = len(scaled_png(file, width).data)
