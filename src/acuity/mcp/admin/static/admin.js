@@ -9,7 +9,9 @@ import { Overview } from "./overview.js";
 import { Sessions } from "./sessions.js";
 import { Workers } from "./workers.js";
 
-const views = [new Overview(), new Sessions(), new Streams(), new Workers(), new Jobs(), new Latency(), new Counters(), new AuditTrail()];
+const views = [
+  new Overview(), new Sessions(), new Streams(), new Workers(), new Jobs(), new Latency(), new Counters(), new AuditTrail(),
+];
 const links = new Map();
 let paused = false;
 let last = null; // the newest state
@@ -117,7 +119,8 @@ function pause() {
 }
 
 for (const view of views) {
-  const link = make("a", { class: "tab", href: `#${view.id}` }, view.title, make("span", { class: "tab-badge", hidden: true }));
+  const badge = make("span", { class: "tab-badge", hidden: true });
+  const link = make("a", { class: "tab", href: `#${view.id}` }, view.title, badge);
   links.set(view.id, link);
   byId("tabs").append(link);
   byId("main").append(view.element);

@@ -18,7 +18,8 @@ export class Counters {
     const table = (caption, empty, found) => new Table({ caption, empty, key: (row) => row.name, columns: found });
     const rated = [...columns("Counter", "Count"), { title: "Rate", number: true, text: (row) => rate(row.rate) }];
     this.stats = table("Counters", "Nothing is counted yet.", rated);
-    this.asked = table("Requests to clients", "The server has asked no client for anything.", columns("Kind and outcome", "Count"));
+    const none = "The server has asked no client for anything.";
+    this.asked = table("Requests to clients", none, columns("Kind and outcome", "Count"));
     this.refused = table("Refused requests", "None since the start.", columns("Reason", "Count"));
     this.workers = table("Workers and nodes", "Nothing happened to workers or other nodes.", columns("Event", "Count"));
     this.limits = table("Limits", "No limits.", columns("Limit", "Value"));
@@ -28,7 +29,10 @@ export class Counters {
         make("p", { class: "remark" }, "Since the start of the process; rates are of the last ten seconds.")),
       make("div", { class: "panels thirds" },
         panel("Runtime", this.stats),
-        make("div", { class: "stack" }, panel("Refused requests", this.refused), panel("Requests to clients", this.asked), panel("Workers and nodes", this.workers)),
+        make("div", { class: "stack" },
+          panel("Refused requests", this.refused),
+          panel("Requests to clients", this.asked),
+          panel("Workers and nodes", this.workers)),
         panel("Limits", this.limits)));
   }
 
@@ -46,8 +50,11 @@ export class Counters {
     this.asked.show(Object.entries(state.client_requests).flatMap(([kind, outcomes]) =>
       Object.entries(outcomes).map(([outcome, value]) => ({ name: `${kind} ${outcome}`, value: count(value) }))));
     this.refused.show(Object.entries(state.refused).map(([name, value]) => ({ name, value: count(value) })));
-    this.workers.show([["worker", state.worker_events], ["failed calls,", state.worker_failures], ["not forwarded,", state.forwards_failed]]
-      .flatMap(([what, counted]) => Object.entries(counted).map(([name, value]) => ({ name: `${what} ${name}`, value: count(value) }))));
+    const parts = [
+      ["worker", state.worker_events], ["failed calls,", state.worker_failures], ["not forwarded,", state.forwards_failed],
+    ];
+    this.workers.show(parts.flatMap(([what, counted]) =>
+      Object.entries(counted).map(([name, value]) => ({ name: `${what} ${name}`, value: count(value) }))));
     this.limits.show(Object.entries(state.limits).map(([name, value]) => ({ name, value: limit(name, value) })));
   }
 }

@@ -1,7 +1,7 @@
 // Views that ask the server for a list while they are shown: streams, jobs and the audit.
 
 import { ask } from "./connection.js";
-import { count, make, moment, say, span } from "./elements.js";
+import { count, make, many, moment, say, span } from "./elements.js";
 import { Table, badge } from "./tables.js";
 
 class Listed {
@@ -36,6 +36,9 @@ class Listed {
   }
 }
 
+const KINDS = { get: ["listens", "none"], request: ["call", "busy"] };
+const READING = { true: ["reads", "good"], false: ["doesn't read", "bad"] };
+
 export class Streams extends Listed {
   constructor() {
     super("streams", "Streams", "/admin/streams?limit=200", new Table({
@@ -45,20 +48,26 @@ export class Streams extends Listed {
       columns: [
         { title: "Session", kind: "code", text: (row) => row.session_id },
         { title: "Principal", wide: true, text: (row) => row.principal },
-        { title: "Kind", cell: badge((row) => (row.kind === "get" ? "listens" : "call"), (row) => (row.kind === "get" ? "none" : "busy")) },
+        { title: "Kind", cell: badge((row) => KINDS[row.kind][0], (row) => KINDS[row.kind][1]) },
         { title: "Stream", number: true, text: (row) => row.stream },
         { title: "Request id", kind: "code", text: (row) => row.request_id ?? "–" },
         { title: "Waiting", number: true, text: (row) => count(row.waiting) },
-        { title: "Client", cell: badge((row) => (row.reading ? "reads" : "doesn't read"), (row) => (row.reading ? "good" : "bad")) },
+        { title: "Client", cell: badge((row) => READING[row.reading][0], (row) => READING[row.reading][1]) },
       ],
-    }), (found) => found.streams, (found, state) =>
-      `${count(Math.min(state.open_streams, found.open_streams))} listening, ${count(Math.max(0, found.open_streams - state.open_streams))} of calls${found.open_streams > found.returned_streams ? `, the first ${count(found.returned_streams)} shown` : ""}; ${count(state.open_subscriptions)} subscriptions without a session`);
+    }), (found) => found.streams, (found, state) => {
+      const listening = Math.min(state.open_streams, found.open_streams);
+      const shown = found.open_streams > found.returned_streams ? `, the first ${count(found.returned_streams)} shown` : "";
+      return `${count(listening)} listening, ${count(found.open_streams - listening)} of calls${shown}; `
+        + `${many(state.open_subscriptions, "subscription")} without a session`;
+    });
   }
 
   badge(state) { return count(state.open_streams); }
 }
 
-const STATUSES = { queued: "none", running: "busy", completed: "good", failed: "bad", cancelled: "none", interrupted: "bad" };
+const STATUSES = {
+  queued: "none", running: "busy", completed: "good", failed: "bad", cancelled: "none", interrupted: "bad",
+};
 
 export class Jobs extends Listed {
   constructor() {
@@ -79,7 +88,9 @@ export class Jobs extends Listed {
       ],
     }), (found) => found.jobs, (found, state) => {
       const { jobs } = state;
-      return `${count(jobs.running)} running, ${count(jobs.queued)} queued, ${count(jobs.workers)} processes; since the start ${count(jobs.completed)} completed, ${count(jobs.failed)} failed, ${count(jobs.cancelled)} cancelled${found.more ? "; the newest 100 shown" : ""}`;
+      return `${count(jobs.running)} running, ${count(jobs.queued)} queued, ${count(jobs.workers)} processes; `
+        + `since the start ${count(jobs.completed)} completed, ${count(jobs.failed)} failed, `
+        + `${count(jobs.cancelled)} cancelled${found.more ? "; the newest 100 shown" : ""}`;
     });
   }
 

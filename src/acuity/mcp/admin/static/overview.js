@@ -29,14 +29,17 @@ export class Overview {
     this.nodesBox = make("div", { class: "panel" }, make("h2", {}, "Nodes"), this.nodes, this.nodesProblem);
     this.p50 = new Series();
     this.p95 = new Series();
-    this.chart = new Chart(["p50", "p95"], { height: 120, label: "Latency of requests", format: milliseconds, rules: [0, 0.25, 0.5, 0.75, 1] });
+    this.chart = new Chart(["p50", "p95"], {
+      height: 120, label: "Latency of requests", format: milliseconds, rules: [0, 0.25, 0.5, 0.75, 1],
+    });
     this.scale = make("p", { class: "remark" });
     this.element = make("section", { class: "view", "aria-labelledby": "overview-title" },
       make("div", { class: "view-head" }, make("h1", { id: "overview-title" }, "Overview")),
       make("div", { class: "tiles" }, ...Object.values(this.tiles).map((tile) => tile.element)),
       make("div", { class: "panels two" },
         make("div", { class: "panel broad" }, make("h2", {}, "Latency of requests, last two minutes"),
-          make("div", { class: "legend" }, make("span", { class: "key key-1" }, "p50"), make("span", { class: "key key-2" }, "p95"), this.scale),
+          make("div", { class: "legend" },
+            make("span", { class: "key key-1" }, "p50"), make("span", { class: "key key-2" }, "p95"), this.scale),
           this.chart.element),
         make("div", { class: "stack halves" },
           this.workersBox,
@@ -70,7 +73,8 @@ export class Overview {
     this.before = state;
     if (before === null || before.started_at_unix !== state.started_at_unix) return { rate: 0, p50: null, p95: null };
     const seconds = Math.max(state.at_unix - before.at_unix, 0.001);
-    const counts = total(Object.entries(state.methods.rows).map(([name, row]) => difference(row.counts, before.methods.rows[name]?.counts)));
+    const rows = Object.entries(state.methods.rows);
+    const counts = total(rows.map(([name, row]) => difference(row.counts, before.methods.rows[name]?.counts)));
     const number = counts.reduce((sum, one) => sum + one, 0);
     const bounds = state.methods.bounds_ms;
     return {

@@ -23,7 +23,7 @@ export class Sessions {
       key: (row) => row.id,
       onSort: (sort) => this.sort(sort),
       columns: [
-        { title: "Session", kind: "code", cell: button((row) => row.id, (row) => `Details of session ${row.id}`, (row) => this.details(row), { look: "link" }) },
+        { title: "Session", kind: "code", cell: this.detailsButton() },
         { title: "Client", wide: true, text: (row) => [row.client_name || "unnamed", row.client_version].join(" ") },
         { title: "Principal", sort: "principal", wide: true, text: (row) => row.principal },
         { title: "Protocol", sort: "protocol_version", text: (row) => row.protocol_version },
@@ -32,7 +32,7 @@ export class Sessions {
         { title: "Streams", sort: "streams", number: true, text: (row) => count(row.streams) },
         { title: "Calls", sort: "calls", number: true, text: (row) => count(row.calls_in_flight) },
         { title: "Waiting", sort: "pending", number: true, text: (row) => waiting(row) },
-        { title: "Action", cell: button("Kick", (row) => `Kick session ${row.id}`, (row) => this.kick(row), { look: "small danger-text" }) },
+        { title: "Action", cell: this.kickButton() },
       ],
     });
     this.table.mark(this.query.sort, this.query.order);
@@ -43,6 +43,15 @@ export class Sessions {
       this.filters(),
       this.table.element,
       this.pager());
+  }
+
+  detailsButton() {
+    const label = (row) => `Details of session ${row.id}`;
+    return button((row) => row.id, label, (row) => this.details(row), { look: "link" });
+  }
+
+  kickButton() {
+    return button("Kick", (row) => `Kick session ${row.id}`, (row) => this.kick(row), { look: "small danger-text" });
   }
 
   filters() {
@@ -56,13 +65,26 @@ export class Sessions {
     const change = (name) => (field) => this.change({ [name]: field.value.trim() });
     const text = (name, title, hint) => make("div", { class: "field" },
       make("label", { for: `filter-${name}` }, title),
-      make("input", { id: `filter-${name}`, type: "search", placeholder: hint, spellcheck: "false", autocomplete: "off", maxlength: 200, oninput: later(change(name)) }));
-    this.version = make("select", { id: "filter-version", onchange: (event) => this.change({ protocol_version: event.target.value }) },
-      make("option", { value: "" }, "Any"));
-    const connected = make("input", { type: "checkbox", id: "filter-connected", onchange: (event) => this.change({ connected: event.target.checked ? "1" : "" }) });
-    const size = make("select", { id: "filter-limit", onchange: (event) => this.change({ limit: Number(event.target.value) }) },
-      ...SIZES.map((number) => make("option", { value: number, selected: number === this.query.limit }, String(number))));
-    return make("form", { class: "filters", role: "search", "aria-label": "Filter sessions", onsubmit: (event) => event.preventDefault() },
+      make("input", {
+        id: `filter-${name}`, type: "search", placeholder: hint, maxlength: 200,
+        spellcheck: "false", autocomplete: "off", oninput: later(change(name)),
+      }));
+    this.version = make("select", {
+      id: "filter-version", onchange: (event) => this.change({ protocol_version: event.target.value }),
+    }, make("option", { value: "" }, "Any"));
+    const connected = make("input", {
+      id: "filter-connected", type: "checkbox",
+      onchange: (event) => this.change({ connected: event.target.checked ? "1" : "" }),
+    });
+    const sizes = SIZES.map((number) =>
+      make("option", { value: number, selected: number === this.query.limit }, String(number)));
+    const size = make("select", {
+      id: "filter-limit", onchange: (event) => this.change({ limit: Number(event.target.value) }),
+    }, ...sizes);
+    const form = {
+      class: "filters", role: "search", "aria-label": "Filter sessions", onsubmit: (event) => event.preventDefault(),
+    };
+    return make("form", form,
       text("session_id", "Session", "begins with"),
       text("principal", "Principal", "token or address"),
       make("div", { class: "field" }, make("label", { for: "filter-version" }, "Protocol"), this.version),
@@ -129,11 +151,13 @@ export class Sessions {
     }
     this.table.show(found.sessions);
     const last = this.query.offset + found.returned_sessions;
-    say(this.where, found.active_sessions ? `${count(this.query.offset + 1)}–${count(last)} of ${count(found.active_sessions)}` : "none");
+    const rows = `${count(this.query.offset + 1)}–${count(last)} of ${count(found.active_sessions)}`;
+    say(this.where, found.active_sessions ? rows : "none");
     this.previous.disabled = this.query.offset === 0;
     this.next.disabled = last >= found.active_sessions;
     const filtered = found.session_id || found.principal || found.protocol_version || this.query.connected;
-    say(this.summary, `${count(found.active_sessions)} ${filtered ? "fit the filter" : "open"}, ${count(found.max_sessions)} at most; unused ones end after ${span(found.session_ttl_seconds)}`);
+    say(this.summary, `${count(found.active_sessions)} ${filtered ? "fit the filter" : "open"}, `
+      + `${count(found.max_sessions)} at most; unused ones end after ${span(found.session_ttl_seconds)}`);
   }
 
   details(row) {
@@ -154,8 +178,10 @@ export class Sessions {
   }
 
   async kick(row) {
-    const whom = `${row.client_name || "An unnamed client"} of ${row.principal}, ${many(row.calls_in_flight, "call")} in flight, ${many(row.streams, "open stream")}.`;
-    if (!await confirm(`Kick session ${row.id}?`, [whom, "Its calls and streams end now. The client's next request gets 404, and it may begin a new session."], "Kick session")) return;
+    const whom = `${row.client_name || "An unnamed client"} of ${row.principal}, `
+      + `${many(row.calls_in_flight, "call")} in flight, ${many(row.streams, "open stream")}.`;
+    const what = "Its calls and streams end now. The client's next request gets 404, and it may begin a new session.";
+    if (!await confirm(`Kick session ${row.id}?`, [whom, what], "Kick session")) return;
     try {
       const done = await act("/admin/sessions/kick", { session_id: row.id });
       toast(`Session ${done.target}: ${done.said}.`);

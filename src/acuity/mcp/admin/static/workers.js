@@ -29,12 +29,22 @@ export class Workers {
         { title: "Since", number: true, text: (worker) => span(this.now - worker.since) },
         { title: "PID", number: true, text: (worker) => worker.pid ?? "–" },
         { title: "Problem", wide: true, text: (worker) => worker.problem ?? "none" },
-        { title: "Actions", cell: together(button("Drain", (worker) => `Drain worker ${worker.id}`, (worker) => this.drain(worker), { shown: (worker) => worker.state === "ready" }), button("Restart", (worker) => `Restart worker ${worker.id}`, (worker) => this.restart(worker), { look: "small danger-text", shown: () => this.canRestart })) },
+        { title: "Actions", cell: together(this.drainButton(), this.restartButton()) },
       ],
     });
     this.element = make("section", { class: "view", "aria-labelledby": "workers-title" },
       make("div", { class: "view-head" }, make("h1", { id: "workers-title" }, "Workers"), this.summary),
       this.table.element);
+  }
+
+  drainButton() {
+    const shown = (worker) => worker.state === "ready";
+    return button("Drain", (worker) => `Drain worker ${worker.id}`, (worker) => this.drain(worker), { shown });
+  }
+
+  restartButton() {
+    const options = { look: "small danger-text", shown: () => this.canRestart };
+    return button("Restart", (worker) => `Restart worker ${worker.id}`, (worker) => this.restart(worker), options);
   }
 
   badge(state) { return state.workers.enabled ? count(state.workers.workers.length) : null; }
@@ -44,16 +54,19 @@ export class Workers {
     this.now = state.at_unix;
     this.canRestart = workers.can_restart;
     const ready = workers.workers.filter((worker) => worker.state === "ready").length;
-    say(this.summary, workers.enabled ? `${count(ready)} of ${count(workers.workers.length)} ready, ${many(workers.queued, "call")} waiting` : "");
+    const told = `${count(ready)} of ${count(workers.workers.length)} ready, ${many(workers.queued, "call")} waiting`;
+    say(this.summary, workers.enabled ? told : "");
     this.table.show(workers.workers);
   }
 
   async drain(worker) {
-    await this.ask(`Drain worker ${worker.id}?`, `It finishes ${many(worker.in_flight, "call")} and ends; another takes its place.`, "Drain worker", "/admin/workers/drain", worker);
+    const sentence = `It finishes ${many(worker.in_flight, "call")} and ends; another takes its place.`;
+    await this.ask(`Drain worker ${worker.id}?`, sentence, "Drain worker", "/admin/workers/drain", worker);
   }
 
   async restart(worker) {
-    await this.ask(`Restart worker ${worker.id}?`, `${many(worker.in_flight, "call")} in flight will fail. To let such calls finish, drain it instead.`, "Restart worker", "/admin/workers/restart", worker);
+    const sentence = `${many(worker.in_flight, "call")} in flight will fail. To let such calls finish, drain it instead.`;
+    await this.ask(`Restart worker ${worker.id}?`, sentence, "Restart worker", "/admin/workers/restart", worker);
   }
 
   async ask(title, sentence, agree, path, worker) {
