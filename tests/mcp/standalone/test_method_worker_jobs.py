@@ -54,6 +54,7 @@ def test_every_worker_knows_every_job(server: ProductServer) -> None:
             running: list[str] = []
             with anyio.fail_after(30):
                 while not running:
+                    await anyio.sleep(0.1)  # as clients poll
                     seen = await _at_once(client, "get_job", *[{"job_id": job} for job in jobs * 2])
                     running = [
                         job["job_id"] for job in seen if job["progress"] and job["status"] == "running"
