@@ -22,6 +22,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from mcp_types import INTERNAL_ERROR, RequestId
 
 from acuity.mcp.limits import BUSY
+from acuity.mcp.rates import Allowances, Rate
 from acuity.mcp.runtime.cluster.forwarding import Outcome
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable, Ownership, Place
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -40,6 +41,7 @@ _METHODS: Final = frozenset({"GET", "POST", "DELETE"})  # others are refused, by
 _LONGEST_ID: Final = 256
 _FRESH: Final = 1.0  # seconds that a living owner is remembered
 _MOST_FOUND: Final = 10_000
+_TOLD: Final = Rate(5, 60.0)  # log lines about one node and outcome
 _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOVING: Final = "the session is on its way between nodes: try again"
 _SILENT: Final = "the node that has this session doesn't answer: try again"
@@ -79,6 +81,7 @@ class ClusterHandler:
         self._counters = counters
         self._self = (node, incarnation)
         self._tasks = Tasks()
+        self._told = Allowances()
         self._found: dict[str, tuple[Place, float]] = {}  # owners that live, with when they were found
         self._searches: dict[_Sought, asyncio.Task[_Whereabouts]] = {}
 
@@ -130,9 +133,7 @@ class ClusterHandler:
                 self._counters.requests_forwarded += 1
                 return
             self._found.pop(session_id, None)
-            self._counters.forwards_failed[outcome.value] += 1
-            fields = {"event": "forward_failed", "peer": found.node, "outcome": outcome.value}
-            logger.warning("a request could not be passed on to '%s'", found.node, extra=fields)
+            self._note_failure(found, outcome)
             if outcome is Outcome.LOST and request.method == "POST":
                 self._lost(request, responder)
                 return
@@ -141,6 +142,15 @@ class ClusterHandler:
                 return
             suspect = None if outcome is Outcome.MOVED else found
         self._later(request, responder, _MOVING)
+
+    def _note_failure(self, place: Place, outcome: Outcome) -> None:
+        """Count and log it; a node that dies fails for all of its clients, and would fill the log."""
+        self._counters.forwards_failed[outcome.value] += 1
+        told = place.node, outcome
+        if self._told.wait(told, _TOLD) == 0:
+            self._told.take(told, _TOLD)
+            fields = {"event": "forward_failed", "peer": place.node, "outcome": outcome.value}
+            logger.warning("a request could not be passed on to '%s'", place.node, extra=fields)
 
     async def _search(self, session_id: str, suspect: Place | None) -> _Whereabouts:
         """Where a session is, once it can be used; requests that come at once share one search."""

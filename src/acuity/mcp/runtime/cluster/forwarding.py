@@ -78,7 +78,7 @@ class Forwarder:
         try:
             connection = await self._connections.connect(place.address)
         except Unreachable as error:
-            logger.warning("%s", error, extra={"event": "peer_unreachable", "peer": place.node})
+            logger.debug("%s", error, extra={"event": "peer_unreachable", "peer": place.node})
             return Outcome.UNREACHABLE
         passage = _Passage(request, responder, connection, self._limits, self._head_seconds)
         self._under_way.add(passage)

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Final, Protocol, cast
 from urllib.parse import urlsplit
 
 from acuity.mcp.wire.http.responses import BadResponse, ResponseEnd, ResponseHead, ResponseParser
 
-CONNECT_SECONDS: Final = 1.0
+CONNECT_SECONDS: Final = 2.0  # as long as the lease of a node that is dead
+_AT_ONCE: Final = 64  # connections to one node that are being made; more would overflow its queue of new ones
 _KEPT_SECONDS: Final = 10.0  # less than a port keeps a connection, so that none is used that is being closed
 _MOST_KEPT: Final = 32  # connections to one node
 
@@ -141,29 +143,50 @@ class PeerConnections:
     def __init__(self) -> None:
         self._idle: dict[str, deque[PeerConnection]] = {}
         self._open: set[PeerConnection] = set()
+        self._making: dict[str, tuple[asyncio.Semaphore, int]] = {}  # with how many use it
 
     def __len__(self) -> int:
         return len(self._open)
 
     async def connect(self, address: str) -> PeerConnection:
         """A connection to http://HOST:PORT that has no request; raises Unreachable."""
-        loop = asyncio.get_running_loop()
-        idle = self._idle.get(address, ())
-        while idle:
-            found = idle.pop()  # the one used last
-            if found.usable and loop.time() - found.kept_since < _KEPT_SECONDS:
-                return found
-            found.abort()
-        self._idle.pop(address, None)
+        if (kept := self._kept(address)) is not None:
+            return kept
         parts = urlsplit(address)
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                _, made = await loop.create_connection(
+            async with asyncio.timeout(CONNECT_SECONDS), self._turn(address):
+                if (kept := self._kept(address)) is not None:  # since this one waited for its turn
+                    return kept
+                _, made = await asyncio.get_running_loop().create_connection(
                     lambda: PeerConnection(self, address), parts.hostname or "", parts.port or 0
                 )
         except (OSError, ValueError) as error:  # also what timeouts raise
             raise Unreachable(f"{address} can't be reached: {type(error).__name__}") from None
         return made
+
+    def _kept(self, address: str) -> PeerConnection | None:
+        """A connection that was kept and can be used, the one used last."""
+        idle = self._idle.get(address, ())
+        while idle:
+            found = idle.pop()
+            if found.usable and asyncio.get_running_loop().time() - found.kept_since < _KEPT_SECONDS:
+                return found
+            found.abort()
+        self._idle.pop(address, None)
+        return None
+
+    @asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
+        """Wait until few connections to a node are being made."""
+        turns, users = self._making.get(address) or (asyncio.Semaphore(_AT_ONCE), 0)
+        self._making[address] = turns, users + 1
+        try:
+            async with turns:
+                yield
+        finally:
+            turns, users = self._making.pop(address)
+            if users > 1:
+                self._making[address] = turns, users - 1
 
     def opened(self, connection: PeerConnection) -> None:
         """Take note of a new connection."""
