@@ -21,7 +21,8 @@ from acuity.mcp.settings import WireLimits
 from fake_responder import FakeResponder
 
 SOON = 10.0  # seconds, after which a test gives up
-LEASE = 0.5  # seconds: shorter than in earnest
+LEASE = 0.8  # seconds: shorter than in earnest
+BEAT = 0.1
 ALICE = "token:alice"
 VERSION = "2025-11-25"
 CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
@@ -143,7 +144,7 @@ class Ground:
         await gate.open()
         self._stack.callback(gate.shut)
         link = await self._stack.enter_async_context(open_redis(f"unix://{gate.path}", label))
-        nodes = Nodes(link, f"http://127.0.0.1:{9000 + self._gates}", lease=lease, beat=lease / 5)
+        nodes = Nodes(link, f"http://127.0.0.1:{9000 + self._gates}", lease=lease, beat=BEAT)
         await nodes.join()
         self._stack.push_async_callback(nodes.leave)
         state = ClusterState(link, nodes)

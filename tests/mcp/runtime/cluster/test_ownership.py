@@ -200,9 +200,8 @@ def test_what_was_refused_is_not_sent(server: RedisServer) -> None:
             stream.prime()
             stream.attach(get)
             await until(lambda: get.events)
-            await b.link.call("DEL", b.link.key("node", "a"))
-            found = Place("a", a.nodes.incarnation, "", alive=False)
-            assert await b.ownership.take_over(session.id, found) is not None
+            key = b.link.key("session", session.id)
+            await b.link.call("HSET", key, "owner", b.nodes.owner, "fence", 2)
             session.log.notify(b'"late"')
             await until(lambda: session.ended == "moved")
             assert get.messages == []
