@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional, unknown_option
-from acuity.cli.help_format import HelpFormatter
 from acuity.text import shortened
 
 # A command is a module with `configure(parser)` and `run(arguments) -> exit code`; its docstring is
@@ -40,6 +40,21 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 # How the options of tiny models begin, and the one that begins otherwise: commands may lack them.
 _TINY: Final = "tiny-"
 _ALONE: Final = "no-reference"
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps paragraphs with a line that is too wide. Those with indented lines are examples and stay."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip("\n").split("\n\n")
+        return textwrap.indent("\n\n".join(_fitting(one, width - len(indent)) for one in paragraphs), indent)
+
+
+def _fitting(paragraph: str, width: int) -> str:
+    lines = paragraph.splitlines()
+    if all(len(line) <= width for line in lines) or any(line.startswith(" ") for line in lines):
+        return paragraph
+    return textwrap.fill(" ".join(lines), width, break_long_words=False, break_on_hyphens=False)
 
 
 class Parser(argparse.ArgumentParser):

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
-from acuity.cli.help_format import HelpFormatter
 from acuity.errors import SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.config import check_report
@@ -156,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The `vmaf-mcp` command."""
-    from acuity.cli.main import Parser
+    from acuity.cli.main import HelpFormatter, Parser
 
     parser = Parser(
         prog="vmaf-mcp",

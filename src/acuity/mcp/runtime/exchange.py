@@ -42,24 +42,36 @@ class Cancellable(Protocol):
     def cancel(self) -> object: ...
 
 
-class Exchange:
-    """The part that all kinds share: the request, its task, and its one answer."""
+class _Incoming:
+    """What the SDK asks of anything that a client has sent, where nothing can be asked back."""
 
-    __slots__ = (
-        "_cancel_requested",
-        "_params",
-        "_timer",
-        "is_over",
-        "request",
-        "request_id",
-        "task",
-    )
+    __slots__ = ("request",)
 
     can_send_request = False
 
-    def __init__(self, message: PlainRequest, request: Request) -> None:
-        self.request_id: RequestId = message.id
+    def __init__(self, request: Request) -> None:
         self.request = request
+
+    @property
+    def transport(self) -> TransportContext:
+        return TransportContext(
+            kind=_KIND, can_send_request=self.can_send_request, headers=self.request.headers
+        )
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+
+class Exchange(_Incoming):
+    """The part that all kinds share: the request, its task, and its one answer."""
+
+    __slots__ = ("_cancel_requested", "_params", "_timer", "is_over", "request_id", "task")
+
+    def __init__(self, message: PlainRequest, request: Request) -> None:
+        super().__init__(request)
+        self.request_id: RequestId = message.id
         self.task: Cancellable | None = None  # once the handler has to wait for something
         self.is_over = False
         self._params = message.params
@@ -67,12 +79,6 @@ class Exchange:
         self._timer: asyncio.TimerHandle | None = None
 
     # ---- for the SDK ------------------------------------------------------------------------
-
-    @property
-    def transport(self) -> TransportContext:
-        return TransportContext(
-            kind=_KIND, can_send_request=self.can_send_request, headers=self.request.headers
-        )
 
     @property
     def message_metadata(self) -> ServerMessageMetadata:
@@ -98,11 +104,6 @@ class Exchange:
         if self._cancel_requested is None:
             self._cancel_requested = anyio.Event()
         return self._cancel_requested
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        raise NoBackChannelError(method)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -179,31 +180,21 @@ class HttpExchange(Exchange):
         self._responder = responder
 
 
-class Notice:
+class Notice(_Incoming):
     """The SDK's DispatchContext of a client's notification: what is sent goes to the session."""
 
-    __slots__ = ("_outbound", "cancel_requested", "request")
+    __slots__ = ("_outbound", "cancel_requested")
 
-    can_send_request: Final = False
     request_id: Final = None
 
     def __init__(self, request: Request, outbound: Outbound) -> None:
-        self.request = request
+        super().__init__(request)
         self.cancel_requested = anyio.Event()
         self._outbound = outbound
 
     @property
-    def transport(self) -> TransportContext:
-        return TransportContext(kind=_KIND, can_send_request=False, headers=self.request.headers)
-
-    @property
     def message_metadata(self) -> ServerMessageMetadata:
         return ServerMessageMetadata(request_context=self.request, can_send_request=False)
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        raise NoBackChannelError(method)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
