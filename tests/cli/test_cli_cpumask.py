@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acuity.cli.vmaf import main as vmaf_main
-from acuity.cli.vmaf_specs import allowed
+from acuity.cli.vmaf.specs import allowed
 
 X86 = ["avx512vnni", "avx512", "avx2", "sse4", "plain"]
 

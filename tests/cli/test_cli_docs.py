@@ -11,7 +11,7 @@ import pytest
 
 from acuity.cli.main import COMMANDS
 from acuity.cli.score_options import GROUPS
-from acuity.cli.vmaf_options import FLAGS
+from acuity.cli.vmaf.options import FLAGS
 from acuity.models.choose import VIEWINGS, models_for_viewing
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.presets import PRESETS

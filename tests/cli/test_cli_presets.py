@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acuity.cli.vmaf_options import parse
+from acuity.cli.vmaf.options import parse
 from acuity.measure import Measurement
 from acuity.models import load_model
 from acuity.scoring.presets import PRESETS

@@ -23,7 +23,7 @@ from acuity.cli.main import Parser
 from acuity.cli.main import main as acuity
 from acuity.cli.score_options import configure, embedding
 from acuity.cli.vmaf import main as vmaf
-from acuity.cli.vmaf_options import parse
+from acuity.cli.vmaf.options import parse
 from embedded_client import PATIENCE, LineClient, connected
 from scoring_clips import y4m
 

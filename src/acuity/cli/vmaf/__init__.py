@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collector
-from acuity.cli.vmaf_options import Settings, parse
+from acuity.cli.vmaf.options import Settings, parse
 
 if TYPE_CHECKING:
     from acuity.cli.progress import LibvmafMeter
-    from acuity.cli.vmaf_specs import Specs
+    from acuity.cli.vmaf.specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
     from acuity.scoring.run import AttachCallback, WatchCallback
@@ -46,7 +46,7 @@ def _version(_: Settings) -> int:
 
 
 def _help(_: Settings) -> int:
-    from acuity.cli.vmaf_help import help_page
+    from acuity.cli.vmaf.help import help_page
 
     print(help_page(), end="")
     return 0
@@ -67,7 +67,7 @@ def _score(settings: Settings) -> int:
 def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchCallback) -> int:
     from acuity import __version__
     from acuity.cli.scoring import check_target, exit_code, say, score_with
-    from acuity.cli.vmaf_specs import read_specs
+    from acuity.cli.vmaf.specs import read_specs
     from acuity.report import write_report
     from acuity.scoring.fronts import VMAF
     from acuity.text import one_line
@@ -109,7 +109,7 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 
 
 def _request(settings: Settings, specs: Specs) -> Request:
-    from acuity.cli.vmaf_specs import allowed
+    from acuity.cli.vmaf.specs import allowed
     from acuity.devices import BACKENDS, usable_instruction_sets
     from acuity.scoring.request import Request
 
@@ -146,7 +146,3 @@ def score_lines(report: ScoreReport) -> list[str]:
                 f"ci.p95: [{found['ci_p95_lo']:.6f}, {found['ci_p95_hi']:.6f}], stddev: {found['stddev']:.6f}"
             )
     return lines
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from acuity.cli.getopt import Flag
-from acuity.cli.vmaf_options import FLAGS
+from acuity.cli.vmaf.options import FLAGS
 
 _INTRO = """\
 Usage: vmaf -r REFERENCE -d DISTORTED [options]

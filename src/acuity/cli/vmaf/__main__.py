@@ -1,0 +1,7 @@
+"""Runs the command where it is not installed as a program: python -m acuity.cli.vmaf."""
+
+import sys
+
+from acuity.cli.vmaf import main
+
+sys.exit(main())
