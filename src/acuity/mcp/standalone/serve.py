@@ -41,6 +41,7 @@ _SPARE: Final = 2.0  # seconds after the grace time for cleaning up
 # Seconds in which a node that has left still says so on connections that proxies keep: a proxy can't send a
 # request again if its connection is closed on it.
 _FAREWELL: Final = 0.5
+_TURN: Final = 0.02  # seconds in which calls that were taken before are counted as in flight
 _HURRY: Final = 0.25  # seconds for the store where a second signal came
 
 
@@ -228,9 +229,10 @@ async def _drain(
     logger.info("stopping", extra={"event": "stopping", "calls": limits.in_flight, "grace": grace})
     for endpoint in opened:
         endpoint.close()
-    limits.stop()
     if runtime is not None:
         runtime.drain.begin()
+        await anyio.sleep(_TURN)
+    limits.stop()
 
     async def end_work() -> None:
         if on_stop is not None:

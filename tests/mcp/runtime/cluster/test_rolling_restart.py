@@ -176,6 +176,22 @@ def test_a_rolling_restart_loses_nothing() -> None:
     clients: list[Any] = [*(RawClient() for _ in range(CLIENTS)), OfficialClient()]
     most = [10**9]
 
+    async def in_flight(nodes: Pair, http: httpx2.AsyncClient, index: int) -> None:
+        """Restart a node that has a call to end. Other calls of its sessions wait meanwhile."""
+        raw = await open_session(nodes.nodes[index].url, http)
+        raw.url = nodes.url
+        counting = call(1, "count", upto=150, stay=False)
+        counting["params"]["_meta"] = {"progressToken": "t"}
+        messages: list[dict[str, Any]] = []
+        async with raw.stream(counting) as stream, anyio.create_task_group() as tasks:
+            async for event in stream:
+                if event.message and not messages:
+                    tasks.start_soon(anyio.to_thread.run_sync, nodes.roll, index)
+                messages += [event.message] if event.message else []
+        said = [found["params"]["progress"] for found in messages if "progress" in found.get("params", {})]
+        assert said == list(range(1, 151))
+        assert messages[-1]["result"]["structuredContent"] == {"counted": 150}
+
     async def load(nodes: Pair, http: httpx2.AsyncClient, session: ClientSession) -> None:
         async with anyio.create_task_group() as listening:
             async with anyio.create_task_group() as talking:
@@ -187,7 +203,7 @@ def test_a_rolling_restart_loses_nothing() -> None:
                 for index in (0, 1):
                     for client in clients:
                         await client.heard_up_to(len(client.heard) + EACH)
-                    await anyio.to_thread.run_sync(nodes.roll, index)
+                    await in_flight(nodes, http, index)
                 for client in clients:
                     await client.heard_up_to(len(client.heard) + EACH)
                 most[0] = 0
