@@ -11,12 +11,14 @@ TSAN := build/tsan
 SOURCES := CMakeLists.txt pyproject.toml \
 	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
+.PHONY: demo test pytest lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
-test: $(INSTALLED) asan tsan  ## the native code under sanitizers, then every test
+test: asan tsan pytest  ## the native code under sanitizers, then every test
+
+pytest: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20
 
 lint: $(INSTALLED)
