@@ -8,17 +8,16 @@ INSTALLED := $(VENV)/.installed
 ASAN := build/asan
 TSAN := build/tsan
 
-SOURCES := CMakeLists.txt pyproject.toml \
-	$(shell find native src -type f -not -name '*.so' -not -path '*/__pycache__/*')
+NATIVE := CMakeLists.txt $(shell find native -type f)
+SOURCES := pyproject.toml $(NATIVE) \
+	$(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test pytest lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
+.PHONY: demo test lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
-test: asan tsan pytest  ## the native code under sanitizers, then every test
-
-pytest: $(INSTALLED)
+test: $(INSTALLED) asan tsan  ## the native code under sanitizers, if it has changed since, then every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20
 
 lint: $(INSTALLED)
@@ -55,18 +54,24 @@ train-tiny: $(INSTALLED)  ## makes, encodes and scores clips, trains both tiny m
 check-tiny: $(INSTALLED)  ## the held-out figures of the tiny models again, compared with those in their sidecars
 	$(BIN)/python tools/train_tiny/check.py
 
-asan: $(TOOLS)  ## every kernel against its plain twin, under AddressSanitizer and UBSan
+asan: $(ASAN)/passed  ## every kernel against its plain twin, under AddressSanitizer and UBSan
+
+$(ASAN)/passed: $(TOOLS) $(NATIVE)
 	$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 		-DACUITY_PYTHON=OFF -DACUITY_SANITIZE=ON
 	$(BIN)/cmake --build $(ASAN)
 	$(ASAN)/native_check
 	$(ASAN)/ring_check
+	touch $@
 
-tsan: $(TOOLS)  ## the rings between a measurement and its server, two threads, under ThreadSanitizer
+tsan: $(TSAN)/passed  ## the rings between a measurement and its server, two threads, under ThreadSanitizer
+
+$(TSAN)/passed: $(TOOLS) $(NATIVE)
 	$(BIN)/cmake -S . -B $(TSAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 		-DACUITY_PYTHON=OFF -DACUITY_TSAN=ON
 	$(BIN)/cmake --build $(TSAN) --target ring_check
 	$(TSAN)/ring_check
+	touch $@
 
 check: $(TOOLS)  ## the same at full speed, then how long each kernel takes
 	$(BIN)/cmake -S . -B build/check -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DACUITY_PYTHON=OFF
