@@ -28,8 +28,9 @@ from acuity.errors import SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.config import check_report
 from acuity.mcp.config.effective import Effective, effective
+from acuity.mcp.config.key import Key
 from acuity.mcp.config.keys import GROUPS as KEY_GROUPS
-from acuity.mcp.config.keys import KEYS, Key
+from acuity.mcp.config.keys import KEYS
 from acuity.mcp.wire.listeners import Address
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.mcp.config.key import Key
+from acuity.mcp.config.keys import KEYS, SECTIONS
 from acuity.mcp.config.toml_words import toml_value
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "runtime.md").read_text()

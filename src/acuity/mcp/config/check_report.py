@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from acuity.mcp.config.effective import Effective, Value
-from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.mcp.config.key import Key
+from acuity.mcp.config.keys import KEYS, SECTIONS
 from acuity.mcp.config.kinds import whole_path
 from acuity.mcp.config.toml_words import toml_value
 from acuity.text import one_line

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from acuity.errors import SettingsError
-from acuity.mcp.config.keys import KEYS, Key
+from acuity.mcp.config.key import Key
+from acuity.mcp.config.keys import KEYS
 from acuity.mcp.config.toml_file import ConfigFile, read_config
 from acuity.mcp.settings import Settings
 

@@ -1,23 +1,18 @@
 """The table of keys: everything that can be set, with its option, variable, default and meaning.
 
-A key stands in a section of the file: `[mcp] max_sessions`. Its option is its name with dashes, its variable
-ACUITY_SECTION_NAME, unless the table says otherwise: options and variables that were there before the file
-keep their names. A key with `setting` fills that field of Settings, which has its default.
+Options and variables that were there before the file keep their names, which is why some are named here.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from acuity.mcp.config import kinds
-from acuity.mcp.config.kinds import Kind
+from acuity.mcp.config.key import Key
 from acuity.mcp.contract.launch import command_words
 from acuity.mcp.operations.logs import FORMATS, LEVELS
-from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE, Settings, data_folder
+from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE
 from acuity.mcp.wire.guard.grants import Scopes
 from acuity.mcp.wire.guard.origins import Origins
 from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE
@@ -32,58 +27,6 @@ LIMITS: Final = "limits"
 LOGS: Final = "logs, on stderr"
 WORKERS: Final = "methods in worker processes (Streamable HTTP only)"
 GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, WORKERS, CLUSTER, LIMITS, LOGS)
-
-_FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
-_DERIVED: Final = "derived from the key"
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One thing that can be set."""
-
-    name: str
-    kind: Kind
-    help: str
-    section: str
-    group: str  # of options
-    setting: str | None = None  # the field of Settings that it fills
-    default: Any = None  # where it fills none
-    default_text: str = ""  # where the default depends on the machine: what the page says
-    flag: str | None = _DERIVED  # None: it has none
-    variable: str = _DERIVED
-    metavar: str = ""
-    aliases: tuple[str, ...] = ()  # other names in the file
-    secret: bool = False  # never shown
-    adds: bool = False  # the values of file, variable and options are all used
-
-    @property
-    def path(self) -> str:
-        """The key with its section: mcp.max_sessions."""
-        return f"{self.section}.{self.name}"
-
-    @property
-    def option(self) -> str | None:
-        """The option of the command line."""
-        return f"--{self.name.replace('_', '-')}" if self.flag == _DERIVED else self.flag
-
-    @property
-    def environment(self) -> str:
-        """The environment variable."""
-        derived = f"ACUITY_{self.section}_{self.name}".upper()
-        return derived if self.variable == _DERIVED else self.variable
-
-    def default_for(self, environ: Mapping[str, str]) -> Any:
-        """The value that counts where nothing is set."""
-        if self.setting is None:
-            return self.default
-        field = _FIELDS[self.setting]
-        made: Any = field.default_factory
-        if made is dataclasses.MISSING:
-            return field.default
-        if made is data_folder:
-            return data_folder({name: value for name, value in environ.items() if name != DATA_VARIABLE})
-        return made()
-
 
 _COUNT: Final = kinds.whole(most=1 << 24)
 _BYTES: Final = kinds.whole(256, metavar="BYTES")

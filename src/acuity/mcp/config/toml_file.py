@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import SettingsError
-from acuity.mcp.config.keys import KEYS, SECTIONS, Key
+from acuity.mcp.config.key import Key
+from acuity.mcp.config.keys import KEYS, SECTIONS
 from acuity.mcp.config.toml_words import why_no_toml
 from acuity.text import one_line, shortened
 

@@ -1,0 +1,67 @@
+"""A key: one thing that can be set, in the file, by an option or by a variable.
+
+A key stands in a section of the file: `[mcp] max_sessions`. Its option is its name with dashes, its variable
+ACUITY_SECTION_NAME, unless the table of keys says otherwise. A key with `setting` fills that field of
+Settings, which has its default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from acuity.mcp.config.kinds import Kind
+from acuity.mcp.settings import DATA_VARIABLE, Settings, data_folder
+
+_FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
+_DERIVED: Final = "derived from the key"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be set."""
+
+    name: str
+    kind: Kind
+    help: str
+    section: str
+    group: str  # of options
+    setting: str | None = None  # the field of Settings that it fills
+    default: Any = None  # where it fills none
+    default_text: str = ""  # where the default depends on the machine: what the page says
+    flag: str | None = _DERIVED  # None: it has none
+    variable: str = _DERIVED
+    metavar: str = ""
+    aliases: tuple[str, ...] = ()  # other names in the file
+    secret: bool = False  # never shown
+    adds: bool = False  # the values of file, variable and options are all used
+
+    @property
+    def path(self) -> str:
+        """The key with its section: mcp.max_sessions."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def option(self) -> str | None:
+        """The option of the command line."""
+        return f"--{self.name.replace('_', '-')}" if self.flag == _DERIVED else self.flag
+
+    @property
+    def environment(self) -> str:
+        """The environment variable."""
+        derived = f"ACUITY_{self.section}_{self.name}".upper()
+        return derived if self.variable == _DERIVED else self.variable
+
+    def default_for(self, environ: Mapping[str, str]) -> Any:
+        """The value that counts where nothing is set."""
+        if self.setting is None:
+            return self.default
+        field = _FIELDS[self.setting]
+        made: Any = field.default_factory
+        if made is dataclasses.MISSING:
+            return field.default
+        if made is data_folder:
+            return data_folder({name: value for name, value in environ.items() if name != DATA_VARIABLE})
+        return made()
