@@ -68,6 +68,8 @@ def test_a_small_worker_passes_or_is_skipped(tmp_path: Path) -> None:
             "ended with",
         ),
         ("session-end", lambda f: [], "within 1 s"),
+        ("stateless", lambda f: [_listed(f, resultType=1)], "the 'resultType' 1"),
+        ("stateless", lambda f: [_listed(f)], "no array 'supportedVersions'"),
     ],
 )
 def test_a_broken_worker_fails_its_case(
@@ -76,6 +78,11 @@ def test_a_broken_worker_fails_its_case(
     report = _checked(tmp_path / "w", odd, case)[case]
     assert report.outcome == "failed"
     assert reason in report.reason
+
+
+def _listed(frame: Frame, **more: Any) -> Frame:
+    reply = {"jsonrpc": "2.0", "id": frame["jsonrpc"]["id"], "result": {"tools": [], **more}}
+    return {"event": "result", "id": frame["id"], "jsonrpc": reply}
 
 
 def _replied(frame: Frame) -> Frame:

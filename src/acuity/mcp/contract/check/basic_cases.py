@@ -132,8 +132,20 @@ async def _stateless(bench: Bench) -> None:
     if isinstance(error, dict):
         require(error.get("code") in _REFUSALS, f"the reply is the error {error}")
         raise Skipped(f"the worker doesn't serve {STATELESS}")
-    tools = reply.get("result", {}).get("tools")
-    require(isinstance(tools, list), "the result has no array 'tools'")
+    result = reply.get("result", {})
+    require(isinstance(result.get("tools"), list), "the result has no array 'tools'")
+    kind = result.get("resultType", "complete")
+    require(kind == "complete", f"the list of tools has the 'resultType' {kind!r}")
+    reply = (await connection.call("server/discover", {"_meta": meta}, **options)).reply
+    error = reply.get("error")
+    if isinstance(error, dict):  # the runtime then answers with what `initialize` has
+        require(error.get("code") == METHOD_NOT_FOUND, f"the reply to server/discover is the error {error}")
+        return
+    found = reply.get("result", {})
+    versions = found.get("supportedVersions")
+    right = isinstance(versions, list) and STATELESS in versions
+    require(right, f"server/discover has no array 'supportedVersions' with {STATELESS}")
+    require(isinstance(found.get("capabilities"), dict), "server/discover has no object 'capabilities'")
 
 
 CASES: Final = (

@@ -46,6 +46,7 @@ from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
+from acuity.mcp.runtime.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
 from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.members import Members
 from acuity.mcp.runtime.workers.pool import WorkerPool
@@ -88,14 +89,14 @@ class WorkerDispatch:
         self._pool = pool
         self._counters = counters
         self._members = Members()
+        self._discovery = Discovery(self._members, pool.submit)
         self.running: set[RunningCall] = set()  # calls that have not ended
         self._tasks: set[asyncio.Task[None]] = set()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
         self._sessions: Sessions | None = None
         pool.on_notify = self._notify
-        if on_tools is not None:
-            pool.on_ready = self._learn_tools
+        pool.on_ready = self._ready
 
     def use_sessions(self, sessions: Sessions) -> None:
         """Let messages outside of calls go to these."""
@@ -208,6 +209,10 @@ class WorkerDispatch:
         except asyncio.CancelledError:
             self._pool.withdraw(call, _OVER)
             raise
+        if method == DISCOVER and is_unknown(outcome):
+            found = await self._discovery.result()
+            if found is not None:
+                return completed(method, ctx.protocol_version, found)
         return self._result(call, ctx, outcome)
 
     def _submit(self, call: WorkerCall, ctx: ServerRequestContext[Any, Any], message: dict[str, Any]) -> None:
@@ -246,7 +251,9 @@ class WorkerDispatch:
         result: dict[str, Any] = reply["result"]
         if isinstance(exchange, HandshakeExchange):
             self._agree(call, ctx, result)
-        elif ctx.method == _LIST:
+            return result
+        result = completed(ctx.method, ctx.protocol_version, result)
+        if ctx.method == _LIST:
             if self._on_tools is not None:
                 self._on_tools(_names(result))
             if exchange.request.principal.tools is not None:
@@ -288,6 +295,12 @@ class WorkerDispatch:
         return self._failed(ctx, WorkerFailure("app_contract_error", sentence))
 
     # ---- what the runtime asks itself -------------------------------------------------------
+
+    def _ready(self) -> None:
+        """Forget what another worker has said, now that there is a new one."""
+        self._discovery.forget()
+        if self._on_tools is not None:
+            self._learn_tools()
 
     def _learn_tools(self) -> None:
         """Ask a worker for the names of its tools, for metrics and logs."""
