@@ -17,6 +17,7 @@ from acuity.mcp.config.toml_file import parse_config
 from acuity.mcp.runtime.cluster.cluster_settings import check_address
 from acuity.mcp.runtime.cluster.redis_link import LABEL
 from acuity.mcp.standalone.start_checks import check_start
+from acuity.mcp.wire.guard.oauth.resource_server import METADATA
 
 FOLDER = Path(__file__).parents[3] / "examples" / "cluster"
 LABELS = ("n1", "n2")
@@ -76,12 +77,13 @@ def test_envoy_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
     manager = resources["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     routes = manager["route_config"]["virtual_hosts"][0]["routes"]
     by_label = {
-        route["match"]["headers"][0]["string_match"]["prefix"]: route["route"] for route in routes[:-1]
+        route["match"]["headers"][0]["string_match"]["prefix"]: route["route"] for route in routes[:2]
     }
     assert {prefix: route["cluster"] for prefix, route in by_label.items()} == {"n1-": "n1", "n2-": "n2"}
-    assert routes[-1]["route"]["cluster"] == "any"
+    assert [route["route"]["cluster"] for route in routes[2:]] == ["any", "any"]
+    assert [route["match"].get("path") for route in routes] == ["/mcp"] * 3 + [None]
+    assert routes[-1]["match"] == {"path_separated_prefix": METADATA}
     for route in routes:
-        assert route["match"]["path"] == "/mcp"
         assert route["route"]["timeout"] == "0s"
         retries = route["route"]["retry_policy"]
         assert retries["retry_on"] == "connect-failure,retriable-status-codes"

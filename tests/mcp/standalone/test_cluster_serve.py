@@ -15,8 +15,11 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 from mcp import Client
 
+from acuity.mcp.wire.guard.oauth.resource_server import METADATA
 from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
-from product_server import ProductServer
+from oauth_ground import ISSUER, key_set, private_key, public_jwk
+from product_server import ProductServer, product_server
+from raw_http import ACCEPT, HELLO, http_client
 from redis_server import needs_redis, redis_server
 
 pytestmark = [needs_nginx, needs_redis]
@@ -78,3 +81,30 @@ def test_clients_of_both_eras_outlive_a_node() -> None:
     with two_nodes() as (nodes, url):
         anyio.run(main, nodes, url)
         assert nodes["n2"].terminate() == 0
+
+
+def test_clients_find_the_authorization_server_behind_nginx() -> None:
+    async def scenario(url: str) -> None:
+        with anyio.fail_after(SOON):
+            async with http_client() as http:
+                refused = await http.post(url, json=HELLO, headers=ACCEPT)
+                assert refused.status_code == 401
+                for path in (METADATA, f"{METADATA}/mcp"):
+                    found = await http.get(url.replace("/mcp", path))
+                    assert found.status_code == 200, path
+                    assert found.json()["authorization_servers"] == [ISSUER]
+                for path in ("/", "/metrics", "/mcpx", "/.well-known/other", f"{METADATA}x"):
+                    assert (await http.get(url.replace("/mcp", path))).status_code == 404, path
+
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o755)
+        keys = folder / "keys.json"
+        keys.write_bytes(key_set(public_jwk(private_key("ES256"), "ES256", "one")))
+        oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", "http://127.0.0.1:8080/mcp")
+        server = stack.enter_context(product_server(folder, "--http", "0", *oauth))
+        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
+        nginx, url = start_nginx(folder, port, port)
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+        anyio.run(scenario, url)
