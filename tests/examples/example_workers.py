@@ -68,8 +68,10 @@ SERVED: Final = {**COMMANDS, "python": python}
 
 
 @contextmanager
-def started(command: list[str], **environment: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A worker that somebody else runs, and the path of its socket."""
+def started(
+    command: list[str], *, log: list[str] | None = None, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A worker that somebody else runs, and the path of its socket; `log` is given what it says."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s"
         process = subprocess.Popen(
@@ -86,7 +88,12 @@ def started(command: list[str], **environment: str) -> Iterator[tuple[subprocess
             assert process.stderr is not None
             said = process.stderr.read()
             process.stderr.close()
-            assert not re.search(r"(?m)^(PHP )?(Warning|Notice|Deprecated|Fatal error)|Error:", said), said
+            if log is None:
+                assert not re.search(r"(?m)^(PHP )?(Warning|Notice|Deprecated|Fatal error)|Error:", said), (
+                    said
+                )
+            else:
+                log.append(said)
 
 
 async def listening(path: Path) -> None:

@@ -27,7 +27,7 @@ def command(request: pytest.FixtureRequest) -> list[str]:
 
 
 @asynccontextmanager
-async def _probe(path: Path) -> AsyncIterator[Probe]:
+async def greeted(path: Path) -> AsyncIterator[Probe]:
     await listening(path)
     probe = await Probe.connect(path, PATIENCE)
     await probe.greet()
@@ -41,13 +41,13 @@ async def _probe(path: Path) -> AsyncIterator[Probe]:
 def _run(command: list[str], test: Callable[[Probe], Awaitable[None]]) -> None:
     async def main() -> None:
         with started(command) as (_, path):
-            async with _probe(path) as probe:
+            async with greeted(path) as probe:
                 await test(probe)
 
     asyncio.run(main())
 
 
-def _send(
+def send_request(
     probe: Probe,
     call: str,
     method: str,
@@ -70,7 +70,7 @@ def _send(
     probe.send(writing.message(call, members, json.dumps(request).encode()))
 
 
-def _tool(name: str, token: str | None = None, **arguments: Any) -> dict[str, Any]:
+def tool_call(name: str, token: str | None = None, **arguments: Any) -> dict[str, Any]:
     meta = {} if token is None else {"_meta": {"progressToken": token}}
     return {"name": name, "arguments": arguments, **meta}
 
@@ -84,18 +84,18 @@ def test_hello_discovery_and_lists(command: list[str]) -> None:
     async def test(probe: Probe) -> None:
         assert probe.hello is not None
         assert (probe.hello["contract"], probe.hello["max_in_flight"]) == (1, 64)
-        _send(probe, "1", "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
+        send_request(probe, "1", "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
         assert (await probe.answer("1")).result["protocolVersion"] == "2025-06-18"
-        _send(probe, "2", "server/discover", {}, version=_STATELESS)
+        send_request(probe, "2", "server/discover", {}, version=_STATELESS)
         told = (await probe.answer("2")).result
         assert (told["supportedVersions"], told["resultType"]) == ([_STATELESS], "complete")
-        _send(probe, "3", "tools/list", {})
+        send_request(probe, "3", "tools/list", {})
         names = [tool["name"] for tool in (await probe.answer("3")).result["tools"]]
         assert names == ["echo", "count", "ask", "visits", "announce"]
-        _send(probe, "4", "resources/read", {"uri": "example://language"})
+        send_request(probe, "4", "resources/read", {"uri": "example://language"})
         (content,) = (await probe.answer("4")).result["contents"]
         assert content["text"].startswith(("PHP 8", "TypeScript on Node v"))
-        _send(probe, "5", "prompts/get", {"name": "greet", "arguments": {"name": "Ada"}})
+        send_request(probe, "5", "prompts/get", {"name": "greet", "arguments": {"name": "Ada"}})
         (message,) = (await probe.answer("5")).result["messages"]
         assert message["content"]["text"] == "Greet Ada in one sentence."
         probe.send_document({"mode": "mcp", "event": "ping", "id": "p1"})
@@ -108,18 +108,18 @@ def test_what_there_is_not(command: list[str]) -> None:
     async def test(probe: Probe) -> None:
         for call, method, params, code in (
             ("1", "no/such", {}, -32601),
-            ("2", "tools/call", _tool("none"), -32602),
+            ("2", "tools/call", tool_call("none"), -32602),
             ("3", "resources/read", {"uri": "example://none"}, -32002),
             ("4", "prompts/get", {"name": "none"}, -32602),
         ):
-            _send(probe, call, method, params)
+            send_request(probe, call, method, params)
             assert (await probe.answer(call)).reply["error"]["code"] == code
-        _send(probe, "5", "tools/call", _tool("echo"))
+        send_request(probe, "5", "tools/call", tool_call("echo"))
         result = (await probe.answer("5")).result
         assert result["isError"]
         assert _text(result) == "tool 'echo' needs the argument 'text'"
         probe.send_document({"mode": "mcp", "event": "from the future", "more": 1})
-        _send(probe, "6", "tools/call", _tool("echo", text="ünïcode 🎬"))
+        send_request(probe, "6", "tools/call", tool_call("echo", text="ünïcode 🎬"))
         assert _text((await probe.answer("6")).result) == "ünïcode 🎬"
 
     _run(command, test)
@@ -127,16 +127,16 @@ def test_what_there_is_not(command: list[str]) -> None:
 
 def test_progress_beside_other_calls_and_cancel(command: list[str]) -> None:
     async def test(probe: Probe) -> None:
-        _send(probe, "1", "tools/call", _tool("count", "t", to=1000, pause=0.05))
+        send_request(probe, "1", "tools/call", tool_call("count", "t", to=1000, pause=0.05))
         first = await probe.wait_for("messages", call="1")
         progress = first["messages"][0]["data"]
         assert (progress["method"], progress["params"]["progress"]) == ("notifications/progress", 1)
-        _send(probe, "2", "tools/call", _tool("count", "u", to=3, pause=0.001))
+        send_request(probe, "2", "tools/call", tool_call("count", "u", to=3, pause=0.001))
         answer = await probe.answer("2")
         assert [message["params"]["progress"] for message in answer.messages] == [1, 2, 3]
         assert _text(answer.result) == "counted to 3"
         probe.send_document({"mode": "mcp", "event": "cancel", "id": "1", "reason": "the client left"})
-        _send(probe, "3", "tools/call", _tool("echo", text="still here"))
+        send_request(probe, "3", "tools/call", tool_call("echo", text="still here"))
         assert _text((await probe.answer("3")).result) == "still here"
         assert [frame for frame in probe.left("1") if frame["event"] in ("result", "error")] == []
 
@@ -145,7 +145,7 @@ def test_progress_beside_other_calls_and_cancel(command: list[str]) -> None:
 
 def test_questions_in_a_session(command: list[str]) -> None:
     async def test(probe: Probe) -> None:
-        _send(probe, "1", "tools/call", _tool("ask"))
+        send_request(probe, "1", "tools/call", tool_call("ask"))
         for field, value in (("name", "Ada"), ("colour", "green")):
             asked = (await probe.wait_for("messages", call="1"))["messages"][0]["data"]
             assert asked["method"] == "elicitation/create"
@@ -155,7 +155,7 @@ def test_questions_in_a_session(command: list[str]) -> None:
                 answer = {"mode": "mcp", "event": "response", "id": "1", "jsonrpc": {**reply, "id": id}}
                 probe.send_document(answer)
         assert _text((await probe.answer("1")).result) == "Ada likes green."
-        _send(probe, "2", "tools/call", _tool("ask"), client={"info": None, "capabilities": {}})
+        send_request(probe, "2", "tools/call", tool_call("ask"), client={"info": None, "capabilities": {}})
         refused = (await probe.answer("2")).result
         assert (refused["isError"], _text(refused)) == (True, "this client has nobody to ask")
 
@@ -166,12 +166,12 @@ def test_questions_without_a_session(command: list[str]) -> None:
     async def test(probe: Probe) -> None:
         more: dict[str, Any] = {}
         for call, field, value in (("1", "name", "Ada"), ("2", "colour", "green")):
-            _send(probe, call, "tools/call", {**_tool("ask"), **more}, version=_STATELESS)
+            send_request(probe, call, "tools/call", {**tool_call("ask"), **more}, version=_STATELESS)
             asked = (await probe.answer(call)).result
             assert (asked["resultType"], list(asked["inputRequests"])) == ("input_required", [field])
             answers = {field: {"action": "accept", "content": {field: value}}}
             more = {"inputResponses": answers, "requestState": asked["requestState"]}
-        _send(probe, "3", "tools/call", {**_tool("ask"), **more}, version=_STATELESS)
+        send_request(probe, "3", "tools/call", {**tool_call("ask"), **more}, version=_STATELESS)
         assert _text((await probe.answer("3")).result) == "Ada likes green."
 
     _run(command, test)
@@ -179,13 +179,13 @@ def test_questions_without_a_session(command: list[str]) -> None:
 
 def test_state_and_announcements(command: list[str]) -> None:
     async def test(probe: Probe) -> None:
-        _send(probe, "1", "tools/call", _tool("visits"), state={"visits": 2, "kept": {}})
+        send_request(probe, "1", "tools/call", tool_call("visits"), state={"visits": 2, "kept": {}})
         answer = await probe.answer("1")
         assert _text(answer.result) == "visit 3"
         assert answer.last["session"]["state"] == {"visits": 3, "kept": {}}
-        _send(probe, "2", "tools/call", _tool("visits"), version=_STATELESS)
+        send_request(probe, "2", "tools/call", tool_call("visits"), version=_STATELESS)
         assert _text((await probe.answer("2")).result) == "There is no session to count in."
-        _send(probe, "3", "tools/call", _tool("announce", text="hear"))
+        send_request(probe, "3", "tools/call", tool_call("announce", text="hear"))
         notify = await probe.wait_for("notify")
         assert (notify["session_id"], notify["messages"][0]["data"]["params"]["data"]) == (None, "hear")
         await probe.answer("3")

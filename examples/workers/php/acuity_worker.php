@@ -18,6 +18,12 @@ const STATELESS = '2026-07-28'; // without one
 /** The call is over for its client: thrown where the handler waits, so that it ends. */
 final class Cancelled extends \Exception {}
 
+/** A failure whose words are for the model to read. The words of other exceptions go to the log alone. */
+final class ToolError extends \Exception {}
+
+/** A handler returned what can't be sent. */
+final class ContractError extends \Exception {}
+
 /** An answer of JSON-RPC that is an error. */
 final class RpcError extends \Exception {}
 
@@ -96,7 +102,7 @@ final class Call
     public function elicit(string $key, string $message, array $schema): object
     {
         if (!isset($this->envelope->client->capabilities->elicitation)) {
-            throw new \RuntimeException('this client has nobody to ask');
+            throw new ToolError('this client has nobody to ask');
         }
         $question = ['message' => $message, 'requestedSchema' => $schema];
         if ($this->stateless()) {
@@ -112,7 +118,7 @@ final class Call
         }
         $answer = $this->request('elicitation/create', $question);
         if (isset($answer->error)) {
-            throw new \RuntimeException('the client did not answer: ' . $answer->error->message);
+            throw new ToolError('the client did not answer: ' . $answer->error->message);
         }
         return $answer->result;
     }
@@ -160,6 +166,7 @@ final class Connection
         stream_set_read_buffer($stream, 0);
     }
 
+    /** Queues a frame; throws JsonException if JSON can't hold it. */
     public function write(string $event, array $fields): void
     {
         $body = encode(['mode' => 'mcp', 'event' => $event] + $fields);
@@ -225,15 +232,15 @@ final class Worker
     public function __construct(private string $name, private string $version, private int $maxInFlight = 64)
     {
         $this->method('initialize', $this->initialize(...));
-        $this->method('server/discover', fn () => $this->cached(['supportedVersions' => [STATELESS]] + $this->about()));
+        $this->method('server/discover', fn (Call $call) => $this->cached($call, ['supportedVersions' => [STATELESS]] + $this->about()));
         $this->method('ping', fn () => []);
         $this->method('logging/setLevel', fn () => []);
-        $this->method('tools/list', fn () => $this->cached(['tools' => $this->listed($this->tools)]));
+        $this->method('tools/list', fn (Call $call) => $this->cached($call, ['tools' => $this->listed($this->tools)]));
         $this->method('tools/call', $this->callTool(...));
-        $this->method('resources/list', fn () => $this->cached(['resources' => $this->listed($this->resources)]));
-        $this->method('resources/templates/list', fn () => $this->cached(['resourceTemplates' => []]));
+        $this->method('resources/list', fn (Call $call) => $this->cached($call, ['resources' => $this->listed($this->resources)]));
+        $this->method('resources/templates/list', fn (Call $call) => $this->cached($call, ['resourceTemplates' => []]));
         $this->method('resources/read', $this->readResource(...));
-        $this->method('prompts/list', fn () => $this->cached(['prompts' => $this->listed($this->prompts)]));
+        $this->method('prompts/list', fn (Call $call) => $this->cached($call, ['prompts' => $this->listed($this->prompts)]));
         $this->method('prompts/get', $this->getPrompt(...));
     }
 
@@ -243,7 +250,7 @@ final class Worker
         $this->methods[$name] = $handler;
     }
 
-    /** A tool: the handler makes a text, or a whole result, from its arguments and a Call. */
+    /** A tool: the handler makes a text, an object, or a whole result (with `content`) of its arguments and a Call. */
     public function tool(string $name, string $description, array $schema, callable $handler): void
     {
         $this->tools[$name] = [['name' => $name, 'description' => $description, 'inputSchema' => $schema], $handler];
@@ -363,11 +370,23 @@ final class Worker
         $call->fiber = new \Fiber(function () use ($call, $connection, $envelope): void {
             [$event, $fields] = $this->outcome($call);
             unset($connection->calls[$envelope->id]);
-            if (!$call->cancelled) {
+            if ($call->cancelled) {
+                return;
+            }
+            try {
                 $connection->write($event, ['id' => $envelope->id] + $fields);
+            } catch (\JsonException $error) {
+                $this->log("the answer to {$envelope->jsonrpc->method} can't be written as JSON", $error);
+                $connection->write('error', ['id' => $envelope->id, 'error' => "the answer can't be written as JSON",
+                    'error_class' => 'app_contract_error']);
             }
         });
         $call->fiber->start();
+    }
+
+    private function log(string $what, \Throwable $error): void
+    {
+        fwrite(STDERR, "$this->name: $what: $error\n");
     }
 
     /** The last frame of a call: its event and fields. */
@@ -384,16 +403,28 @@ final class Worker
         $reply = ['jsonrpc' => '2.0', 'id' => $request->id];
         try {
             $result = $handler($call);
+            if ($result instanceof \stdClass) {
+                $result = (array) $result;
+            }
+            if (!is_array($result) || ($result !== [] && array_is_list($result))) {
+                throw new ContractError("$request->method has a result that is no object");
+            }
             if ($call->stateless()) {
                 $result += ['resultType' => 'complete'];
                 $about = ['name' => $this->name, 'version' => $this->version];
                 $result['_meta'] = ['io.modelcontextprotocol/serverInfo' => $about];
             }
             $reply['result'] = (object) $result;
-        } catch (RpcError $error) {
-            $reply['error'] = ['code' => $error->getCode(), 'message' => $error->getMessage()];
+        } catch (RpcError | ToolError $error) {
+            $reply['error'] = ['code' => $error->getCode() ?: -32603, 'message' => $error->getMessage()];
+        } catch (ContractError $error) {
+            return ['error', ['error' => $error->getMessage(), 'error_class' => 'app_contract_error']];
+        } catch (Cancelled) {
+            return ['error', ['error' => 'cancelled', 'error_class' => 'worker_runtime_error']]; // which nobody reads
         } catch (\Throwable $error) {
-            return ['error', ['error' => $error->getMessage(), 'error_class' => 'worker_runtime_error']];
+            $this->log("$request->method failed", $error);
+            $said = "$request->method failed: the worker's log says why";
+            return ['error', ['error' => $said, 'error_class' => 'worker_runtime_error']];
         }
         $fields = ['handled' => true, 'jsonrpc' => $reply];
         if ($call->stateChanged) {
@@ -459,10 +490,10 @@ final class Worker
         return array_values(array_column($entries, 0));
     }
 
-    /** A result that clients of version 2026-07-28 may keep for a minute; older ones ignore it. */
-    private function cached(array $result): array
+    /** A result that clients of version 2026-07-28 may keep for a minute; older versions have no word for it. */
+    private function cached(Call $call, array $result): array
     {
-        return $result + ['ttlMs' => 60000, 'cacheScope' => 'private'];
+        return $result + ($call->stateless() ? ['ttlMs' => 60000, 'cacheScope' => 'private'] : []);
     }
 
     private function callTool(Call $call): array
@@ -473,7 +504,7 @@ final class Worker
         try {
             foreach ($about['inputSchema']['required'] ?? [] as $needed) {
                 if (!isset($arguments->$needed)) {
-                    throw new \InvalidArgumentException("tool '$name' needs the argument '$needed'");
+                    throw new ToolError("tool '$name' needs the argument '$needed'");
                 }
             }
             $result = $handler($arguments, $call);
@@ -482,10 +513,19 @@ final class Worker
                 'requestState' => $asked->state];
         } catch (Cancelled | RpcError $error) {
             throw $error;
-        } catch (\Throwable $error) { // what the model should read
-            return ['content' => [['type' => 'text', 'text' => $error->getMessage()]], 'isError' => true];
+        } catch (ToolError $error) {
+            return ['content' => [text($error->getMessage())], 'isError' => true];
+        } catch (\Throwable $error) {
+            $this->log("tool '$name' failed", $error);
+            return ['content' => [text("tool '$name' failed: the worker's log says why")], 'isError' => true];
         }
-        return is_string($result) ? ['content' => [['type' => 'text', 'text' => $result]], 'isError' => false] : $result;
+        if (is_string($result)) {
+            return ['content' => [text($result)], 'isError' => false];
+        }
+        if (is_array($result) && is_array($result['content'] ?? null) && array_is_list($result['content'])) {
+            return $result;
+        }
+        return structured($name, $result);
     }
 
     private function readResource(Call $call): array
@@ -493,16 +533,17 @@ final class Worker
         $uri = $call->params()->uri ?? '';
         [$about, $handler] = $this->resources[$uri]
             ?? throw new RpcError("there is no resource '$uri'", $call->stateless() ? -32602 : -32002);
-        $content = ['uri' => $uri, 'mimeType' => $about['mimeType'], 'text' => $handler($call)];
-        return $this->cached(['contents' => [$content]]);
+        $text = isText($handler($call), "resource '$uri'");
+        $content = ['uri' => $uri, 'mimeType' => $about['mimeType'], 'text' => $text];
+        return $this->cached($call, ['contents' => [$content]]);
     }
 
     private function getPrompt(Call $call): array
     {
         $name = $call->params()->name ?? '';
         [$about, $handler] = $this->prompts[$name] ?? throw new RpcError("there is no prompt '$name'", -32602);
-        $text = $handler($call->params()->arguments ?? new \stdClass());
-        $message = ['role' => 'user', 'content' => ['type' => 'text', 'text' => $text]];
+        $text = isText($handler($call->params()->arguments ?? new \stdClass()), "prompt '$name'");
+        $message = ['role' => 'user', 'content' => text($text)];
         return ['description' => $about['description'], 'messages' => [$message]];
     }
 }
@@ -516,6 +557,30 @@ function complete(object $envelope): bool
         'ping', 'cancel' => isset($envelope->id),
         default => true,
     };
+}
+
+/** An array with keys, or an object, as a tool's result: for programs, and as text for clients that read nothing else. */
+function structured(string $tool, mixed $value): array
+{
+    try {
+        $words = encode($value === [] ? new \stdClass() : $value);
+    } catch (\JsonException) {
+        $words = ''; // in circles, or a number that is none
+    }
+    if (!str_starts_with($words, '{')) {
+        throw new ContractError("tool '$tool' returned what is neither text nor an object that JSON can hold");
+    }
+    return ['content' => [text($words)], 'structuredContent' => json_decode($words), 'isError' => false];
+}
+
+function text(string $words): array
+{
+    return ['type' => 'text', 'text' => $words];
+}
+
+function isText(mixed $value, string $what): string
+{
+    return is_string($value) ? $value : throw new ContractError("$what returned what is no text");
 }
 
 /** Seconds on a clock that nobody sets. */

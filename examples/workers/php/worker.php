@@ -13,6 +13,10 @@ require __DIR__ . '/acuity_worker.php';
 use Acuity\Call;
 use Acuity\Worker;
 
+if (ini_get('memory_limit') === '-1') { // as it is on most command lines: one call could take all of the machine's
+    ini_set('memory_limit', '512M');
+}
+
 $worker = new Worker('example-php', '1.0');
 
 $worker->tool(

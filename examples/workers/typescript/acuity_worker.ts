@@ -18,6 +18,12 @@ const MAX_FRAME = 16 << 20; // bytes
 const VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]; // with a handshake, newest first
 const STATELESS = "2026-07-28"; // without one
 
+/** A failure whose words are for the model to read. The words of other errors go to the log alone. */
+export class ToolError extends Error {}
+
+/** A handler returned what can't be sent. */
+class ContractError extends Error {}
+
 /** An answer of JSON-RPC that is an error. */
 export class RpcError extends Error {
   code: number;
@@ -95,7 +101,7 @@ export class Call {
    */
   async elicit(key: string, message: string, requestedSchema: Json): Promise<Elicited> {
     if (!this.envelope.client?.capabilities?.elicitation) {
-      throw new Error("this client has nobody to ask");
+      throw new ToolError("this client has nobody to ask");
     }
     const params = { message, requestedSchema };
     if (this.stateless) {
@@ -108,7 +114,7 @@ export class Call {
     }
     const answer = await this.request("elicitation/create", params);
     if (answer.error) {
-      throw new Error(`the client did not answer: ${answer.error.message}`);
+      throw new ToolError(`the client did not answer: ${answer.error.message}`);
     }
     return answer.result;
   }
@@ -155,6 +161,7 @@ class Connection {
     socket.on("error", () => {}); // "close" follows
   }
 
+  /** Sends a frame; throws if JSON can't hold it. */
   write(event: string, fields: Json): void {
     let body = Buffer.from(JSON.stringify({ mode: "mcp", event, ...fields }));
     if (body.length > MAX_FRAME) {
@@ -206,15 +213,15 @@ export class Worker {
     this.version = version;
     this.maxInFlight = maxInFlight;
     this.method("initialize", (call) => this.initialize(call));
-    this.method("server/discover", () => cached({ supportedVersions: [STATELESS], ...this.about() }));
+    this.method("server/discover", (call) => cached(call, { supportedVersions: [STATELESS], ...this.about() }));
     this.method("ping", () => ({}));
     this.method("logging/setLevel", () => ({}));
-    this.method("tools/list", () => cached({ tools: listed(this.tools) }));
+    this.method("tools/list", (call) => cached(call, { tools: listed(this.tools) }));
     this.method("tools/call", (call) => this.callTool(call));
-    this.method("resources/list", () => cached({ resources: listed(this.resources) }));
-    this.method("resources/templates/list", () => cached({ resourceTemplates: [] }));
+    this.method("resources/list", (call) => cached(call, { resources: listed(this.resources) }));
+    this.method("resources/templates/list", (call) => cached(call, { resourceTemplates: [] }));
     this.method("resources/read", (call) => this.readResource(call));
-    this.method("prompts/list", () => cached({ prompts: listed(this.prompts) }));
+    this.method("prompts/list", (call) => cached(call, { prompts: listed(this.prompts) }));
     this.method("prompts/get", (call) => this.getPrompt(call));
   }
 
@@ -223,7 +230,7 @@ export class Worker {
     this.methods.set(name, handler);
   }
 
-  /** A tool: the handler makes a text, or a whole result, from its arguments and a Call. */
+  /** A tool: the handler makes a text, an object, or a whole result (with `content`) of its arguments and a Call. */
   tool(name: string, description: string, inputSchema: Json, handler: ToolHandler): void {
     this.tools.set(name, { about: { name, description, inputSchema }, handler });
   }
@@ -304,7 +311,18 @@ export class Worker {
     connection.calls.set(envelope.id, call);
     const { event, fields } = await this.outcome(call);
     connection.calls.delete(envelope.id);
-    if (!call.signal.aborted) connection.write(event, { id: envelope.id, ...fields });
+    if (call.signal.aborted) return;
+    try {
+      connection.write(event, { id: envelope.id, ...fields });
+    } catch (error) {
+      this.log(`the answer to ${envelope.jsonrpc.method} can't be written as JSON`, error);
+      const said = { error: "the answer can't be written as JSON", error_class: "app_contract_error" };
+      connection.write("error", { id: envelope.id, ...said });
+    }
+  }
+
+  private log(what: string, error: unknown): void {
+    console.error(`${this.name}: ${what}:`, error);
   }
 
   private async outcome(call: Call): Promise<{ event: string; fields: Json }> {
@@ -319,16 +337,25 @@ export class Worker {
     const reply: Json = { jsonrpc: "2.0", id: request.id };
     try {
       reply.result = await handler(call);
+      if (!isObject(reply.result)) throw new ContractError(`${request.method} has a result that is no object`);
+      if (call.state !== undefined && !isObject(call.state)) throw new ContractError("the session's state is no object");
       if (call.stateless) {
         const about = { name: this.name, version: this.version };
         reply.result = { resultType: "complete", ...reply.result };
         reply.result._meta = { "io.modelcontextprotocol/serverInfo": about };
       }
     } catch (error) {
-      if (!(error instanceof RpcError)) {
-        return { event: "error", fields: { error: sentence(error), error_class: "worker_runtime_error" } };
+      if (error instanceof ContractError) {
+        return { event: "error", fields: { error: error.message, error_class: "app_contract_error" } };
       }
-      reply.error = { code: error.code, message: error.message };
+      if (error instanceof RpcError || error instanceof ToolError) {
+        const code = error instanceof RpcError && Number.isInteger(error.code) ? error.code : -32603;
+        reply.error = { code, message: error.message };
+      } else {
+        if (!call.signal.aborted) this.log(`${request.method} failed`, error);
+        const said = `${request.method} failed: the worker's log says why`;
+        return { event: "error", fields: { error: said, error_class: "worker_runtime_error" } };
+      }
     }
     const session = call.state && { state: call.state };
     return { event: "result", fields: { handled: true, session, jsonrpc: reply } };
@@ -349,30 +376,36 @@ export class Worker {
   private async callTool(call: Call): Promise<Json> {
     const { about, handler } = found(this.tools, "tool", call.params.name);
     const args = call.params.arguments ?? {};
+    let result: unknown;
     try {
       for (const needed of about.inputSchema.required ?? []) {
-        if (args[needed] === undefined) throw new Error(`tool '${about.name}' needs the argument '${needed}'`);
+        if (args[needed] === undefined) throw new ToolError(`tool '${about.name}' needs the argument '${needed}'`);
       }
-      const result = await handler(args, call);
-      return typeof result === "string" ? { content: [text(result)], isError: false } : result;
+      result = await handler(args, call);
     } catch (error) {
       if (error instanceof InputRequired) {
         return { resultType: "input_required", inputRequests: error.requests, requestState: error.state };
       }
       if (error instanceof RpcError) throw error;
-      return { content: [text(sentence(error))], isError: true }; // what the model should read
+      if (error instanceof ToolError) return { content: [text(error.message)], isError: true };
+      if (!call.signal.aborted) this.log(`tool '${about.name}' failed`, error);
+      return { content: [text(`tool '${about.name}' failed: the worker's log says why`)], isError: true };
     }
+    if (typeof result === "string") return { content: [text(result)], isError: false };
+    if (isObject(result) && Array.isArray(result.content)) return result;
+    return structured(about.name, result);
   }
 
   private async readResource(call: Call): Promise<Json> {
     const { uri } = call.params;
     const { about, handler } = found(this.resources, "resource", uri, call.stateless ? -32602 : -32002);
-    return cached({ contents: [{ uri, mimeType: about.mimeType, text: await handler(call) }] });
+    const words = isText(await handler(call), `resource '${uri}'`);
+    return cached(call, { contents: [{ uri, mimeType: about.mimeType, text: words }] });
   }
 
   private getPrompt(call: Call): Json {
     const { about, handler } = found(this.prompts, "prompt", call.params.name);
-    const content = text(handler(call.params.arguments ?? {}));
+    const content = text(isText(handler(call.params.arguments ?? {}), `prompt '${about.name}'`));
     return { description: about.description, messages: [{ role: "user", content }] };
   }
 }
@@ -387,9 +420,33 @@ function listed(entries: Map<string, Entry<unknown>>): Json[] {
   return [...entries.values()].map((entry) => entry.about);
 }
 
-/** A result that clients of version 2026-07-28 may keep for a minute; older ones ignore it. */
-function cached(result: Json): Json {
-  return { ...result, ttlMs: 60_000, cacheScope: "private" };
+/** A result that clients of version 2026-07-28 may keep for a minute; older versions have no word for it. */
+function cached(call: Call, result: Json): Json {
+  return call.stateless ? { ...result, ttlMs: 60_000, cacheScope: "private" } : result;
+}
+
+/** An object as a tool's result: for programs, and as text for clients that read nothing else. */
+function structured(tool: string, value: unknown): Json {
+  let words: string | undefined;
+  try {
+    words = JSON.stringify(value);
+  } catch {
+    // in circles, or a BigInt
+  }
+  if (!words?.startsWith("{")) {
+    throw new ContractError(`tool '${tool}' returned what is neither text nor an object that JSON can hold`);
+  }
+  return { content: [text(words)], structuredContent: JSON.parse(words), isError: false };
+}
+
+/** Whether a value is an object for JSON too: a Date, say, is a text there. */
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !("toJSON" in value);
+}
+
+function isText(value: unknown, what: string): string {
+  if (typeof value !== "string") throw new ContractError(`${what} returned what is no text`);
+  return value;
 }
 
 function text(words: string): Json {
@@ -398,8 +455,4 @@ function text(words: string): Json {
 
 function wrapped(message: Json): Json {
   return { type: "jsonrpc", data: { jsonrpc: "2.0", ...message } };
-}
-
-function sentence(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,7 +4,7 @@
  *     acuity serve --http 8080 --worker-command 'node examples/workers/typescript/worker.ts --socket {socket}'
  *     acuity worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
  *
- * Node 22.18 and later run it as it is. With an older Node: npx tsx worker.ts.
+ * Node 22.18 and later run it as it is. With an older Node: npx --yes tsx worker.ts.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

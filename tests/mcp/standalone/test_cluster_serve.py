@@ -23,6 +23,7 @@ from raw_http import ACCEPT, HELLO, http_client
 from redis_server import needs_redis, redis_server
 
 pytestmark = [needs_nginx, needs_redis]
+RESOURCE = "http://127.0.0.1:8080/mcp"
 SOON = 60.0  # seconds, after which the test gives up
 
 
@@ -101,7 +102,7 @@ def test_clients_find_the_authorization_server_behind_nginx() -> None:
         folder.chmod(0o755)
         keys = folder / "keys.json"
         keys.write_bytes(key_set(public_jwk(private_key("ES256"), "ES256", "one")))
-        oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", "http://127.0.0.1:8080/mcp")
+        oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", RESOURCE)
         server = stack.enter_context(product_server(folder, "--http", "0", *oauth))
         port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
         nginx, url = start_nginx(folder, port, port)
