@@ -75,7 +75,7 @@ class FakeNodes:
 
     async def statuses(self) -> list[NodeStatus]:
         if self.problem is not None:
-            raise ClusterUnavailable(self.problem)
+            raise ClusterUnavailable("try again")
         return [NodeStatus("n1", True, "http://127.0.0.1:1"), NodeStatus("n2", False)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acuity.mcp.admin.nodes_view import FRESH, KnownNodes
+from acuity.mcp.admin.nodes_view import FRESH, OLD, KnownNodes
 from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.tasks import Tasks
 from admin_ground import TOKEN, FakeNodes, FakeWorkers, admin_ground
@@ -63,34 +63,60 @@ def test_the_runtime_document_has_the_names_of_the_plan() -> None:
     run(test)
 
 
-def test_nodes_are_asked_for_in_the_background() -> None:
+def test_nodes_are_asked_for_when_they_are_looked_at() -> None:
     async def test() -> None:
         async with admin_ground() as ground:
             sources = ground.port.sources
-            clock, tasks = FakeClock(), Tasks()
-            known = KnownNodes(sources, tasks, clock)
-            assert known.document() == {"node": "n1", "problem": None, "nodes": []}
-            await _done(tasks)
-            found = known.document()
-            assert found is not None
-            assert [(node["label"], node["alive"], node["here"]) for node in found["nodes"]] == [
-                ("n1", True, True),
-                ("n2", False, False),
-            ]
-            assert len(tasks) == 0  # that list is fresh
             nodes = sources.nodes
             assert isinstance(nodes, FakeNodes)
-            nodes.problem = "Redis doesn't answer: try again"
+            first = (await ground.json("/admin/runtime"))["cluster"]
+            assert (first["node"], first["problem"]) == ("n1", None)
+            assert [
+                (node["label"], node["alive"], node["state"], node["here"]) for node in first["nodes"]
+            ] == [
+                ("n1", True, "alive", True),
+                ("n2", False, "gone", False),
+            ]
+            sources.runtime = replace(ground.runtime, nodes=None)
+            assert (await ground.json("/admin/runtime"))["cluster"] is None
+
+    run(test)
+
+
+def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            sources = ground.port.sources
+            nodes = sources.nodes
+            assert isinstance(nodes, FakeNodes)
+            clock, tasks = FakeClock(), Tasks()
+            known = KnownNodes(sources, tasks, clock)
+            assert known.document() == {
+                "node": "n1",
+                "problem": "Redis has not said yet which nodes live",
+                "nodes": [],
+            }
+            await _done(tasks)
+            assert _states(known) == (None, ["alive", "gone"])
+            assert len(tasks) == 0  # that list is fresh
+            clock.advance(OLD)
+            assert _states(known) == ("Redis has not said yet which nodes live", ["alive", "unknown"])
+            await _done(tasks)
+            assert _states(known) == (None, ["alive", "gone"])
+            nodes.problem = "Redis at redis://x refuses"
+            assert _states(known) == (nodes.problem, ["alive", "unknown"])
             clock.advance(FRESH)
             known.document()
             await _done(tasks)
-            gone = known.document()
-            assert gone is not None
-            assert (gone["problem"], len(gone["nodes"])) == (nodes.problem, 2)
-            sources.runtime = replace(ground.runtime, nodes=None)
-            assert known.document() is None
+            assert _states(known) == (nodes.problem, ["alive", "unknown"])
 
     run(test)
+
+
+def _states(known: KnownNodes) -> tuple[str | None, list[str]]:
+    found = known.document()
+    assert found is not None
+    return found["problem"], [node["state"] for node in found["nodes"]]
 
 
 async def _done(tasks: Tasks) -> None:

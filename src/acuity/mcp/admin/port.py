@@ -69,7 +69,12 @@ class AdminPort:
         audit.on_action = lambda action: _tell(feed, action)
         tokens.on_gone(feed.end_gone)
         files = static_files()
-        shown = {**files, **_documents(sources, audit, state), "/admin/jobs": jobs_handler(sources, tasks)}
+        shown = {
+            **files,
+            **_documents(sources, audit),
+            "/admin/runtime": _runtime_handler(state, nodes, tasks),
+            "/admin/jobs": jobs_handler(sources, tasks),
+        }
         routes = {path: for_methods(("GET", "HEAD"), handler) for path, handler in shown.items()}
         routes["/admin/events"] = for_methods(("GET",), feed.handle)
         for path, action in ACTIONS.items():
@@ -85,12 +90,27 @@ class AdminPort:
         await self._tasks.end()
 
 
-def _documents(sources: Sources, audit: Audit, state: Callable[[], Document]) -> Mapping[str, Handler]:
-    """The handlers of the JSON documents that are made at once, by path."""
+def _runtime_handler(state: Callable[[], Document], nodes: KnownNodes, tasks: Tasks) -> Handler:
+    """The handler of GET /admin/runtime, which waits for a fresh list of nodes."""
 
-    def runtime(request: Request) -> object:
-        parameters(request.query, {})
-        return state()
+    async def later(request: Request, responder: Responder) -> None:
+        await nodes.fresh()
+        if not responder.gone:
+            document_handler(lambda _: state())(request, responder)
+
+    def handle(request: Request, responder: Responder) -> None:
+        try:
+            parameters(request.query, {})
+        except AdminRefusal as refusal:
+            refuse(responder, refusal)
+        else:
+            tasks.spawn(later(request, responder))
+
+    return handle
+
+
+def _documents(sources: Sources, audit: Audit) -> Mapping[str, Handler]:
+    """The handlers of the JSON documents that are made at once, by path."""
 
     def workers(request: Request) -> object:
         parameters(request.query, {})
@@ -101,7 +121,6 @@ def _documents(sources: Sources, audit: Audit, state: Callable[[], Document]) ->
         return {"total": audit.total, "actions": audit.actions(asked.get("limit", KEPT))}
 
     return {
-        "/admin/runtime": document_handler(runtime),
         "/admin/runtime/mcp": document_handler(lambda request: sessions_document(sources, request.query)),
         "/admin/streams": document_handler(lambda request: streams_document(sources, request.query)),
         "/admin/workers": document_handler(workers),

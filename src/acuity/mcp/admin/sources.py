@@ -29,7 +29,15 @@ class ListedJobs(Protocol):
 class ListedNodes(Protocol):
     """The part of a cluster that operators see."""
 
-    label: str  # of this node
+    @property
+    def label(self) -> str:
+        """Of this node."""
+        ...
+
+    @property
+    def problem(self) -> str | None:
+        """Why it can't be known which nodes live, for operators; None: it can."""
+        ...
 
     async def statuses(self) -> list[NodeStatus]:
         """All nodes; raises ClusterUnavailable."""

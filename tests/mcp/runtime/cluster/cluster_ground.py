@@ -138,13 +138,16 @@ class Ground:
         self._stack = stack
         self._gates = 0
 
-    async def node(self, label: str, *, lease: float = LEASE, ttl: float = 60.0, **limits: int) -> Node:
+    async def node(
+        self, label: str, *, lease: float = LEASE, ttl: float = 60.0, secret: str = "", **limits: int
+    ) -> Node:
         self._gates += 1
         gate = Gate(self._folder / f"{self._gates}.sock", self._redis)
         await gate.open()
         self._stack.callback(gate.shut)
         link = await self._stack.enter_async_context(open_redis(f"unix://{gate.path}", label))
-        nodes = Nodes(link, f"http://127.0.0.1:{9000 + self._gates}", lease=lease, beat=BEAT)
+        where = f"http://127.0.0.1:{9000 + self._gates}"
+        nodes = Nodes(link, where, secret=secret, lease=lease, beat=BEAT)
         await nodes.join()
         self._stack.push_async_callback(nodes.leave)
         state = ClusterState(link, nodes)

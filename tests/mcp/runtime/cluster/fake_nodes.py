@@ -78,7 +78,7 @@ class Node:
         self._serve = local
         self.alive = True  # the other one, as this one knows it
         self.forwarder = Forwarder(
-            Signer(KEY, label, time.time), LIMITS, self._lives, head_seconds=0.3, look_seconds=0.1
+            Signer(KEY, label, time.time), LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1
         )
         self.public = ClusterHandler(
             self.local,
@@ -94,7 +94,7 @@ class Node:
         self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
         self.place = Place(label, self.incarnation, "", True)
 
-    async def _lives(self, _: Place) -> bool:
+    async def lives(self, _: Place) -> bool:
         return self.alive
 
     def local(self, request: Request, responder: Responder) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import pytest
 
 from acuity.mcp.principal import Holders, Principal
+from acuity.mcp.runtime.cluster.cluster_handler import ClusterHandler
+from acuity.mcp.runtime.cluster.forwarding import Forwarder
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
-from acuity.mcp.runtime.cluster.signatures import FORWARDED
+from acuity.mcp.runtime.cluster.signatures import FORWARDED, Signer
 from acuity.mcp.runtime.sessions.session import LOST_CALL
 from acuity.mcp.wire.http.request import Request, Responder
-from fake_nodes import SESSION, Node, answered, ask, get, hello, pair, play, post
+from fake_nodes import LIMITS, SESSION, Node, answered, ask, get, hello, pair, play, post
 from fake_responder import FakeResponder
 
 
@@ -265,6 +268,27 @@ def test_a_session_that_moved_is_looked_for_again() -> None:
                 assert other.refused == {"peer_moved": 1}
 
     play(scenario)
+
+
+def test_a_node_that_is_not_trusted_is_told_apart(caplog: pytest.LogCaptureFixture) -> None:
+    async def other_secret() -> None:
+        async with pair(hello) as (one, other):
+            forwarder = Forwarder(Signer(b"x" * 32, "b", time.time), LIMITS, one.lives)
+            handler = ClusterHandler(
+                one.local, one.sessions, one.ownership, forwarder, one.counters, node="b", incarnation="life"
+            )
+            responder = FakeResponder()
+            handler.handle(post(), responder)
+            await answered(responder)
+            assert responder.status == 503
+            assert b"don't accept each other's requests" in responder.body
+            assert one.counters.forwards_failed == {"rejected": 1}
+            assert other.refused == {"peer_forged": 1}
+            assert any("'a' rejects the requests of this one" in line for line in caplog.messages)
+            await handler.close()
+            forwarder.close()
+
+    asyncio.run(other_secret())
 
 
 def test_a_session_that_goes_to_and_fro_is_refused_in_the_end() -> None:

@@ -44,6 +44,42 @@ def test_a_second_node_with_the_same_label_is_refused(server: RedisServer) -> No
     asyncio.run(main())
 
 
+def test_a_node_with_another_secret_is_refused_while_others_live(server: RedisServer) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            a = await nodes.node("a", secret="11")
+            same = await nodes.node("b", secret="11")
+            assert (same.nodes.living, same.nodes.problem) == (2, None)
+            with pytest.raises(SettingsError, match=r"secret is another than that of the node '[ab]'.* http"):
+                await nodes.node("c", secret="22")
+            await a.ownership.release_all()
+            await same.kill()
+            new = await nodes.node("c", secret="22")  # waits for the lease of the dead one
+            assert new.nodes.living == 1
+
+    asyncio.run(main())
+
+
+def test_operators_are_told_why_leases_are_not_known(server: RedisServer) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes, open_redis(server.url, "x") as link:
+            a = await nodes.node("a")
+            assert a.nodes.problem is None
+            await link.call("CONFIG", "SET", "maxmemory", "1")
+            try:
+                await until(lambda: a.nodes.problem)
+                assert "refuses to renew the lease of this node" in str(a.nodes.problem)
+                assert "try again" not in str(a.nodes.problem)
+            finally:
+                await link.call("CONFIG", "SET", "maxmemory", "0")
+            await until(lambda: a.nodes.problem is None)
+            a.gate.shut()
+            await until(lambda: not a.link.healthy)
+            assert "doesn't answer" in str(a.nodes.problem)
+
+    asyncio.run(main())
+
+
 def test_a_node_that_was_killed_can_start_again_at_once(server: RedisServer) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:

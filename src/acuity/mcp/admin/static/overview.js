@@ -93,7 +93,7 @@ export class Overview {
     this.nodesBox.hidden = cluster === null;
     if (cluster === null) return;
     pills(this.nodes, cluster.nodes.map((node) =>
-      [node.here ? `${node.label} (this one)` : node.label, node.alive ? "alive" : "gone", node.alive ? "good" : "bad"]),
+      [node.here ? `${node.label} (this one)` : node.label, node.state, { alive: "good", gone: "bad" }[node.state] ?? "busy"]),
     "None are known yet.");
     say(this.nodesProblem, cluster.problem ?? "");
   }

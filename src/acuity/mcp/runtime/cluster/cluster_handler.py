@@ -46,6 +46,9 @@ _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOVING: Final = "the session is on its way between nodes: try again"
 _SILENT: Final = "the node that has this session doesn't answer: try again"
 _SLOW: Final = "the session's node could not be found in time: try again"
+_REJECTED: Final = (
+    "the nodes of this server don't accept each other's requests: its operator has to see to it"
+)
 _UNUSABLE: Final = "the answer of the node that has this session is too long to be passed on"
 
 # Where a session is: at this node, at another, or nowhere.
@@ -150,7 +153,7 @@ class ClusterHandler:
         if self._told.wait(told, _TOLD) == 0:
             self._told.take(told, _TOLD)
             fields = {"event": "forward_failed", "peer": place.node, "outcome": outcome.value}
-            logger.warning("a request could not be passed on to '%s'", place.node, extra=fields)
+            logger.warning(_SENTENCES.get(outcome, _NOT_PASSED), place.node, extra=fields)
 
     async def _search(self, session_id: str, suspect: Place | None) -> _Whereabouts:
         """Where a session is, once it can be used; requests that come at once share one search."""
@@ -220,7 +223,12 @@ class ClusterHandler:
         responder.answer(200, error_payload(request_id, INTERNAL_ERROR, LOST_CALL), JSON)
 
 
-_FINAL: Final = {Outcome.SILENT: _SILENT, Outcome.UNUSABLE: _UNUSABLE}
+_FINAL: Final = {Outcome.SILENT: _SILENT, Outcome.UNUSABLE: _UNUSABLE, Outcome.REJECTED: _REJECTED}
+_NOT_PASSED: Final = "a request could not be passed on to '%s'"
+_SENTENCES: Final = {
+    Outcome.REJECTED: "the node '%s' rejects the requests of this one: give both the same secret_file and "
+    "version, and see the log of that node for the reason",
+}
 
 
 def _request_id(request: Request) -> RequestId | None:

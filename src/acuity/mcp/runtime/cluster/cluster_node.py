@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from acuity.mcp.runtime.cluster.cluster_settings import ClusterSettings
 from acuity.mcp.runtime.cluster.cluster_state import ClusterState, open_cluster
 from acuity.mcp.runtime.cluster.shared_bus import SharedSubscriptionBus
 from acuity.mcp.runtime.cluster.shared_secret import ClusterKeys
 from acuity.mcp.settings import Settings
+
+logger: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,26 @@ async def joined(settings: Settings) -> AsyncIterator[ClusterNode | None]:
     if found is None:
         yield None
         return
-    async with open_cluster(found.redis, found.node, found.address, prefix=found.prefix) as state:
+    async with open_cluster(
+        found.redis, found.node, found.address, prefix=found.prefix, secret=found.keys.fingerprint
+    ) as state:
+        nodes = state.nodes
+        logger.info(
+            "node '%s' at %s joined the cluster '%s' in %s, which has %d nodes with it",
+            found.node,
+            found.address,
+            found.prefix,
+            state.link.address,
+            nodes.living,
+            extra={
+                "event": "cluster",
+                "node": found.node,
+                "address": found.address,
+                "redis": str(state.link.address),
+                "prefix": found.prefix,
+                "nodes": nodes.living,
+            },
+        )
         bus = SharedSubscriptionBus(state.link, state.nodes.incarnation)
         try:
             yield ClusterNode(state, found.keys, bus)

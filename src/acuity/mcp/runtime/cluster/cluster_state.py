@@ -34,14 +34,15 @@ class ClusterSessions:
 
 @asynccontextmanager
 async def open_cluster(
-    url: str, node: str, address: str, *, prefix: str = PREFIX
+    url: str, node: str, address: str, *, prefix: str = PREFIX, secret: str = ""
 ) -> AsyncIterator[ClusterState]:
     """A node while the block lasts; raises SettingsError, or MissingExtra.
 
-    `node` is its label, `address` http://HOST:PORT of its port for other nodes.
+    `node` is its label, `address` http://HOST:PORT of its port for other nodes, `secret` a fingerprint of
+    the one that the nodes share.
     """
     async with open_redis(url, node, prefix=prefix) as link:
-        nodes = Nodes(link, address)
+        nodes = Nodes(link, address, secret=secret)
         await nodes.join()
         try:
             yield ClusterState(link, nodes)

@@ -29,6 +29,7 @@ _EVENTS: Final = "text/event-stream"
 _OWN: Final = frozenset(
     {"connection", "keep-alive", "content-length", "content-type", "date", "transfer-encoding"}
 )
+_ELSEWHERE: Final = frozenset({"moved", "misdirected"})  # reasons to look again where the session is
 _OF_EVENTS: Final = frozenset({"cache-control", "x-accel-buffering"})
 
 
@@ -41,6 +42,7 @@ class Outcome(Enum):
 
     ANSWERED = "answered"  # or its client has gone
     UNREACHABLE = "unreachable"  # nothing of it has left this node
+    REJECTED = "rejected"  # the other node doesn't trust this one
     MOVED = "moved"  # the other node says that the session isn't there
     LOST = "lost"  # the connection broke before an answer: nobody knows whether it was carried out
     SILENT = "silent"  # no answer in time
@@ -147,7 +149,7 @@ class _Passage:
         self._headers: Mapping[str, str] = {}
         self._body = bytearray()  # of an answer, or of an event that is not complete
         self._streams = False
-        self._refused = False
+        self._refused: str | None = None  # why the other node has not looked at it
         self._paused = False
         self._clock = asyncio.get_running_loop().time
         self._heard = self._clock()
@@ -189,7 +191,7 @@ class _Passage:
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         self._heard = self._clock()
         self._status, self._headers = status, headers
-        self._refused = REFUSED in headers
+        self._refused = headers.get(REFUSED)
         if status == 200 and headers.get("content-type", "").startswith(_EVENTS):
             self._streams = True
             self._responder.begin_events(self._passed(_OWN | _OF_EVENTS))
@@ -223,8 +225,9 @@ class _Passage:
             self._end(Outcome.ANSWERED)
         elif not whole:
             self._end(Outcome.LOST)
-        elif self._refused:
-            self.outcome.set_result(Outcome.MOVED)
+        elif self._refused is not None:
+            elsewhere = self._refused in _ELSEWHERE
+            self.outcome.set_result(Outcome.MOVED if elsewhere else Outcome.REJECTED)
         else:
             kind = self._headers.get("content-type", "").encode("latin-1")
             self._responder.answer(self._status, bytes(self._body), kind, self._passed(_OWN))

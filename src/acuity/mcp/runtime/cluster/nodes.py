@@ -3,6 +3,9 @@
 A lease names the process that has it (its incarnation), so a node that was restarted is another one. No
 clock but Redis's own says when it ends. A node that was paused, or that Redis was gone for, may have lost it,
 and others may have its sessions since: those who care are told when it has one again.
+
+Each lease has a fingerprint of the cluster's secret. A node with another secret than those that live gets
+none: the others would refuse all that it passes on.
 """
 
 from __future__ import annotations
@@ -28,20 +31,32 @@ BEAT: Final = 0.5  # seconds between two renewals
 _PATIENCE: Final = 2.0  # seconds at the start for the lease of the process before this one to end
 _LISTED: Final = 3600.0  # seconds that a dead node is still listed
 
-# Renews or begins a lease, unless another process has it. The value of `data` is made anew where Redis has
-# lost what it had: nodes then know that they have to store their sessions again.
+# Renews or begins a lease, unless another process has it, or a living node another secret. The value
+# of `data` is made anew where Redis has lost what it had: nodes then know that they have to store their
+# sessions again.
 _RENEW: Final = """
 local lease, nodes, data = KEYS[1], KEYS[2], KEYS[3]
 local found = redis.call('GET', lease)
 if found and cjson.decode(found).incarnation ~= ARGV[1] then
     return {'taken', found, redis.call('PTTL', lease)}
 end
+local living = 1
+for _, label in ipairs(redis.call('ZRANGE', nodes, 0, -1)) do
+    local other = label ~= ARGV[4] and redis.call('GET', ARGV[7] .. label)
+    if other then
+        living = living + 1
+        local theirs = cjson.decode(other).secret
+        if theirs and theirs ~= '' and ARGV[8] ~= '' and theirs ~= ARGV[8] and not found then
+            return {'foreign', other, redis.call('PTTL', ARGV[7] .. label), label}
+        end
+    end
+end
 redis.call('SET', lease, ARGV[2], 'PX', ARGV[3])
 local time = redis.call('TIME')
 redis.call('ZADD', nodes, time[1], ARGV[4])
 redis.call('ZREMRANGEBYSCORE', nodes, '-inf', time[1] - ARGV[5])
 redis.call('SET', data, ARGV[6], 'NX')
-return {found and 'kept' or 'new', redis.call('GET', data)}
+return {found and 'kept' or 'new', redis.call('GET', data), living}
 """
 _LEAVE: Final = """
 local found = redis.call('GET', KEYS[1])
@@ -67,8 +82,10 @@ class NodeStatus:
 class Nodes:
     """This node's lease, and the list of all nodes."""
 
-    def __init__(self, link: RedisLink, address: str, *, lease: float = LEASE, beat: float = BEAT) -> None:
-        """`address`: http://HOST:PORT of this node's port for other nodes."""
+    def __init__(
+        self, link: RedisLink, address: str, *, secret: str = "", lease: float = LEASE, beat: float = BEAT
+    ) -> None:
+        """`address`: http://HOST:PORT of this node's port for other nodes. `secret`: a fingerprint of it."""
         self.link = link
         self.label = link.node
         self.address = address
@@ -77,6 +94,9 @@ class Nodes:
         self.data = b""  # a name for what Redis has: another one after it lost everything
         self.changed_at = -60.0  # the clock's time at which Redis was last seen to have lost something
         self.left = False
+        self.living = 0  # nodes that had a lease at the last renewal, this one included
+        self._secret = secret
+        self._refusal: str | None = None  # why the last renewal failed, if it did
         self._since = 0.0
         self._beat = beat
         self._renewed = -lease  # the clock's time before which the lease was asked for last with success
@@ -94,6 +114,14 @@ class Nodes:
     def holds_lease(self) -> bool:
         """Whether this node is certainly alive for the others."""
         return not self._lost and time.monotonic() - self._renewed < self.lease
+
+    @property
+    def problem(self) -> str | None:
+        """What operators should know: Redis can't be used, or this node has no lease; None: all is well."""
+        link = self.link
+        if not link.healthy:
+            return f"Redis at {link.address} doesn't answer ({link.problem}): which nodes live is not known"
+        return self._refusal
 
     def on_return(self, callback: Callable[[bool, float], None]) -> None:
         """Have a function called when the lease was lost and is back, or Redis has forgotten something.
@@ -117,20 +145,29 @@ class Nodes:
             except ClusterUnavailable:
                 raise SettingsError(
                     f"Redis at {self.link.address}, through which nodes share sessions, can't be used "
-                    f"({self.link.problem}): start it, or correct its address"
+                    f"({self.link.problem}): {self.link.remedy}"
                 ) from None
-            if answer[0] != b"taken":
+            if answer[0] not in _REFUSALS:
                 break
             rest = int(answer[2]) / 1000 + 0.02  # one that was killed doesn't renew its lease
             if time.monotonic() + rest > deadline:
-                other = json.loads(answer[1])
-                raise SettingsError(
-                    f"a node with the label '{self.label}' is running already, at {other.get('address')}: "
-                    "give each node a label of its own"
-                )
+                raise self._not_let_in(answer)
             await asyncio.sleep(rest)
         self.data, self._run_id = answer[1], self.link.run_id
         self._task = asyncio.get_running_loop().create_task(self._keep(), name="node lease")
+
+    def _not_let_in(self, answer: list[Any]) -> SettingsError:
+        """Why this node gets no lease."""
+        where = json.loads(answer[1]).get("address")
+        if answer[0] == b"foreign":
+            return SettingsError(
+                f"the cluster's secret is another than that of the node '{answer[3].decode()}', which runs "
+                f"at {where}: give all nodes the same secret_file, or stop those with another first"
+            )
+        return SettingsError(
+            f"a node with the label '{self.label}' is running already, at {where}: "
+            "give each node a label of its own"
+        )
 
     async def leave(self) -> None:
         """Give the lease up: other nodes may have the sessions of this one at once. May be called again."""
@@ -163,7 +200,12 @@ class Nodes:
     async def _renew(self) -> list[Any]:
         began = time.monotonic()
         link = self.link
-        lease = {"incarnation": self.incarnation, "address": self.address, "since": self._since}
+        lease = {
+            "incarnation": self.incarnation,
+            "address": self.address,
+            "since": self._since,
+            "secret": self._secret,
+        }
         answer: list[Any] = await link.script(
             _RENEW,
             [self._lease_key(self.label), link.key("nodes"), link.key("data")],
@@ -174,10 +216,14 @@ class Nodes:
                 self.label,
                 round(_LISTED),
                 secrets.token_hex(8),
+                self._lease_key(""),
+                self._secret,
             ],
         )
-        if answer[0] != b"taken":
+        if answer[0] not in _REFUSALS:
             self._renewed = began
+            self._refusal = None
+            self.living = int(answer[2])
         return answer
 
     async def _keep(self) -> None:
@@ -189,19 +235,20 @@ class Nodes:
             try:
                 self._note(await self._renew(), before)
             except ClusterUnavailable:  # the link has logged it
+                self._refusal = (
+                    f"Redis at {self.link.address} refuses to renew the lease of this node "
+                    f"({self.link.problem}): which nodes live is not known"
+                )
                 rest = self._beat / 5  # one slow answer must not cost the lease
             except Exception:
                 logger.exception("the lease of this node could not be renewed")
 
     def _note(self, answer: list[Any], before: float) -> None:
-        if answer[0] == b"taken":
+        if answer[0] in _REFUSALS:
+            self._refusal = _REFUSALS[answer[0]].format(self.label)
             if not self._lost:
                 self._lost = True
-                logger.error(
-                    "another node with the label '%s' took this one's place: its sessions are there now",
-                    self.label,
-                    extra={"event": "node_displaced"},
-                )
+                logger.error("%s", self._refusal, extra={"event": "node_displaced"})
             return
         back = answer[0] == b"new" or self._lost
         forgot = answer[1] != self.data or self.link.run_id != self._run_id
@@ -209,13 +256,26 @@ class Nodes:
         self.data, self._run_id = answer[1], self.link.run_id
         if forgot:
             self.changed_at = time.monotonic()
-        if back or forgot:
+        if back:
             logger.warning(
                 "the lease of this node was lost and is back: it looks which of its sessions others have",
                 extra={"event": "node_back"},
             )
+        elif forgot:
+            logger.warning(
+                "Redis was restarted or has lost its data: this node stores its sessions again",
+                extra={"event": "redis_restarted"},
+            )
+        if back or forgot:
             for callback in list(self._listeners):
                 callback(forgot, before)
+
+
+# Why a lease was not given, by the answer of the script.
+_REFUSALS: Final = {
+    b"taken": "another node with the label '{}' took this one's place: its sessions are there now",
+    b"foreign": "this node, '{}', lost its lease, and nodes with another secret live: give all the same one",
+}
 
 
 def _pairs(seen: list[Any]) -> list[Any]:

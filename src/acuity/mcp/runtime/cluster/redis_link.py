@@ -29,6 +29,7 @@ LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 
 _BEAT: Final = 0.5  # seconds between two looks at Redis
 _SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses
+_REACH: Final = "start it, or correct its address"
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
@@ -54,6 +55,7 @@ class RedisLink:
         self._shas: dict[str, str] = {}
         self._beat: asyncio.Task[None] | None = None
         self._refused = -_SILENCE
+        self._denied = False  # for lack of the right password
         self._on_back: list[Callable[[], None]] = []
 
     async def open(self) -> None:
@@ -80,6 +82,11 @@ class RedisLink:
     def healthy(self) -> bool:
         """Whether the last command was answered."""
         return bool(self._healthy)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about the problem of a server that could not be used at the start."""
+        return "correct the user or the password in its address" if self._denied else _REACH
 
     def key(self, *parts: str) -> str:
         """A key in this cluster's own name space."""
@@ -205,8 +212,9 @@ class RedisLink:
     def _gone(self, error: Exception) -> None:
         self.failures += 1
         self.problem = str(error) or type(error).__name__
-        if self._healthy is not False:
-            self._healthy = False
+        self._denied = _is_denied(error)
+        before, self._healthy = self._healthy, False
+        if before:  # at the start, whoever opens it says what is wrong
             logger.warning(
                 "Redis at %s doesn't answer (%s): sessions of this node go on from memory, others wait",
                 self.address,
@@ -227,6 +235,9 @@ class RedisLink:
     def _refuse(self, error: Exception) -> None:
         self.failures += 1
         self.problem = str(error)
+        self._denied = _is_denied(error)
+        if self._healthy is None:
+            return
         if time.monotonic() - self._refused >= _SILENCE:
             self._refused = time.monotonic()
             logger.warning(
@@ -239,6 +250,13 @@ class RedisLink:
                 callback()
             except Exception:
                 logger.exception("a callback of the connection to Redis failed")
+
+
+def _is_denied(error: Exception) -> bool:
+    """Whether Redis wants another user or password."""
+    from redis import exceptions
+
+    return isinstance(error, exceptions.AuthenticationError) or str(error).startswith(("NOAUTH", "WRONGPASS"))
 
 
 @asynccontextmanager

@@ -27,6 +27,7 @@ class ClusterKeys:
 
     forwarding: bytes = field(repr=False)  # requests that one node passes on to another
     request_state: bytes = field(repr=False)  # of calls that take several rounds
+    fingerprint: str = ""  # tells whether two nodes have the same secret, and nothing else about it
 
     @classmethod
     def of(cls, secret: bytes) -> ClusterKeys:
@@ -34,6 +35,7 @@ class ClusterKeys:
         return cls(
             hkdf(secret, b"forwarding", salt=_SALT),
             hkdf(secret, b"request-state", salt=_SALT),
+            hkdf(secret, b"fingerprint", salt=_SALT, length=16).hex(),
         )
 
 
