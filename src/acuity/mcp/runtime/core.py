@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +10,7 @@ from acuity.mcp.runtime.dispatch import Dispatch
 from acuity.mcp.runtime.dispatcher import Dispatcher
 from acuity.mcp.runtime.exchange import Later
 from acuity.mcp.runtime.heartbeats import Heartbeats
+from acuity.mcp.runtime.timers import Timers
 from acuity.mcp.wire.messages import PlainRequest
 from acuity.mcp.wire.serving import IGNORED, Handshake, Serving
 
@@ -38,14 +37,14 @@ class Core:
     ) -> Core:
         """The parts for a server.
 
-        `later` sets timers, if not the event loop; `dispatch` runs the requests, if not this process.
+        `later` sets timers, if not the loop's; `dispatch` runs the requests, if not this process.
         """
         return cls(
             serving,
             counters,
             dispatch or Dispatcher(serving),
             Heartbeats(serving.limits.heartbeat),
-            later or _on_the_loop,
+            later or Timers(),
         )
 
     def quick(self, message: PlainRequest, client: str, version: str) -> bytes | None:
@@ -58,7 +57,5 @@ class Core:
         """Cancel what runs."""
         self.heartbeats.close()
         await self.dispatcher.close()
-
-
-def _on_the_loop(seconds: float, call: Callable[[], None]) -> asyncio.TimerHandle:
-    return asyncio.get_running_loop().call_later(seconds, call)
+        if isinstance(self.later, Timers):
+            self.later.close()

@@ -7,7 +7,6 @@ ends nothing; without a session it ends its call.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -32,14 +31,15 @@ _KIND: Final = "streamable-http"
 _PROGRESS: Final = "notifications/progress"
 CANCELLED: Final = "Request cancelled"
 
-# Calls a function after so many seconds.
-Later: TypeAlias = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
-
 
 class Cancellable(Protocol):
-    """What runs a call: a task, or something that goes on when an answer comes."""
+    """A task, something that goes on when an answer comes, or a timer."""
 
     def cancel(self) -> object: ...
+
+
+# Calls a function after so many seconds.
+Later: TypeAlias = Callable[[float, Callable[[], None]], Cancellable]
 
 
 class _Incoming:
@@ -76,7 +76,7 @@ class Exchange(_Incoming):
         self.is_over = False
         self._params = message.params
         self._cancel_requested: anyio.Event | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Cancellable | None = None
 
     # ---- for the SDK ------------------------------------------------------------------------
 
