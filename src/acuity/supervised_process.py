@@ -34,16 +34,19 @@ class SupervisedProcess:
         on_exit: Callable[[], None],
         *,
         environment: Mapping[str, str] | None = None,
+        inherited: Mapping[str, str] | None = None,
         killed_with_parent: bool = False,
         on_output: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`environment`: variables that it has besides those of this process.
+        """`environment`: variables that it has besides `inherited`, which are all of this process if None.
 
-        `killed_with_parent`: for programs that don't watch their parent themselves; Linux kills them.
+        `killed_with_parent`: for programs that don't watch their parent themselves; Linux kills them, and a
+        shell that waits for this process's end kills their children.
         `on_output` is given what it prints, as it comes.
         """
         self._command = tuple(command)
         self._environment = dict(environment or {})
+        self._inherited = inherited
         self._killed_with_parent = killed_with_parent
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
@@ -108,8 +111,11 @@ class SupervisedProcess:
             logger.error("a worker process could not be started: %s", error)
             self._tail += f"{error}".encode()
         else:
+            watch = _GroupWatch(child.pid) if self._killed_with_parent else None
             with contextlib.suppress(ChildProcessError):  # if this process ignores SIGCHLD
                 os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            if watch is not None:
+                watch.dismiss()  # before the group's id can be another's
             with self._lock:
                 self._kill_group()  # its children; the process id is not reused before it is reaped
                 code = child.wait()
@@ -126,7 +132,7 @@ class SupervisedProcess:
                 stderr=output,
                 pass_fds=[] if channel is None else [channel.fileno()],
                 start_new_session=True,
-                env={**os.environ, **self._environment},
+                env={**(os.environ if self._inherited is None else self._inherited), **self._environment},
                 preexec_fn=_kill_with_parent if self._killed_with_parent else None,
             )
         finally:
@@ -165,6 +171,37 @@ class SupervisedProcess:
             self._loop.remove_reader(self._output)
             os.close(self._output)
             self._output = -1
+
+
+class _GroupWatch:
+    """A shell that kills a process group when this process ends before it has dismissed the shell.
+
+    The parent-death signal reaches the direct child alone, which may be a wrapper around the program.
+    """
+
+    def __init__(self, group: int) -> None:
+        self._shell: subprocess.Popen[bytes] | None = None
+        try:
+            self._shell = subprocess.Popen(
+                ("/bin/sh", "-c", _WATCH, "acuity-watch", str(group)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # no signal of a terminal ends it
+                cwd="/",
+                env={},
+            )
+        except OSError as error:
+            logger.warning("the children of worker process %d are not watched: %s", group, error)
+
+    def dismiss(self) -> None:
+        """End the shell, and let the group be."""
+        if self._shell is not None:
+            with contextlib.suppress(OSError):
+                self._shell.communicate(b"\n")
+
+
+_WATCH: Final = 'read _ || kill -9 "-$1"'  # a line dismisses it; without one, standard input has ended
 
 
 def _nothing() -> None:

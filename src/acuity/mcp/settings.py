@@ -127,6 +127,7 @@ class Settings:
     worker_call_seconds: float = 900.0  # that a worker may take for a call
     worker_max_requests: int = 0  # after which a worker is replaced; 0: never
     worker_affinity: WorkerAffinity = "auto"  # whether calls of a session go to one worker
+    worker_environment: tuple[str, ...] = ()  # variables that a worker_command gets although they look secret
     tls_certificate: Path | None = None  # a PEM file; HTTP ports then speak HTTPS
     tls_key: Path | None = None  # None: in the certificate's file
 

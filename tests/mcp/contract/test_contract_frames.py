@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.mcp.contract.frames import LONGEST, FrameDecoder, FrameError, decode, encode, frame
+from acuity.mcp.contract.frames import (
+    LONGEST,
+    MOST_VALUES,
+    FrameDecoder,
+    FrameError,
+    check_values,
+    decode,
+    encode,
+    frame,
+)
 
 _VALUES = st.dictionaries(
     st.text(),
@@ -70,3 +79,24 @@ def test_a_text_that_is_no_object_is_refused(text: bytes, problem: str) -> None:
 def test_what_json_cant_hold_is_refused() -> None:
     with pytest.raises(FrameError, match="JSON can't hold"):
         encode({"a": object()})
+
+
+@pytest.mark.parametrize(
+    ("text", "many"),
+    [
+        (b"[" + b"0," * MOST_VALUES + b"0]", True),
+        (b"[" + b"{}," * MOST_VALUES + b"{}]", True),
+        (b"[" + b'"",' * MOST_VALUES + b'""]', True),
+        (b"[" * (2 * MOST_VALUES + 1), True),
+        (b"[" + b"0.1," * (MOST_VALUES - 2) + b"0]", False),
+        (b'["' + b",[{" * MOST_VALUES + b'"]', False),  # in a string these are letters
+        (b'["' + rb"\",\\" * MOST_VALUES + b'"]', False),  # as are quotes with a backslash
+        (rb'["\\"' + b",0" * MOST_VALUES + b"]", True),
+    ],
+)
+def test_a_frame_with_too_many_values_is_known_before_it_is_parsed(text: bytes, many: bool) -> None:
+    if many:
+        with pytest.raises(FrameError, match=f"more than {MOST_VALUES} values"):
+            check_values(text)
+    else:
+        check_values(text)

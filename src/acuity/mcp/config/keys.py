@@ -307,6 +307,13 @@ KEYS: Final[tuple[Key, ...]] = (
         setting="worker_affinity",
         flag="--worker-affinity",
     ),
+    _workers(
+        "environment",
+        kinds.texts("NAME"),
+        "a variable that such a program gets although it is the server's own or looks like a secret",
+        setting="worker_environment",
+        flag="--worker-environment",
+    ),
     _listen(
         "stdio", kinds.SWITCH, "stdin and stdout (the default, unless another is asked for)", default=False
     ),

@@ -39,7 +39,7 @@ class Message(NamedTuple):
     http_method: str
     path: str
     protocol_version: str
-    headers: dict[str, str]  # names in lower case, without those that hold secrets
+    headers: dict[str, str]  # names in lower case; only those about the message
     principal: Json  # {"key", "scopes", "tools"}
     client: Json | None  # {"info", "capabilities"}
     session: Json | None  # {"state", "initialized"}; None: no session

@@ -31,7 +31,7 @@ from acuity.mcp.contract.envelopes import (
     Unknown,
     WorkerHello,
 )
-from acuity.mcp.contract.frames import FrameError, decode
+from acuity.mcp.contract.frames import FrameError, check_values, decode
 from acuity.text import quoted
 
 
@@ -237,6 +237,7 @@ def from_runtime(text: bytes) -> FromRuntime:
 
 def from_worker(text: bytes) -> FromWorker:
     """What a frame of a worker says; raises FrameError and EnvelopeError."""
+    check_values(text)
     found: FromWorker = _read(FROM_WORKER, decode(text))
     return found
 

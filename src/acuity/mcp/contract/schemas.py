@@ -97,7 +97,7 @@ _MORE: Final[Mapping[Sender, Mapping[str, Mapping[str, Schema]]]] = {
             "protocol_version": {"description": "the version of MCP that holds for the message"},
             "headers": {
                 "additionalProperties": {"type": "string"},
-                "description": "in lower case; never authorization, cookie or proxy-authorization",
+                "description": "in lower case; those about the message alone, none that holds a secret",
             },
             "principal": {**_PRINCIPAL, "description": "who sent it"},
             "client": {**_CLIENT, "description": "what the client says about itself"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import os
 import shlex
 import sys
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from acuity.jobs.service import Jobs, JobsConfig
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams
 from acuity.mcp.catalog import Services
+from acuity.mcp.config.foreign_environment import foreign_environment
 from acuity.mcp.contract.launch import command_words
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
@@ -117,6 +119,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
         max_requests=settings.worker_max_requests,
         affinity=settings.worker_affinity,
         environment=worker_environment(options, folder.path / "turns") if own else {},
+        inherited=None if own else foreign_environment(os.environ, settings.worker_environment),
     )
     logger.info(
         "methods run in %d worker processes (%s) and at %d sockets",

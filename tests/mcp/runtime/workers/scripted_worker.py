@@ -101,6 +101,7 @@ class Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
         self._worker.connections += 1
+        self._worker.wires.append(self)
 
     def data_received(self, data: bytes) -> None:
         for text in self._decoder.feed(data):
@@ -125,7 +126,8 @@ class ScriptedWorker:
         self.hello = hello
         self.frames: list[Frame] = []
         self.connections = 0
-        self.wire: Wire | None = None
+        self.wire: Wire | None = None  # that the last frame came from
+        self.wires: list[Wire] = []
 
     def calls(self, method: str = "tools/call") -> list[Frame]:
         return [f for f in self.frames if f["event"] == "message" and f["jsonrpc"]["method"] == method]

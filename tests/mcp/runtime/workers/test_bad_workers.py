@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import struct
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from acuity.mcp.contract.envelopes import Notify
+from acuity.mcp.contract.frames import MOST_VALUES
+from acuity.mcp.runtime.workers.failures import WorkerFailure
+from acuity.mcp.runtime.workers.link import Link
 from acuity.mcp.runtime.workers.pool import WorkerPlan
 from acuity.mcp.runtime.workers.running_call import MOST_WAITING
 from acuity.mcp.settings import WireLimits
@@ -24,6 +29,7 @@ from scripted_worker import (
     answering,
     eventually,
     fronting,
+    listening,
     replied,
     result,
     sent,
@@ -60,6 +66,7 @@ async def called(front: WorkerCore, number: int = 1) -> FakeResponder:
 
 _TOO_LONG = struct.pack(">I", (16 << 20) + 1)
 BROKEN: dict[str, bytes | Frame] = {
+    "too many values": struct.pack(">I", 3 * MOST_VALUES + 10) + b'{"a":[' + b"{}," * MOST_VALUES + b"{}]}",
     "no JSON": struct.pack(">I", 3) + b"abc",
     "no object": struct.pack(">I", 2) + b"[]",
     "empty": struct.pack(">I", 0),
@@ -85,6 +92,51 @@ def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(br
             assert "result" in reply_of(await called(front, 2))
             assert front.counters.worker_events["worker_protocol"] == 1
             assert front.counters.worker_failures == {"worker_protocol": 1}
+
+    run(main)
+
+
+class Owner:
+    """Of a link: keeps why it was lost."""
+
+    def __init__(self) -> None:
+        self.failure: WorkerFailure | None = None
+
+    def freed(self) -> None: ...
+
+    def notified(self, notify: Notify) -> None: ...
+
+    def leaves(self, reason: str) -> None: ...
+
+    def lost(self, failure: WorkerFailure) -> None:
+        self.failure = failure
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        ({"frame_seconds": 0.05}, "did not end a frame within 0.05 s"),
+        ({"ping_seconds": 0.05, "pong_seconds": 0.05}, "whether it is alive"),
+    ],
+)
+def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
+    limits: dict[str, float], sentence: str
+) -> None:
+    worker = ScriptedWorker(silent)
+
+    async def main() -> None:
+        owner, loop = Owner(), asyncio.get_running_loop()
+        async with listening(worker) as (path,):
+            link = Link("w1", owner, Counter(), call_seconds=60, **limits)
+            await loop.create_unix_connection(lambda: link, path)
+            assert await link.greeted is not None
+            wire = worker.wires[0]
+            wire.send(struct.pack(">I", 1 << 20))
+            async with asyncio.timeout(15):
+                while owner.failure is None:
+                    wire.send(b" ")
+                    await asyncio.sleep(0.005)
+            assert sentence in owner.failure.sentence
 
     run(main)
 

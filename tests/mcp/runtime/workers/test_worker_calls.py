@@ -36,7 +36,14 @@ def test_an_envelope_says_who_calls_and_what() -> None:
         async with fronting(worker) as front:
             client = await front.client.connected(capabilities={"roots": {}})
             answer = await client.answered(
-                call(7, "echo", text="ü"), {"Authorization": "Bearer x", "Cookie": "y"}
+                call(7, "echo", text="ü"),
+                {
+                    "Authorization": "Bearer x",
+                    "Cookie": "y",
+                    "X-Api-Key": "z",
+                    "X-Forwarded-Access-Token": "z",
+                    "Traceparent": "00-1",
+                },
             )
             assert (answer.status, answer.kind) == (200, b"application/json")
             assert reply_of(answer)["result"]["structuredContent"] == {"name": "echo"}
@@ -47,8 +54,8 @@ def test_an_envelope_says_who_calls_and_what() -> None:
             assert frame["client"]["capabilities"] == {"roots": {}}
             assert frame["session"] == {"state": {}, "initialized": True}
             assert frame["jsonrpc"]["params"]["arguments"] == {"text": "ü"}
-            assert "accept" in frame["headers"]
-            assert not frame["headers"].keys() & {"authorization", "cookie", "content-length"}
+            seen = {"accept", "content-type", "mcp-protocol-version", "traceparent"}
+            assert frame["headers"].keys() == seen
             assert [f["jsonrpc"]["method"] for f in worker.frames if f["event"] == "message"] == [
                 "initialize",
                 "notifications/initialized",

@@ -120,6 +120,21 @@ def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
     run(main)
 
 
+def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path) -> None:
+    seen = tmp_path / "environ"
+    words = ("sh", "-c", f'env > "{seen}"; exec "$@"', "wrapper", *command())
+
+    async def main() -> None:
+        inherited = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        async with started(*words, inherited=inherited, environment={"A": "b"}) as front:
+            assert "result" in await called(front)
+
+    run(main)
+    names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
+    own = {"ACUITY_WORKER_SOCKET", "ACUITY_WORKER_LABEL", "ACUITY_PARENT_PID"}
+    assert names - {"PWD", "_", "SHLVL", "OLDPWD"} == {"PATH", "LANG", "A", *own}
+
+
 def test_operators_restart_a_worker_at_once() -> None:
     async def main() -> None:
         async with started(queue_seconds=20.0) as front:
@@ -133,14 +148,18 @@ def test_operators_restart_a_worker_at_once() -> None:
     run(main)
 
 
-def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path) -> None:
+WRAPPED = ("sh", "-c", '"$@"; true', "wrapper", *command())
+
+
+@pytest.mark.parametrize("words", [command(), WRAPPED], ids=["direct", "wrapped"])
+def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: tuple[str, ...]) -> None:
     program = textwrap.dedent(f"""
         import asyncio
         from collections import Counter
         from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
 
         async def main():
-            pool = WorkerPool(WorkerPlan({command()!r}, 1), Counter())
+            pool = WorkerPool(WorkerPlan({words!r}, 1), Counter())
             await pool.start()
             assert await pool.ready(30)
             print(pool.statuses()[0].pid, flush=True)
@@ -153,13 +172,15 @@ def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path) -> None:
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
     )
     assert server.stdout is not None
-    pid = int(server.stdout.readline())
-    assert is_alive(pid)
+    worker = psutil.Process(int(server.stdout.readline()))
+    pids = [worker.pid, *(child.pid for child in worker.children(recursive=True))]
+    assert len(pids) == (2 if words is WRAPPED else 1)
+    assert all(map(is_alive, pids))
     server.kill()
     server.wait()
     server.stdout.close()
 
     async def gone() -> None:
-        await eventually(lambda: not is_alive(pid))
+        await eventually(lambda: not any(map(is_alive, pids)))
 
     asyncio.run(gone())

@@ -40,6 +40,7 @@ logger: Final = logging.getLogger(__name__)
 HELLO_SECONDS: Final = 5.0
 PING_SECONDS: Final = 15.0  # of silence without calls, after which a worker is asked whether it is alive
 PONG_SECONDS: Final = 10.0
+FRAME_SECONDS: Final = 30.0  # from a frame's first byte to its last
 _MOST_UNSENT: Final = 64 << 20  # bytes that a worker may leave unread
 _LOOK: Final = 1.0  # seconds between two looks at the clock, at most
 
@@ -75,6 +76,7 @@ class Link(asyncio.Protocol):
         hello_seconds: float = HELLO_SECONDS,
         ping_seconds: float = PING_SECONDS,
         pong_seconds: float = PONG_SECONDS,
+        frame_seconds: float = FRAME_SECONDS,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._label = label
@@ -84,12 +86,14 @@ class Link(asyncio.Protocol):
         self._hello_seconds = hello_seconds
         self._ping_seconds = ping_seconds
         self._pong_seconds = pong_seconds
+        self._frame_seconds = frame_seconds
         self._decoder = FrameDecoder()
         self._transport: asyncio.Transport | None = None
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
         self._out: list[bytes] = []
         self._heard = 0.0  # when the last frame came
+        self._part_since: float | None = None  # when the frame began of which only a part has come
         self._pinged: float | None = None  # when a ping was sent that nothing came after
         self._timer: asyncio.TimerHandle | None = None
         self._full = False  # the worker doesn't read what is written
@@ -180,9 +184,10 @@ class Link(asyncio.Protocol):
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
-        self._heard, self._pinged = self._loop.time(), None
         try:
-            for text in self._decoder.feed(data):
+            texts = self._decoder.feed(data)
+            self._note_frames(bool(texts))
+            for text in texts:
                 if self._ended:
                     return
                 self._take(from_worker(text))
@@ -190,6 +195,16 @@ class Link(asyncio.Protocol):
             self.fail("worker_protocol", f"it sent {error}")
         except Exception:  # the runtime's own fault: other calls go on
             logger.exception("a frame of worker %s could not be processed", self._label)
+
+    def _note_frames(self, came: bool) -> None:
+        """Only whole frames are a sign of life: one that never ends would be sent for ever."""
+        now = self._loop.time()
+        if came:
+            self._heard, self._pinged = now, None
+        if not self._decoder.partial:
+            self._part_since = None
+        elif came or self._part_since is None:
+            self._part_since = now
 
     def pause_writing(self) -> None:
         self._full = True
@@ -308,7 +323,13 @@ class Link(asyncio.Protocol):
     # ---- time -------------------------------------------------------------------------------
 
     def _look_later(self) -> None:
-        limits = (self._hello_seconds, self._call_seconds, self._ping_seconds, self._pong_seconds)
+        limits = (
+            self._hello_seconds,
+            self._call_seconds,
+            self._ping_seconds,
+            self._pong_seconds,
+            self._frame_seconds,
+        )
         self._timer = self._loop.call_later(min(_LOOK, *(limit / 4 for limit in limits)), self._look)
 
     def _look(self) -> None:
@@ -316,6 +337,8 @@ class Link(asyncio.Protocol):
         if self.hello is None:
             if now - self._heard > self._hello_seconds:
                 self.fail("worker_protocol", f"it did not say 'hello' within {self._hello_seconds:g} s")
+        elif self._part_since is not None and now - self._part_since > self._frame_seconds:
+            self.fail("worker_protocol", f"it did not end a frame within {self._frame_seconds:g} s")
         elif self._pinged is not None and now - self._pinged > self._pong_seconds:
             self.fail("worker_lost", f"it did not answer within {self._pong_seconds:g} s whether it is alive")
         else:

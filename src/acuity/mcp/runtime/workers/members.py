@@ -18,10 +18,25 @@ from acuity.mcp.wire.http.request import Request
 if TYPE_CHECKING:
     from acuity.mcp.runtime.sessions.session import Session
 
-_SECRETS: Final = ("authorization", "cookie", "proxy-authorization")  # which workers never see
-# Headers that are about the connection alone.
-_LEFT_OUT: Final = frozenset({"connection", "keep-alive", "te", "transfer-encoding", "upgrade"})
-_LENGTH: Final = "content-length"  # the only one that differs between most requests of a client
+# The headers that workers see, and those that begin so; any other may hold a secret of a proxy or a client.
+_SHOWN: Final = frozenset(
+    {
+        "accept",
+        "accept-language",
+        "baggage",
+        "content-type",
+        "last-event-id",
+        "mcp-method",
+        "mcp-name",
+        "mcp-protocol-version",
+        "origin",
+        "traceparent",
+        "tracestate",
+        "user-agent",
+        "x-request-id",
+    }
+)
+_SHOWN_PARAMETERS: Final = "mcp-param-"
 _MOST: Final = 2048  # members that are kept
 _LONGEST: Final = 4096  # bytes of those that are kept
 
@@ -51,7 +66,7 @@ class Members:
             found = writing.circumstances(
                 session_id=session.id,
                 protocol_version=session.version,
-                headers=_shown(headers),
+                headers=headers,
                 principal=_principal(principal),
                 client={"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}},
                 session={"state": state, "initialized": session.initialized},
@@ -84,7 +99,7 @@ class Members:
             found = writing.circumstances(
                 session_id=None,
                 protocol_version=version,
-                headers=_shown(headers),
+                headers=headers,
                 principal=_principal(principal),
                 client=client,
                 path=request.path,
@@ -100,15 +115,11 @@ class Members:
 
 
 def _headers(request: Request) -> dict[str, str]:
-    headers = dict(request.headers)
-    headers.pop(_LENGTH, None)
-    for name in _SECRETS:
-        headers.pop(name, None)
-    return headers
-
-
-def _shown(headers: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name not in _LEFT_OUT}
+    return {
+        name: value
+        for name, value in request.headers.items()
+        if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)
+    }
 
 
 def _principal(principal: Principal) -> dict[str, Any]:

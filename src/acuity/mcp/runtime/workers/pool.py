@@ -46,6 +46,7 @@ class WorkerPlan:
     max_requests: int = 0  # after which a worker is replaced; 0: never
     affinity: WorkerAffinity = "auto"
     environment: Mapping[str, str] = field(default_factory=dict)  # variables of started ones
+    inherited: Mapping[str, str] | None = None  # what else they have; None: all variables of this process
 
 
 class _Slot:
@@ -328,7 +329,8 @@ class WorkerPool:
             return Worker(self, slot.label, slot.external)
         assert self._folder is not None
         path = str(self._folder.path / f"{slot.label}-{slot.starts}.sock")
-        return Worker(self, slot.label, path, self._plan.command, self._plan.environment, self._on_output)
+        plan = self._plan
+        return Worker(self, slot.label, path, plan.command, plan.environment, plan.inherited, self._on_output)
 
     def _install(self, slot: _Slot, worker: Worker) -> None:
         before, slot.current = slot.current, worker

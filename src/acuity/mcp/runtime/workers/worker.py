@@ -51,9 +51,10 @@ class Worker:
         socket: str,
         command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
+        inherited: Mapping[str, str] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> None:
-        """`command` starts it; None: somebody else does."""
+        """`command` starts it; None: somebody else does. Its variables are as SupervisedProcess has them."""
         self._home = home
         self.label = label
         self.socket = socket
@@ -71,6 +72,7 @@ class Worker:
                 command_with_socket(command, socket),
                 self._exited,
                 environment={**(environment or {}), **worker_environment(label, socket)},
+                inherited=inherited,
                 killed_with_parent=True,
                 on_output=None if on_output is None else lambda data: on_output(label, data),
             )
