@@ -195,3 +195,58 @@ def test_the_introduction_fits_the_terminal(
     introduction = capsys.readouterr().out.partition("where to listen")[0].splitlines()
     assert [line for line in introduction if len(line) > columns and not line.startswith("    ")] == []
     assert max(map(len, introduction)) < 80
+
+
+def test_a_failure_is_a_document_too(check: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    config = tmp_path / "acuity.toml"
+    config.write_text('[server]\nhttp = 8080\n\n[auth]\ntoken_file = "/nowhere/tokens"\n')
+    code, out, err = check("--config", str(config), "--json")
+    found = json.loads(out)
+    assert (code, err, found["ok"]) == (1, "", False)
+    told = found["error"]
+    assert (told["file"], told["line"], told["key"]) == (str(config), 5, "auth.token_file")
+    assert "/nowhere/tokens" in told["sentence"]
+
+
+def test_what_a_node_of_a_cluster_prints_can_be_used_again(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("redis")
+    secret = tmp_path / "secret"
+    secret.write_text("s" * 40)
+    secret.chmod(0o600)
+    monkeypatch.setenv("ACUITY_CLUSTER_REDIS", "redis://127.0.0.1:6379")
+    config, again = tmp_path / "acuity.toml", tmp_path / "again.toml"
+    config.write_text(
+        "[server]\nhttp = 8080\n[cluster]\nnode = 'n1'\npeers = 9001\n"
+        f"address = 'http://127.0.0.1:9001'\nsecret_file = '{secret}'\n"
+    )
+    code, out, err = check("--config", str(config))
+    assert (code, err) == (0, "")
+    assert "whether Redis answers" in out.splitlines()[-1]
+    again.write_text(out)
+    assert check("--config", str(again))[0] == 0
+
+
+def test_a_bad_key_set_is_blamed_on_its_own_line(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    config = tmp_path / "acuity.toml"
+    config.write_text(
+        '[server]\nhttp = 8080\n[auth]\noauth_issuer = "https://a.example"\noauth_jwks = "/nowhere/keys"\n'
+        'oauth_resource = "https://b.example/mcp"\n'
+    )
+    code, _, err = check("--config", str(config))
+    assert code != 0
+    assert f"{config}, line 5: auth.oauth_jwks: can't read the key set" in err
+
+
+def test_tools_of_foreign_workers_are_not_compared_with_acuitys(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    config = tmp_path / "acuity.toml"
+    named = '[auth.scopes]\nuse = ["count"]\n'
+    config.write_text(f"[server]\nhttp = 8080\n{named}")
+    assert "no tool matches 'count'" in check("--config", str(config))[1]
+    config.write_text(f"[server]\nhttp = 8080\n[workers]\ncommand = 'true'\n{named}")
+    assert "no tool matches" not in check("--config", str(config))[1]

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
-from acuity.errors import SettingsError
+from acuity.errors import AcuityError, SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.config import check_report
 from acuity.mcp.config.effective import Effective, effective
@@ -143,15 +143,27 @@ def run(arguments: argparse.Namespace) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if arguments.json and not arguments.check:
         raise UsageError("--json is for --check: add it, or leave --json out")
-    found = values(arguments)
-    wanted = options(found)
     if arguments.check:
-        report = check_report.as_json if arguments.json else check_report.as_toml
-        print(report(found, [*wanted.warnings, *_oversights(wanted)]))
-        return 0
+        return _check(arguments)
+    wanted = options(values(arguments))
     from acuity.mcp.standalone.main import run as serve
 
     return serve(wanted)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Print what a server would start with, or why it would not."""
+    try:
+        found = values(arguments)
+        wanted = options(found)
+        said = [*wanted.warnings, *_oversights(wanted)]
+    except AcuityError as error:
+        if not arguments.json:
+            raise
+        print(check_report.failure_as_json(error))
+        return 1
+    print((check_report.as_json if arguments.json else check_report.as_toml)(found, said))
+    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -215,12 +227,10 @@ def options(found: Effective) -> ServeOptions:
 
 def _oversights(wanted: ServeOptions) -> list[str]:
     """What the server's log would say when it has its tools."""
-    named, tools = wanted.named, []
-    if named:  # making the tools takes a second
-        from acuity.mcp.standalone.main import tool_names
+    from acuity.mcp.standalone.main import tool_names
 
-        tools = tool_names(wanted.settings)
-    return list(named.oversights(tools))
+    named = wanted.named
+    return list(named.oversights(tool_names(wanted.settings) if named else None))  # which takes a second
 
 
 def _access(found: Effective, scopes: Scopes) -> Access:
@@ -255,6 +265,11 @@ def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
         return None
     from acuity.mcp.wire.guard.oauth.resource_server import resource_server
 
+    if given["jwks"] is not None:
+        from acuity.mcp.wire.guard.oauth.key_sources import key_source
+
+        with blaming(found, "auth.oauth_jwks"):
+            key_source(given["jwks"])
     with blaming(found, f"auth.oauth_{blamed}"):
         return resource_server(given["issuer"], given["audience"], given["jwks"], given["resource"], scopes)
 

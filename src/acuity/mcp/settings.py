@@ -136,6 +136,11 @@ class Settings:
         """Whether methods run in workers, not in the server's own process."""
         return bool(self.method_workers or self.worker_command or self.worker_sockets)
 
+    @property
+    def has_foreign_workers(self) -> bool:
+        """Whether those workers are not Acuity's own."""
+        return bool(self.worker_command or self.worker_sockets)
+
     def wire_limits(self) -> WireLimits:
         """The part of the limits that the transports keep to."""
         return WireLimits(

@@ -64,5 +64,5 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match="pass --admin-token-file FILE"):
+    with pytest.raises(SettingsError, match=r"set \[admin\] token_file"):
         own_token(tmp_path / "file")

@@ -17,6 +17,16 @@ from acuity.mcp.wire.guard.tokens import parse_tokens
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "acuity"
+
+
+class LivingLink:
+    failures, healthy = 3, True
+
+
+class LivingCluster:
+    living, holds_lease, link = 2, True, LivingLink()
+
+
 PAGE = (DOCS / "runtime.md").read_text()
 EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
@@ -38,7 +48,7 @@ def test_token_files_are_accepted(text: str) -> None:
 def test_every_metric_is_there() -> None:
     section = PAGE.split("## Counters\n", 1)[1].split("\n## ", 1)[0]
     told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    families = RuntimeFigures(RuntimeCounters()).collect()
+    families = RuntimeFigures(RuntimeCounters(), cluster=LivingCluster()).collect()
     assert told == [family.name + ("_total" if family.type == "counter" else "") for family in families]
 
 

@@ -19,6 +19,7 @@ NAMES = {
     "sessions_deleted": "acuity_mcp_sessions_deleted_total",
     "sessions_revoked": "acuity_mcp_sessions_revoked_total",
     "sessions_kicked": "acuity_mcp_sessions_kicked_total",
+    "sessions_taken_over": "acuity_mcp_sessions_taken_over_total",
     "sessions_moved": "acuity_mcp_sessions_moved_total",
     "sessions_expired": "acuity_mcp_sessions_expired_total",
     "sessions_evicted": "acuity_mcp_sessions_evicted_total",
@@ -42,6 +43,23 @@ class Session:
     open_gets: int = 0
 
 
+@dataclass
+class Link:
+    """What the figures read of a connection to Redis."""
+
+    failures: int = 0
+    healthy: bool = True
+
+
+@dataclass
+class Cluster:
+    """What the figures read of a node."""
+
+    living: int = 2
+    holds_lease: bool = True
+    link: Link = dataclasses.field(default_factory=Link)
+
+
 @pytest.fixture
 def metrics() -> Metrics:
     return Metrics([])
@@ -56,6 +74,18 @@ def test_every_counter_is_a_series(metrics: Metrics) -> None:
         assert metrics.registry.get_sample_value(NAMES[name]) == 0
         setattr(counters, name, number)
         assert metrics.registry.get_sample_value(NAMES[name]) == number
+
+
+def test_a_node_says_how_its_cluster_is(metrics: Metrics) -> None:
+    cluster = Cluster()
+    metrics.watch_runtime(RuntimeCounters(), cluster=cluster)
+    value = metrics.registry.get_sample_value
+    assert (value("acuity_cluster_redis_up"), value("acuity_cluster_lease_held")) == (1, 1)
+    assert value("acuity_cluster_nodes") == 2
+    cluster.link.healthy, cluster.link.failures, cluster.holds_lease = False, 7, False
+    assert (value("acuity_cluster_redis_up"), value("acuity_cluster_lease_held")) == (0, 0)
+    assert value("acuity_cluster_nodes") is None  # nobody knows
+    assert value("acuity_cluster_redis_failures_total") == 7
 
 
 def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:

@@ -82,7 +82,7 @@ def test_a_token_file_and_its_changes(tmp_path: Path) -> None:
 
                 async with bobs.stream("GET", url, headers=bob.headers) as stream:
                     write(path, alice=f'token = "{ALICE}"\ntools = ["list_*"]', carol=f'token = "{CAROL}"')
-                    assert reload(server, "read the token file again")["gone"] == "bob"
+                    assert reload(server, "read the token file '")["gone"] == "bob"
                     assert [event async for event in events(stream) if event.message] == []  # it ends
                 assert (await bob.post(call(1))).status_code == 401
                 assert "list_jobs" in await tools(alice)  # the session goes on, with other tools

@@ -40,7 +40,7 @@ def test_new_tokens_are_hidden_and_old_ones_stay_hidden(
     assert tokens.find(BOB) is not None
     assert redactor.text(f"{ALICE} {BOB}") == "[hidden] [hidden]"
     assert redactor.suspects(BOB)
-    assert caplog.messages == ["read the token file again"]
+    assert caplog.messages == [f"read the token file '{path}' again"]
     assert caplog.records[0].gone == "alice"
 
 

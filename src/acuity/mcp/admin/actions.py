@@ -11,10 +11,9 @@ from acuity.mcp.admin.answers import AdminRefusal, answer, refuse
 from acuity.mcp.admin.audit import Audit, Outcome
 from acuity.mcp.admin.sessions_view import beginning
 from acuity.mcp.admin.sources import Sources
-from acuity.mcp.operations.observe import shown_id
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.wire.http.request import Handler, Request, Responder
-from acuity.text import quoted
+from acuity.text import quoted, shown_id
 
 logger: Final = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from acuity.jobs.job import Job
 from acuity.mcp.admin.answers import AdminRefusal, Document, answer, refuse
 from acuity.mcp.admin.queries import DEFAULT_LIMIT, PAGING, parameters
 from acuity.mcp.admin.sources import Sources
-from acuity.mcp.operations.observe import shown, shown_id
+from acuity.mcp.operations.observe import shown
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.tasks import Tasks
-from acuity.text import note
+from acuity.text import note, shown_id
 
 
 def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:

@@ -68,7 +68,7 @@ def _write(path: Path, token: str, *, anew: bool = False) -> bool:
                 return True
     except OSError as error:
         raise SettingsError(
-            f"can't write the admin token to '{path}': {error.strerror}: pass --admin-token-file FILE"
+            f"can't write the admin token to '{path}': {error.strerror}: set [admin] token_file"
         ) from None
     finally:
         with suppress(OSError):

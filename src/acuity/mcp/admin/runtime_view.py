@@ -83,7 +83,7 @@ def _limits(settings: Settings) -> Document:
         "max_message_bytes": settings.body,
         "jobs_at_once": settings.workers,
         "jobs_queued": settings.queue,
-        "store": settings.store.partition(":")[0],
+        "store": settings.store.partition(":")[0] if settings.cluster_redis is None else "redis",
     }
 
 

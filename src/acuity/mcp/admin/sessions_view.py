@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple
 from acuity.mcp.admin.answers import Document
 from acuity.mcp.admin.queries import DEFAULT_LIMIT, PAGING, Reader, one_of, parameters, text, truth
 from acuity.mcp.admin.sources import Sources
-from acuity.mcp.operations.observe import shown_id
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.settings import Settings
-from acuity.text import bounded, note
+from acuity.text import bounded, note, shown_id
 
 _PATH: Final = "/mcp"
 _LONGEST_NAME: Final = 120  # characters of what a client says about itself

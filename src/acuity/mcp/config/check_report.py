@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from acuity.errors import AcuityError
 from acuity.mcp.config.effective import Effective, Value
 from acuity.mcp.config.key import Key
 from acuity.mcp.config.keys import KEYS, SECTIONS
@@ -14,9 +16,17 @@ from acuity.mcp.config.toml_words import toml_value
 from acuity.text import one_line
 
 SCHEMA: Final = "acuity.serve.check/1"
+# How sentences about a file begin: FILE, line 3: server.http: …
+_PLACE: Final = re.compile(
+    r"(?P<file>[^:]+\.[^:,]+?)(?:, line (?P<line>\d+))?: (?:(?P<key>[a-z_]+\.[a-z_]+): )?"
+)
+_PATHS: Final = frozenset(key.path for key in KEYS)
 _HIDDEN: Final = "[hidden]"
 _WIDEST: Final = 48  # characters before the remark
 _UNCHECKED: Final = "not checked: whether a port, a socket or the session store is in use already"
+_OF_CLUSTER: Final = "whether Redis answers, and whether the label and the secret suit the other nodes"
+# Keys that are refused beside another one that is set.
+_REPLACED: Final = {"store.sessions": "cluster.redis"}
 
 
 def as_toml(values: Effective, warnings: Sequence[str] = ()) -> str:
@@ -27,8 +37,11 @@ def as_toml(values: Effective, warnings: Sequence[str] = ()) -> str:
         for key in KEYS:
             if key.section == section:
                 found = values.values[key.path]
-                lines.append(f"{_assigned(key, found.value):{_WIDEST}}  # {_sources(found)}".rstrip())
-    lines += ["", *(f"# warning: {one_line(warning)}" for warning in warnings), f"# {_UNCHECKED}"]
+                if _is_replaced(values, key):
+                    lines.append(f"# {key.name} is not used: see [{_REPLACED[key.path].replace('.', '] ')}")
+                else:
+                    lines.append(f"{_assigned(key, found.value):{_WIDEST}}  # {_sources(found)}".rstrip())
+    lines += ["", *(f"# warning: {one_line(warning)}" for warning in warnings), f"# {_unchecked(values)}"]
     return "\n".join(lines)
 
 
@@ -37,7 +50,7 @@ def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
     rows = [
         {
             "key": key.path,
-            "value": _plain(key, values[key.path]),
+            "value": None if _is_replaced(values, key) else _plain(key, values[key.path]),
             "source": values.source(key.path).kind,
             "from": [source.name for source in values.values[key.path].sources if source.name],
         }
@@ -45,13 +58,36 @@ def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
     ]
     document = {
         "schema": SCHEMA,
+        "ok": True,
         "config": None if values.config is None else whole_path(values.config),
         "keys": rows,
         "mistyped": [{"variable": name, "near": near} for name, near in values.mistyped],
         "warnings": list(warnings),
-        "unchecked": _UNCHECKED.removeprefix("not checked: "),
+        "unchecked": _unchecked(values).removeprefix("not checked: "),
     }
     return json.dumps(document, indent=2)
+
+
+def failure_as_json(error: AcuityError) -> str:
+    """The JSON document of a configuration that can't be used."""
+    said = str(error)
+    place = _PLACE.match(said)
+    found = {
+        "sentence": said,
+        "file": place["file"] if place else None,
+        "line": int(place["line"]) if place and place["line"] else None,
+        "key": place["key"] if place and place["key"] in _PATHS else None,
+    }
+    return json.dumps({"schema": SCHEMA, "ok": False, "error": found}, indent=2)
+
+
+def _unchecked(values: Effective) -> str:
+    return _UNCHECKED if values["cluster.redis"] is None else f"{_UNCHECKED}; {_OF_CLUSTER}"
+
+
+def _is_replaced(values: Effective, key: Key) -> bool:
+    other = _REPLACED.get(key.path)
+    return other is not None and values[other] is not None
 
 
 def _plain(key: Key, value: Any) -> Any:

@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
 from acuity.mcp.operations.latencies import Latencies
-from acuity.mcp.operations.runtime_figures import CountedSession, RuntimeFigures
+from acuity.mcp.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
 from acuity.mcp.operations.worker_figures import WorkerFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.workers.status import Workers
@@ -60,6 +60,8 @@ _CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 
 _JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 
 _MOST_TOOLS: Final = 500  # with labels of their own
+
+HEALTH: Final = ("/healthz", "/readyz")  # say nothing that anybody may not know
 
 _FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
 
@@ -165,10 +167,13 @@ class Metrics:
         self.request_seconds.observe(method if method in _KNOWN else UNKNOWN, seconds)
 
     def watch_runtime(
-        self, counters: RuntimeCounters, sessions: Callable[[], Iterable[CountedSession]] = tuple
+        self,
+        counters: RuntimeCounters,
+        sessions: Callable[[], Iterable[CountedSession]] = tuple,
+        cluster: CountedCluster | None = None,
     ) -> Callable[[], None]:
         """Add metrics of the HTTP runtime; returns a function that removes them."""
-        figures = RuntimeFigures(counters, sessions)
+        figures = RuntimeFigures(counters, sessions, cluster)
         self.registry.register(figures)
         return lambda: self.registry.unregister(figures)
 
@@ -245,6 +250,9 @@ def metrics_pages(registry: CollectorRegistry, ready: Callable[[], bool] = lambd
     """
 
     def metrics(request: Request, responder: Responder) -> None:
+        if request.principal.tools is not None:
+            answer_text(responder, 403, "this token is for some tools only: use another for metrics", _FRESH)
+            return
         encode, kind = choose_encoder(request.headers.get("accept", ""))
         responder.answer(200, encode(registry), kind.encode(), _FRESH)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import time
 from typing import Any, Final
 
@@ -19,13 +18,12 @@ from acuity.mcp.limits import client_of
 from acuity.mcp.operations.logs import CALLS, CallLines, EndedCall
 from acuity.mcp.operations.metrics import OUTCOMES, UNKNOWN, Metrics
 from acuity.mcp.operations.tracing import is_traced
+from acuity.text import shown_id
 
 _requests: Final = logging.getLogger("acuity.mcp.requests")
 
 # Clients poll these while a job runs, so they are logged at DEBUG unless they fail.
 _POLLED: Final = frozenset({"get_job", "list_jobs"})
-_SHOWN: Final = 8  # characters of a session id: enough to tell clients apart, too few to impersonate one
-_LABEL: Final = re.compile(r"[a-z0-9]{1,16}-(?=[0-9a-f]{32}$)")  # of a node, before what is secret
 _PROOFS: Final = ("session", "sse")  # kinds of clients whose name is a session id
 
 
@@ -95,13 +93,6 @@ def shown(client: str) -> str:
     """A client's name for logs. Session ids are credentials, so only their beginning is shown."""
     kind, _, session_id = client.partition(":")
     return f"{kind}:{shown_id(session_id)}" if kind in _PROOFS else client
-
-
-def shown_id(session_id: str) -> str:
-    """The beginning of a session id: the label of its node, if it has one, and a few characters."""
-    label = _LABEL.match(session_id)
-    shown = _SHOWN + (label.end() if label else 0)
-    return f"{session_id[:shown]}…" if len(session_id) > shown else session_id
 
 
 def _of_result(result: HandlerResult) -> tuple[str, str | None]:

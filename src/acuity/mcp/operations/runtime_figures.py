@@ -24,6 +24,40 @@ class CountedSession(Protocol):
     def open_gets(self) -> int: ...
 
 
+class CountedRedis(Protocol):
+    """The part of a node's connection to Redis that metrics use."""
+
+    failures: int
+
+    @property
+    def healthy(self) -> bool: ...
+
+
+class CountedCluster(Protocol):
+    """The part of a node of a cluster that metrics use."""
+
+    living: int  # nodes
+
+    @property
+    def link(self) -> CountedRedis: ...
+
+    @property
+    def holds_lease(self) -> bool: ...
+
+
+def _of_cluster(cluster: CountedCluster) -> Iterable[Metric]:
+    held = cluster.holds_lease
+    yield GaugeMetricFamily("acuity_cluster_redis_up", "Whether Redis answers", cluster.link.healthy)
+    yield GaugeMetricFamily("acuity_cluster_lease_held", "Whether this node has its lease", held)
+    if held:  # otherwise nobody knows
+        yield GaugeMetricFamily("acuity_cluster_nodes", "Nodes that live, this one included", cluster.living)
+    yield CounterMetricFamily(
+        "acuity_cluster_redis_failures",
+        "Commands that Redis did not answer, or refused",
+        cluster.link.failures,
+    )
+
+
 # Field of RuntimeCounters, name of the metric without `_total`, meaning.
 _COUNTERS: Final = (
     ("sessions_created", "acuity_mcp_sessions_created", "Sessions that began"),
@@ -36,6 +70,11 @@ _COUNTERS: Final = (
         "Sessions that ended because their principal has no token any more",
     ),
     ("sessions_moved", "acuity_mcp_sessions_moved", "Sessions that another node took over"),
+    (
+        "sessions_taken_over",
+        "acuity_mcp_sessions_taken_over",
+        "Sessions of other nodes that go on at this one",
+    ),
     ("sessions_kicked", "acuity_mcp_sessions_kicked", "Sessions that an operator ended"),
     (
         "sessions_resumed",
@@ -62,8 +101,12 @@ class RuntimeFigures(Collector):
     """Reads the counters and the sessions at each scrape."""
 
     def __init__(
-        self, counters: RuntimeCounters, sessions: Callable[[], Iterable[CountedSession]] = tuple
+        self,
+        counters: RuntimeCounters,
+        sessions: Callable[[], Iterable[CountedSession]] = tuple,
+        cluster: CountedCluster | None = None,
     ) -> None:
+        self._cluster = cluster
         self._counters = counters
         self._sessions = sessions
 
@@ -90,6 +133,8 @@ class RuntimeFigures(Collector):
             failed.add_metric([outcome], count)
         yield failed
         yield from self._gauges()
+        if self._cluster is not None:
+            yield from _of_cluster(self._cluster)
 
     def _gauges(self) -> Iterable[Metric]:
         sessions = gets = messages = size = 0

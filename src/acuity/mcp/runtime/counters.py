@@ -17,6 +17,7 @@ class RuntimeCounters:
     sessions_revoked: int = 0  # their principal has no token any more
     sessions_kicked: int = 0  # by an operator
     sessions_moved: int = 0  # to another node, which took them over
+    sessions_taken_over: int = 0  # from another node
     sessions_resumed: int = 0  # after a restart, or taken over from another node
     refused: Counter[str] = field(default_factory=Counter)  # requests, by reason: one word each
     messages_delivered: int = 0  # events that were written to a client

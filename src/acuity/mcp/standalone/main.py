@@ -25,7 +25,7 @@ from acuity.mcp.catalog import Services
 from acuity.mcp.endpoints import Endpoint, Open, Page
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import Redactor, configure_logging
-from acuity.mcp.operations.metrics import Metrics, metrics_pages
+from acuity.mcp.operations.metrics import HEALTH, Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
 from acuity.mcp.rates import RateLimits
@@ -116,8 +116,10 @@ async def product(
         yield Product(server, services, limits, metrics, counters, [tool.name for tool in catalog.tools])
 
 
-def tool_names(settings: Settings) -> list[str]:
-    """The tools that a server with these settings has; nothing is started."""
+def tool_names(settings: Settings) -> list[str] | None:
+    """The tools of a server with these settings; None: foreign workers have them. Nothing is started."""
+    if settings.has_foreign_workers:
+        return None
     services = _services(replace(settings, allow=()))  # folders are checked at the start, and name no tools
     catalog = product_catalog(services, InMemorySubscriptionBus(), KeptPictures(settings.data))
     return [tool.name for tool in catalog.tools]
@@ -149,10 +151,10 @@ def _watchers(jobs: Jobs, bus: SubscriptionBus, metrics: Metrics) -> list[Callab
 
 async def _run(options: ServeOptions, redactor: Redactor) -> None:
     named = options.named
-    tools: list[str] = []
+    tools: list[str] | None = None
 
     def oversights() -> Iterable[str]:
-        return named.of_tokens(tools) if tools else ()
+        return named.of_tokens(tools)
 
     access, manager = options.access, ServiceManager()
     with reloading(
@@ -170,7 +172,8 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             making(options.settings, cluster) as made,
             workers_of(options, made) as workers,
         ):
-            tools += made.tools
+            if made.tools or named:  # otherwise nobody asks for them, and making them takes a second
+                tools = list(made.tools) or tool_names(options.settings)
             tell(named.oversights(tools))
             ready = _Ready()
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
@@ -193,14 +196,16 @@ async def _serve(
         pages = metrics_pages(made.metrics.registry, ready)
         certificate = None if is_loopback(options.metrics.host) else options.certificate
         tls = None if certificate is None else certificate.context
-        endpoints.append(Page("metrics", options.metrics, pages, "/metrics", tls))
+        endpoints.append(
+            Page("metrics", options.metrics, pages, "/metrics", tls, open_paths=frozenset(HEALTH))
+        )
     if admin is not None:
         endpoints.append(admin.page)
 
     def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
         if admin is not None:
             admin.sources.runtime = runtime
-        return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__)
+        return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__, runtime.nodes)
 
     def opened(found: Sequence[Open]) -> None:
         ready.opened()

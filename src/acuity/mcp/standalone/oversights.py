@@ -29,14 +29,17 @@ class Named:
         """Whether any tool is named."""
         return bool(self.rates or self.scopes.tools or any(one.tools for one in self._granted().values()))
 
-    def oversights(self, tools: Collection[str]) -> Iterator[str]:
-        """A sentence for each name that is none of the tools, or none of the scopes."""
+    def oversights(self, tools: Collection[str] | None) -> Iterator[str]:
+        """A sentence for each name that is none of the tools, or none of the scopes.
+
+        None: nobody knows the tools yet, as those of foreign workers.
+        """
         yield from _unmatched(self.rates, tools, "[limits.tools]")
         for scope, patterns in self.scopes.tools.items():
             yield from _unmatched(patterns, tools, f"the scope '{scope}' of [auth.scopes]")
         yield from self.of_tokens(tools)
 
-    def of_tokens(self, tools: Collection[str]) -> Iterator[str]:
+    def of_tokens(self, tools: Collection[str] | None) -> Iterator[str]:
         """Those of the tokens alone, which change when their file is read again."""
         opened = frozenset[str]().union(*self.scopes.tools.values())
         for name, principal in self._granted().items():
@@ -51,7 +54,9 @@ class Named:
         return self.tokens.granted if isinstance(self.tokens, (Tokens, TokenFile)) else {}
 
 
-def _unmatched(patterns: Iterable[str], tools: Collection[str], where: str) -> Iterator[str]:
+def _unmatched(patterns: Iterable[str], tools: Collection[str] | None, where: str) -> Iterator[str]:
+    if tools is None:
+        return
     for pattern in sorted(patterns):
         if not any(fnmatchcase(tool, pattern) for tool in tools):
             yield f"no tool matches {quoted(pattern)} in {where}{_near(pattern, tools)}"

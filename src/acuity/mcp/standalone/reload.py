@@ -16,6 +16,9 @@ from acuity.mcp.wire.http.tls import Certificate
 
 logger: Final = logging.getLogger(__name__)
 
+_SIGNALLED: Final = (
+    "got SIGHUP: token files, keys and the certificate are read again, other settings at a start only"
+)
 _LONGEST_WAIT: Final = 60.0  # seconds
 
 
@@ -58,6 +61,7 @@ def reloading(
         timer = loop.call_later(min(*waits, _LONGEST_WAIT), look) if waits else None
 
     def signalled() -> None:
+        logger.info("%s", _SIGNALLED, extra={"event": "signal", "signal": "SIGHUP"})
         for found in files:
             if reload(found, redactor) and found is file:
                 tell(oversights())
@@ -88,11 +92,20 @@ def reload(tokens: TokenFile, redactor: Redactor) -> bool:
     try:
         gone = tokens.reload()
     except SettingsError as error:
-        logger.error("the tokens stay as they were: %s", error, extra={"event": "token_file"})
+        fields = {"event": "token_file", "path": tokens.path}
+        logger.error("the tokens stay as they were: %s", error, extra=fields)
         return False
     redactor.hide(tokens)
-    fields = {"event": "token_file", "principals": len(tokens.principals), "gone": ", ".join(sorted(gone))}
-    logger.info("read the token file again", extra=fields)
+    logger.info(
+        "read the token file '%s' again",
+        tokens.path,
+        extra={
+            "event": "token_file",
+            "path": tokens.path,
+            "principals": len(tokens.principals),
+            "gone": ", ".join(sorted(gone)),
+        },
+    )
     return True
 
 

@@ -70,7 +70,7 @@ _LONGEST_LINE: Final = 2000  # characters of a line that a worker prints
 async def front(settings: Settings, cluster: ClusterNode | None = None) -> AsyncIterator[Product]:
     """The part of the server that is not in workers: middleware, and a view of the jobs."""
     paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
-    own = settings.worker_command is None and not settings.worker_sockets
+    own = not settings.has_foreign_workers
     config = JobsConfig(
         workers=0,  # they are run elsewhere
         queue=settings.queue,

@@ -26,6 +26,7 @@ from acuity.mcp.runtime.journal.buffered_journal import BufferedJournal, Refusal
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.wire.messages import Refused
+from acuity.text import shown_id
 
 logger: Final = logging.getLogger(__name__)
 
@@ -185,9 +186,9 @@ class SessionOwnership:
             self._journal.let_go(session_id)
             self._unread.add(session_id)
             raise ClusterUnavailable(_BUSY) from refused
-        logger.info(
-            "took over session %s", session_id[:8], extra={"event": "session_taken_over", "fence": fence}
-        )
+        self._sessions.counters.sessions_taken_over += 1
+        fields = {"event": "session_taken_over", "fence": fence}
+        logger.info("took over session %s", shown_id(session_id), extra=fields)
         return session
 
     def _here(self) -> Place:
@@ -215,7 +216,9 @@ class SessionOwnership:
         # Otherwise it may have moved and ended there: _look_after() finds out.
 
     def _move(self, session: Session) -> None:
-        logger.info("session %s goes on at another node", session.id[:8], extra={"event": "session_moved"})
+        logger.info(
+            "session %s goes on at another node", shown_id(session.id), extra={"event": "session_moved"}
+        )
         self._journal.let_go(session.id)
         session.end("moved")
 

@@ -21,6 +21,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 from acuity.mcp.runtime.journal.session_changes import FIRST_FENCE, SessionChanges, SessionRow
+from acuity.text import shown_id
 
 logger: Final = logging.getLogger(__name__)
 
@@ -191,7 +192,7 @@ class BufferedJournal:
         self._given_up.add(session_id)
         self._warn(
             f"the session store '{self._store}' can't be written as fast as sessions change: "
-            f"session {session_id[:8]} won't outlive a restart"
+            f"session {shown_id(session_id)} won't outlive a restart"
         )
 
     def _notify(self, urgent: bool) -> None:
@@ -284,7 +285,9 @@ class BufferedJournal:
         try:
             return self._store.load(session_id)
         except self._store.failures as error:
-            self._warn(f"session {session_id[:8]} can't be read: the store {self._store.sentence(error)}")
+            self._warn(
+                f"session {shown_id(session_id)} can't be read: the store {self._store.sentence(error)}"
+            )
             return None
 
     def close(self) -> None:

@@ -67,7 +67,7 @@ class HttpSecurity:
         if reachable and not tokens and not asks_others:
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes a token: "
-                f"pass --token-file FILE or set {TOKEN_VARIABLE}, or listen on 127.0.0.1"
+                f"set token_file (--token-file FILE) or {TOKEN_VARIABLE}, or listen on 127.0.0.1"
             )
         own = {socket.gethostname(), address.host} if reachable else set()
         return cls(tokens, frozenset(name.lower() for name in {*names, *own}), reachable)
@@ -249,7 +249,8 @@ class Guarded:
             return
         if responder.gone:  # the hook took its time
             return
-        if "origin" not in request.headers and not self._security.admits_pageless(found, request.address):
+        pageless = "origin" not in request.headers and request.path not in self._open_paths
+        if pageless and not self._security.admits_pageless(found, request.address):
             self._refuse(_NO_ORIGIN, request, responder)
             return
         request.principal = found
