@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import shlex
 import shutil
@@ -60,7 +61,9 @@ def test_the_unit_is_hardened() -> None:
     found = section("Service")
     wanted = {
         "Type": "notify",
-        "DynamicUser": "yes",
+        "User": "acuity",
+        "PrivateTmp": "yes",
+        "RestrictSUIDSGID": "yes",
         "NoNewPrivileges": "yes",
         "ProtectSystem": "strict",
         "ExecReload": "/bin/kill -HUP $MAINPID",
@@ -109,8 +112,11 @@ def test_the_container_has_no_more_than_it_needs(service: dict[str, Any]) -> Non
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     places = dict(volume.split(":")[:2] for volume in service["volumes"])
-    assert places["./acuity.toml"] == service["command"][1]
-    assert places["./tokens.toml"] == "/etc/acuity/tokens.toml"
+    # The folder: a file that is mounted alone would stay the old one when it is replaced.
+    assert Path(places["./config"]) == Path(service["command"][1]).parent
+    assert Path(service["command"][1]).name == "acuity.toml"
+    assert tomllib.loads(CONFIG)["auth"]["token_file"] == "tokens.toml"
+    assert not any(place.endswith(".toml") for place in places)
     writable = [volume for volume in service["volumes"] if not volume.endswith(":ro")]
     assert writable == ["state:/var/lib/acuity"]
 
@@ -128,4 +134,31 @@ def test_the_page_names_files_that_are_there() -> None:
     named = set(re.findall(r"\b(?:acuity\.\w+|compose\.yaml)\b", page))
     assert {"acuity.service", "acuity.toml"} <= named
     assert all((FOLDER / name).is_file() for name in named)
-    assert flags(shlex.split(next(line for line in page.splitlines() if "--check" in line))) <= OPTIONS
+
+
+def test_the_page_s_steps_pass_their_own_check(tmp_path: Path) -> None:
+    """On a machine that has none of the folders; without the lines that need root or the network."""
+    blocks = re.findall(r"```sh\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
+    tokens, systemd = (blocks[number].splitlines() for number in (0, 1))
+    started = [line for line in systemd if line.startswith(("runuser", "install"))]
+    assert sum("--check" in line for line in started) == 1
+    assert started[-1].startswith("runuser -u acuity -- /opt/acuity/bin/vmaf-mcp ")
+    assert section("Service")["User"] == "acuity"
+    assert section("Service")["ExecStart"] in started[-1]
+    root = tmp_path / "root"
+    for folder in ("opt", "etc/systemd/system", "var/lib", "srv"):
+        (root / folder).mkdir(parents=True)
+    place = re.compile(r"(?<![\w.])/(?=(?:opt|etc|var|srv)/)")
+    for name in ("acuity.toml", "acuity.service"):
+        (tmp_path / name).write_text(place.sub(f"{root}/", (FOLDER / name).read_text()))
+    program = shlex.join([sys.executable, "-m", "acuity.cli.serve"])
+    steps = []
+    for line in [*tokens, *started]:
+        line = re.sub(r" -[og] acuity\b", "", line.removeprefix("runuser -u acuity -- "))
+        steps.append(place.sub(f"{root}/", line.replace("/opt/acuity/bin/vmaf-mcp", program)))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACUITY", "VMAF"))}
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    command = ["sh", "-eu", "-c", "\n".join(steps)]
+    found = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=60)
+    assert found.returncode == 0, found.stderr
+    assert "is no folder" not in found.stderr + found.stdout
