@@ -79,3 +79,17 @@ def test_what_can_t_be_checked(capsys: Capture, arguments: tuple[str, ...], sent
 def test_cases_and_schemas_are_printed(capsys: Capture) -> None:
     assert "  progress " in run_acuity(capsys, "worker-check", "--list").out
     assert "$defs" in json.loads(run_acuity(capsys, "worker-check", "--schemas").out)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_a_terminal_s_lines_fit(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, command: str, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for arguments in (("--command", command, "--only", "ping", "--only", "echo"), ("--list",)):
+        ran = run_acuity(capsys, "worker-check", *arguments)
+        assert ran.code == 0
+        assert "Each ping is answered by a pong with its id." in " ".join(ran.out.split())
+        assert max(len(line) for line in ran.out.splitlines()) <= columns

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import FAILED, OK
 from acuity.cli.getopt import UsageError
-from acuity.cli.style import Style, columns, count
+from acuity.cli.style import Style, count, wrapped_columns
 from acuity.mcp import check_installed
 
 if TYPE_CHECKING:
     from acuity.mcp.contract.check.run import CaseReport
 
 USAGE: Final = "[SOCKET] [--command COMMAND] [--only CASE] [--json]"
+_LEAST: Final = 30  # columns for a sentence beside the names; in fewer it is below them
 _COLOURS: Final = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
@@ -55,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(bundle_text(), end="")
         return OK
     if arguments.list:
-        print("\n".join(columns([(case.name, case.requires) for case in CASES])))
+        rows = [(case.name, case.requires) for case in CASES]
+        print("\n".join(wrapped_columns(rows, Style(sys.stdout))))
         return OK
     names = [case.name for case in CASES]
     for name in arguments.only:
@@ -99,12 +101,19 @@ def _printer(style: Style) -> Callable[[CaseReport], None]:
     from acuity.mcp.contract.check.run import CASES
 
     width = max(len(case.name) for case in CASES)
+    beside = len(f"  {'':7}  {'':{width}}  ")
+    narrow = style.terminal and style.columns - beside < _LEAST
+    margin = 4 if narrow else beside
 
     def tell(report: CaseReport) -> None:
         outcome = style(_COLOURS[report.outcome], f"{report.outcome:7}")
-        print(f"  {outcome}  {report.name:{width}}  {report.requires}")
+        first, *more = style.paragraph(None, report.requires, margin=margin)
+        head = f"  {outcome}  {report.name:{width}}"
+        lines = [head.rstrip(), first] if narrow else [f"{head}  {first.lstrip()}"]
+        lines += more
         if report.reason:
-            print(f"  {'':7}  {'':{width}}  {style('dim', report.reason)}", flush=True)
+            lines += style.paragraph("dim", report.reason, margin=margin)
+        print("\n".join(lines), flush=True)
 
     return tell
 
