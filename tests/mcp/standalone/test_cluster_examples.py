@@ -141,3 +141,35 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
     mounts = {mount["name"]: mount["mountPath"] for mount in pod["volumeMounts"]}
     assert values["cluster.secret_file"] == Path(mounts["secret"]) / "cluster.secret"
     assert nodes["template"]["spec"]["terminationGracePeriodSeconds"] > values["server.grace"]
+    # A node that starts or stops gets nothing, one that hangs is ended: as the page for operators says it.
+    assert values["server.metrics"].port == containers["metrics"]
+    for probe, page in (("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):
+        asked = pod[probe]["httpGet"]
+        assert (asked["path"], asked["port"]) == (page, "metrics")
+        (header,) = asked["httpHeaders"]
+        assert header["name"] == "Host"
+        assert header["value"] in values["auth.allow_host"]
+    open_to = by_name["NetworkPolicy", "acuity"]["spec"]["ingress"]
+    assert {port["port"] for rule in open_to for port in rule["ports"]} == set(containers.values())
+    assert [port["port"] for rule in open_to if "from" in rule for port in rule["ports"]] == [
+        containers["peers"]
+    ]
+    assert "memory" in pod["resources"]["limits"]
+
+
+def test_kubernetes_settings_can_start(tmp_path: Path) -> None:
+    documents = _yaml("kubernetes.yaml")
+    text = next(found for found in documents if found["kind"] == "ConfigMap")["data"]["acuity.toml"]
+    made = re.findall(r"--from-literal=([\w.-]+)=", (FOLDER / "kubernetes.yaml").read_text())
+    named = re.findall(r'"/etc/acuity/secret/([\w.-]+)"', text)
+    assert set(made) == set(named)
+    for name in named:
+        (tmp_path / name).write_text(f"{name}-".ljust(64, "0"))
+        (tmp_path / name).chmod(0o440)
+    path = tmp_path / "acuity.toml"
+    text = text.replace("/etc/acuity/secret", str(tmp_path)).replace(
+        "/var/lib/acuity", str(tmp_path / "data")
+    )
+    path.write_text(text)
+    variables = {"ACUITY_CLUSTER_NODE": "n0", "ACUITY_CLUSTER_ADDRESS": "http://acuity-0.acuity-peers:7080"}
+    check_start(effective({}, variables, path))
