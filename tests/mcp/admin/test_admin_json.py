@@ -311,6 +311,9 @@ def test_an_ambiguous_beginning_kicks_nobody(monkeypatch: pytest.MonkeyPatch) ->
 BAD_ACTIONS: list[tuple[str, Any, int, str]] = [
     ("/admin/sessions/kick", b"{", 400, "the body is no JSON"),
     ("/admin/sessions/kick", b"[" * 2000, 400, "the body is no JSON"),
+    ("/admin/sessions/kick", '{"session_id": "abcdefgh"}'.encode("utf-16"), 400, "no JSON in UTF-8"),
+    ("/admin/sessions/kick", '{"session_id": "abcdefgh"}'.encode("utf-8-sig"), 400, "no JSON in UTF-8"),
+    ("/admin/sessions/kick", b'{"session_id": "a", "session_id": "abcdefgh"}', 400, "each field once"),
     ("/admin/sessions/kick", [], 400, "other fields than session_id"),
     ("/admin/sessions/kick", {"session_id": 7}, 400, "session_id is 7"),
     ("/admin/sessions/kick", {"session_id": "ab\n" * 4}, 400, "use 1 to 128 characters"),

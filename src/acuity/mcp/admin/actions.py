@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from acuity.mcp.admin.answers import AdminRefusal, answer, refuse
 from acuity.mcp.admin.audit import Audit, Outcome
@@ -13,6 +12,7 @@ from acuity.mcp.admin.sessions_view import beginning
 from acuity.mcp.admin.sources import Sources
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.strict_json import parse_strictly
 from acuity.text import quoted, shown_id
 
 logger: Final = logging.getLogger(__name__)
@@ -133,9 +133,10 @@ def _target(request: Request, field: str) -> str:
     if len(request.body) > _LONGEST_BODY:
         raise AdminRefusal(413, f"the body has {len(request.body)} bytes, {_LONGEST_BODY} are the most")
     try:
-        body: Any = json.loads(request.body)
+        body = parse_strictly(request.body)
     except (ValueError, RecursionError):
-        raise AdminRefusal(400, f'the body is no JSON: send {{"{field}": "…"}}') from None
+        sentence = f'the body is no JSON in UTF-8 with each field once: send {{"{field}": "…"}}'
+        raise AdminRefusal(400, sentence) from None
     if not isinstance(body, dict) or set(body) != {field}:
         raise AdminRefusal(400, f'the body has other fields than {field}: send {{"{field}": "…"}}')
     target = body[field]

@@ -5,7 +5,6 @@ It is a TokenVerifier of the SDK too, so servers that are built on the SDK's own
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
@@ -19,6 +18,7 @@ from mcp.server.auth.provider import AccessToken
 from acuity.mcp.wire.guard.oauth.key_set import ALGORITHMS, KeySet, checked_id
 from acuity.mcp.wire.guard.oauth.key_sources import KeySource
 from acuity.mcp.wire.guard.verdicts import Rejected, Undecided
+from acuity.mcp.wire.strict_json import parse_strictly
 
 LEEWAY: Final = 60.0  # seconds that clocks may differ by
 LONGEST: Final = 8192  # characters of a token; more than most proxies pass on
@@ -28,6 +28,11 @@ _TIMES: Final = ("exp", "nbf", "iat")
 _LATEST: Final = 1e12  # seconds since 1970
 _MOST_AUDIENCES: Final = 100
 _LONGEST_NAME: Final = 255  # characters of a subject or a client's id
+# Claims that only tokens for other purposes have: logout (RFC 8417), and identity (OpenID Connect).
+_FOREIGN: Final = ("events", "at_hash", "c_hash")
+# What claims about the purpose of a token may not be (as in Keycloak), or have to be (as in Cognito).
+_OTHER_KINDS: Final = frozenset({"refresh", "offline", "id", "logout"})
+_ACCESS_USES: Final = frozenset({"access", "access_token"})
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]{1,128}", re.ASCII)
 
 _MALFORMED: Final = Rejected("the token is no JWT")
@@ -37,6 +42,12 @@ _OTHER_ISSUER: Final = Rejected("the token is of another issuer")
 _UNFIT_KEY: Final = Rejected("the token names no key that fits its algorithm")
 _UNKNOWN_KEY: Final = Rejected("the token is signed with a key that its issuer doesn't publish")
 _FORGED: Final = Rejected("the signature of the token is wrong")
+_OTHER_USE: Final = Rejected("the token is no access token", authentic=True)
+_BOUND: Final = Rejected(
+    "the token is bound to a key of its client (cnf), of which this server can't check a proof: "
+    "ask for a bearer token",
+    authentic=True,
+)
 _CLAIMS: Final = Rejected("the token has claims that are missing or of the wrong kind", authentic=True)
 _NO_KEYS: Final = Undecided(
     "the keys of the authorization server can't be had: try again later", 5, word="keys"
@@ -157,6 +168,10 @@ class JwtVerifier:
 
     def _granted(self, token: str, claims: Mapping[str, Any]) -> AccessToken | Rejected:
         """The token of claims whose signature, issuer and audience are right."""
+        if not _is_for_access(claims):
+            return _OTHER_USE
+        if "cnf" in claims:
+            return _BOUND
         audiences = claims["aud"]
         if isinstance(audiences, list) and len(audiences) > _MOST_AUDIENCES:
             return _CLAIMS
@@ -189,22 +204,10 @@ class JwtVerifier:
 
 def _object(part: str) -> dict[str, Any]:
     """The JSON object in a part of a token; raises ValueError, also for members that come twice."""
-    text = urlsafe_b64decode(part + "=" * (-len(part) % 4)).decode("utf-8")
-    found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    found = parse_strictly(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     if not isinstance(found, dict):
         raise ValueError("no object")
     return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a member comes twice")  # readers could differ on which one counts
-    return found
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _is_time(given: object) -> bool:
@@ -214,7 +217,16 @@ def _is_time(given: object) -> bool:
 
 
 def _is_name(given: object) -> bool:
-    return isinstance(given, str) and 0 < len(given) <= _LONGEST_NAME
+    if not isinstance(given, str) or not 0 < len(given) <= _LONGEST_NAME:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in given)  # halves of a letter
+
+
+def _is_for_access(claims: Mapping[str, Any]) -> bool:
+    """Whether nothing in a token says that it is for something else."""
+    if any(name in claims for name in _FOREIGN) or str(claims.get("typ", "")).lower() in _OTHER_KINDS:
+        return False
+    return str(claims.get("token_use", "access")).lower() in _ACCESS_USES
 
 
 def _scopes(claims: Mapping[str, Any]) -> list[str]:

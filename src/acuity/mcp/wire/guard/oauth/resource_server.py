@@ -174,7 +174,8 @@ class ResourceServer:
         """
         issuer = str((access.claims or {}).get("iss") or self._issuer)
         subject = access.subject
-        name = quote(subject, safe="@") if subject else f"client:{quote(access.client_id, safe='@')}"
+        quoted = quote(subject or access.client_id, safe="@", errors="surrogatepass")
+        name = quoted if subject else f"client:{quoted}"
         scopes = frozenset(access.scopes)
         # Where scopes open tools, a token without any opens none.
         tools = self._scopes.allowlist(scopes, frozenset() if self._scopes.tools else None)
