@@ -239,6 +239,7 @@ def _access(found: Effective, scopes: Scopes) -> Access:
     from acuity.mcp.wire.guard.access import Access
     from acuity.mcp.wire.guard.auth_hook import AuthHook, load_hook
     from acuity.mcp.wire.guard.origins import Origins
+    from acuity.mcp.wire.guard.proxies import TrustedProxies
 
     hook = None
     if (name := found["auth.hook"]) is not None:
@@ -251,6 +252,7 @@ def _access(found: Effective, scopes: Scopes) -> Access:
         origins=Origins.parse(found["mcp.allowed_origins"]),
         hook=hook,
         oauth=_oauth(found, scopes),
+        proxies=TrustedProxies.parse(found["auth.trusted_proxies"]),
     )
 
 

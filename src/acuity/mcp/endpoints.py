@@ -329,6 +329,7 @@ async def _port(
         listener=listener,
         tls=tls,
         refused=serving.access.refused,
+        proxies=guarded.proxies,
     ) as port:
         yield [Open(name, f"{scheme}://{port.address}{path}", port.close) for name, path in paths.items()]
 

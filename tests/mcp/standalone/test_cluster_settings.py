@@ -36,8 +36,22 @@ def found(folder: Path, **changed: Any) -> Effective:
     return effective({name: value for name, value in values.items() if value is not None}, {})
 
 
+def test_a_proxy_that_nobody_named_is_a_warning(tmp_path: Path) -> None:
+    (said,) = start_warnings(found(tmp_path))
+    assert said == (
+        "--cluster-redis: clients behind a proxy count as one: name it in [auth] trusted_proxies, "
+        "or set that to [] if there is none"
+    )
+    here = {"server.http": Address("127.0.0.1", 8001), "auth.allow_host": ("mcp.example",)}
+    (said,) = start_warnings(effective(here, {}))
+    assert said.startswith("--allow-host: clients behind a proxy count as one")
+    everywhere = {**here, "server.http": Address("0.0.0.0", 8001)}
+    for values in (everywhere, {**here, "auth.trusted_proxies": ("127.0.0.1",)}):
+        assert start_warnings(effective(values, {})) == []
+
+
 def test_a_node_as_it_should_be(tmp_path: Path) -> None:
-    values = found(tmp_path)
+    values = found(tmp_path, auth__trusted_proxies=())
     check_start(values)
     assert start_warnings(values) == []
     settings = ClusterSettings.of(values.settings())

@@ -22,6 +22,7 @@ from acuity.mcp.admin.sources import Sources
 from acuity.mcp.admin.static_files import PAGE, static_files
 from acuity.mcp.endpoints import Page
 from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.proxies import NO_PROXIES, TrustedProxies
 from acuity.mcp.wire.guard.tokens import TokenStore
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.http.routes import Routes, for_methods
@@ -53,6 +54,7 @@ class AdminPort:
         names: frozenset[str] = frozenset(),
         refused: Counter[str] | None = None,
         tls: ssl.SSLContext | None = None,
+        proxies: TrustedProxies = NO_PROXIES,
     ) -> AdminPort:
         """The view at an address; `names` are further host names of this machine."""
         audit, tasks = Audit(sources.clock), Tasks()
@@ -79,7 +81,7 @@ class AdminPort:
         routes["/admin/events"] = for_methods(("GET",), feed.handle)
         for path, action in ACTIONS.items():
             routes[path] = for_methods(("POST",), action_handler(action, sources, audit))
-        access = Access(tokens, names, refused=Counter() if refused is None else refused)
+        access = Access(tokens, names, proxies=proxies, refused=Counter() if refused is None else refused)
         handler = _same_origin(Routes(routes, shown=_SHOWN))
         page = Page(_NAME, address, handler, PAGE, tls, access, frozenset(files))
         return cls(sources, audit, page, feed, tasks)

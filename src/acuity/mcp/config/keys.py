@@ -15,6 +15,7 @@ from acuity.mcp.operations.logs import FORMATS, LEVELS
 from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE
 from acuity.mcp.wire.guard.grants import Scopes
 from acuity.mcp.wire.guard.origins import Origins
+from acuity.mcp.wire.guard.proxies import parse_network
 from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE
 
 # The groups of options in --help, in order.
@@ -148,6 +149,13 @@ KEYS: Final[tuple[Key, ...]] = (
         kinds.texts("NAME"),
         "a further name that HTTP clients may call this server by",
         default=(),
+    ),
+    _auth(
+        "trusted_proxies",
+        kinds.texts("NETWORK", parse_network),
+        "the address or network of a proxy that says in X-Forwarded-For or Forwarded whom it speaks for",
+        default=(),
+        flag="--trusted-proxy",
     ),
     _limits("rate", kinds.RATE, "requests of one token or address, as in 60/min", setting="rate"),
     _limits(

@@ -39,6 +39,7 @@ async def admin_port(
         names=options.access.names,
         refused=options.access.refused,
         tls=None if certificate is None else certificate.context,
+        proxies=options.access.proxies,
     )
     try:
         yield admin

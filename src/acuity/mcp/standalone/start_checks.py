@@ -216,6 +216,7 @@ def start_warnings(found: Effective) -> list[str]:
     if found["server.http"] is found["server.sse"] is None and found["auth.oauth_issuer"] is not None:
         said.append(f"{found.named('auth.oauth_issuer')}: OAuth is for HTTP only: set http or sse too")
     said += _cluster_warnings(found)
+    said += _proxy_warnings(found)
     if (binary := found["server.vmaf_binary"]) is not None and shutil.which(binary) is None:
         said.append(
             f"{found.named('server.vmaf_binary')}: there is no program '{binary}': install it, or correct it"
@@ -223,6 +224,20 @@ def start_warnings(found: Effective) -> list[str]:
     if found["auth.token"] is not None and found["auth.token_file"] is not None:
         said.append(f"{found.named('auth.token')}: not used: there is a token file")
     return said
+
+
+def _proxy_warnings(found: Effective) -> Iterator[str]:
+    """Where others than clients themselves surely connect, and nobody said who they are."""
+    if found.source("auth.trusted_proxies").kind != "default":
+        return
+    http = found["server.http"] or found["server.sse"]
+    named = found["auth.allow_host"] and http is not None and is_loopback(http.host)
+    blamed = "cluster.redis" if found["cluster.redis"] is not None else "auth.allow_host" if named else None
+    if blamed is not None:
+        yield (
+            f"{found.named(blamed)}: clients behind a proxy count as one: name it in [auth] trusted_proxies, "
+            "or set that to [] if there is none"
+        )
 
 
 def _cluster_warnings(found: Effective) -> Iterator[str]:

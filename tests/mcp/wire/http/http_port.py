@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Container, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -133,11 +133,13 @@ class Ground:
 
 @asynccontextmanager
 async def ground(
-    limits: WireLimits | None = None, tls: ssl.SSLContext | None = None
+    limits: WireLimits | None = None,
+    tls: ssl.SSLContext | None = None,
+    proxies: Container[str] = (),
 ) -> AsyncIterator[Ground]:
     """Serve the pages until the block ends."""
     pages = Pages()
-    async with serve_http(pages, LOCAL, limits or WireLimits(), tls=tls) as endpoint:
+    async with serve_http(pages, LOCAL, limits or WireLimits(), tls=tls, proxies=proxies) as endpoint:
         made = Ground(pages, endpoint)
         try:
             yield made

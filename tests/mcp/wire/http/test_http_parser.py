@@ -67,6 +67,15 @@ def test_the_first_of_repeated_headers_counts_and_their_names_are_told() -> None
     assert request.repeated == {"origin"}
 
 
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded"])
+def test_lines_of_proxies_are_one_list(name: str) -> None:
+    line = name.encode()
+    request = request_of(
+        b"GET / HTTP/1.1\r\nhost: a\r\n" + line + b": a\r\n" + line.lower() + b": b, c\r\n\r\n"
+    )
+    assert request.headers[name.lower()] == "a, b, c"
+
+
 def test_lines_of_accept_are_one_list() -> None:
     request = request_of(b"GET / HTTP/1.1\r\nhost: a\r\nAccept: a/b\r\naccept: c/d, e/f\r\n\r\n")
     assert request.headers["accept"] == "a/b, c/d, e/f"

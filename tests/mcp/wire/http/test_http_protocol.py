@@ -131,6 +131,16 @@ def test_a_full_server_says_when_to_come_back(sent: bytes) -> None:
     run(main)
 
 
+def test_the_address_of_a_proxy_may_take_every_place() -> None:
+    async def main() -> None:
+        limits = WireLimits(max_connections=4, max_connections_each=1)
+        async with ground(limits, proxies=["127.0.0.1"]) as at:
+            for _ in range(16):
+                assert (await (await at.connect()).ask()).status == 200
+
+    run(main)
+
+
 def test_one_address_cannot_take_every_place() -> None:
     async def main() -> None:
         async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:

@@ -23,6 +23,7 @@ from acuity.mcp.wire.guard.auth_hook import AuthHook
 from acuity.mcp.wire.guard.authentication import Authentication, Refusal
 from acuity.mcp.wire.guard.origins import Origins
 from acuity.mcp.wire.guard.pages import for_page, page_headers, with_headers
+from acuity.mcp.wire.guard.proxies import NO_PROXIES, TrustedProxies
 from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
@@ -107,6 +108,7 @@ class Access:
     origins: Origins = field(default_factory=Origins)  # if there are any: those whose pages may use it
     hook: AuthHook | None = None
     oauth: ResourceServer | None = None  # whose tokens are accepted too
+    proxies: TrustedProxies = field(default_factory=TrustedProxies, compare=False)  # who speak for clients
     refused: Counter[str] = field(default_factory=Counter, repr=False, compare=False)  # by reason
     _authentication: Authentication = field(init=False, repr=False, compare=False)
 
@@ -147,6 +149,7 @@ class Access:
             refused=self.refused,
             open_paths=open_paths,
             open_pages=self.oauth.pages if self.oauth is not None and not for_operators else {},
+            proxies=self.proxies,
         )
 
 
@@ -163,10 +166,12 @@ class Guarded:
         refused: Counter[str] | None = None,
         open_paths: Collection[str] = (),
         open_pages: Mapping[str, Handler] = MappingProxyType({}),
+        proxies: TrustedProxies = NO_PROXIES,
     ) -> None:
         """`open_pages` are handlers, by path, for everybody: no token and no origin is asked for."""
         self._handler = handler
         self._open_pages = open_pages
+        self.proxies = proxies
         self._security = security
         # One without tokens and hook is false, and still the one to ask.
         self._authentication = Authentication(security.tokens) if authentication is None else authentication
@@ -176,6 +181,7 @@ class Guarded:
         self._known: dict[tuple[str | None, str | None], None] = {}
 
     def __call__(self, request: Request, responder: Responder) -> None:
+        self.proxies.locate(request)
         refusal = self._refusal(request)
         if refusal is not None:
             self._refuse(refusal, request, responder)
@@ -202,6 +208,7 @@ class Guarded:
 
         So nobody without a token has the server read and keep a long body.
         """
+        self.proxies.locate(request)
         refusal = self._refusal(request)
         if refusal is None and request.path in self._open_pages:
             return True

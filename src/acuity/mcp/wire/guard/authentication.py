@@ -4,7 +4,8 @@ They are asked in this order. A token of the server's own file is nobody else's 
 OAuth's is never shown to the hook.
 
 An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only those
-who were let in from there before are let in. So nobody can guess on, and those who are in stay in.
+who were let in from there before are let in. So nobody can guess on, and those who are in stay in. A token
+with a good signature can't have been guessed, and is let in always.
 """
 
 from __future__ import annotations
@@ -99,7 +100,11 @@ class Authentication:
             principal, other = (found, None) if isinstance(found, Principal) else (None, found)
             wait = self._wrong.wait(place, WRONG_TOKENS)
             # A right guess is answered like a wrong one.
-            if wait > 0 and (place, principal.key if principal else digest(token)) not in self._proven:
+            if (
+                wait > 0
+                and not self._is_signed(token, found)
+                and (place, principal.key if principal else digest(token)) not in self._proven
+            ):
                 return _slowed(wait)
             if principal is not None:
                 self._note_right(place, principal.key)
@@ -120,7 +125,10 @@ class Authentication:
         def decided(verdict: Verdict) -> None:
             place = neighbourhood(request.address)
             if not isinstance(verdict, Principal):
-                done(self._refusal(verdict, place, token))
+                wait = self._wrong.wait(place, WRONG_TOKENS)
+                signed = verdict is not None and token is not None and self._is_signed(token, verdict)
+                hidden = wait > 0 and is_oauths and not signed
+                done(_slowed(wait) if hidden else self._refusal(verdict, place, token))
                 return
             if token is not None:
                 self._note_right(place, verdict.key if is_oauths else digest(token))
@@ -137,6 +145,14 @@ class Authentication:
         if (principal := self._tokens.find(token)) is not None:
             return principal
         return self._oauth.find(token) if self._oauth is not None and self._oauth.takes(token) else None
+
+    def _is_signed(self, token: str, found: Verdict) -> bool:
+        """Whether a token is no guess, since its issuer has signed it; or has to be asked about to know."""
+        if self._oauth is None or not self._oauth.signed:
+            return False
+        if isinstance(found, Principal):
+            return self._oauth.owns(found)
+        return self._oauth.takes(token) if found is None else isinstance(found, Rejected) and found.authentic
 
     def _is_oauths(self, token: str) -> bool:
         """Whether a token that isn't the server's own is for the authorization server to judge."""

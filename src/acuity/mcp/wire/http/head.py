@@ -17,6 +17,7 @@ _LENGTH: Final = re.compile(r"[0-9]{1,18}")  # longer ones are too large for any
 # Bytes that may stand in a line: a tab, printable ASCII, and those above it.
 _TEXT: Final = bytes(code for code in range(256) if code == 9 or 32 <= code != 127)
 _NONE: Final[frozenset[str]] = frozenset()
+_LISTS: Final = frozenset({"accept", "x-forwarded-for", "forwarded"})  # which may come in several lines
 
 # The names that clients send, as they write them: found faster than lowered and checked.
 _NAMES: Final = {
@@ -135,7 +136,7 @@ def parse_request_line(line: bytes | bytearray) -> tuple[str, str, str]:
 
 
 def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """The first value of each header (all of Accept), and the further ones of those that came again."""
+    """The first value of each header (all of a list), and the further ones of those that came again."""
     lines = block.decode("latin-1").split("\r\n") if block else []
     if len(lines) > most:
         raise Refused(431, f"the request has over {most} headers: send fewer")
@@ -152,7 +153,7 @@ def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], l
             known = name.lower()
         if known in fields:
             more.append((known, value.strip(" \t")))
-            if known == "accept":  # a list, which may come in several lines
+            if known in _LISTS:
                 fields[known] += f", {more[-1][1]}"
         else:
             fields[known] = value.strip(" \t")

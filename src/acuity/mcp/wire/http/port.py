@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
+from collections.abc import Container
 from typing import Final
 
 from acuity.mcp.limits import BUSY, Quota
@@ -45,7 +46,9 @@ class Port:
         refused: Counter[str] | None = None,
         admit: Admission | None = None,
         for_pages: PageHeaders | None = None,
+        proxies: Container[str] = (),
     ) -> None:
+        """`proxies` are addresses that many clients come from: no limit of one address holds for them."""
         self.handler = handler
         self.admit = admit
         self.for_pages = for_pages
@@ -56,6 +59,7 @@ class Port:
         self._most = most = 4 * limits.max_connections  # a session may have a stream open beside its requests
         # Where all clients are on this machine they have one address, and no limit of one address.
         self._places = Quota(sys.maxsize, sys.maxsize if limits.max_connections_each is None else most // 2)
+        self._proxies = proxies
         self._half_open: dict[HttpProtocol, None] = {}  # oldest first
         self._with_requests: dict[HttpProtocol, None] = {}
         self._bodies: dict[
@@ -73,7 +77,12 @@ class Port:
         """Take in a new connection, unless its address has too many; whether it is in."""
         if connection in self._half_open:  # since before its TLS handshake
             return True
-        if self._places.full(connection.address) is not None and not self._end_body(connection.address):
+        address = connection.address
+        if (
+            self._places.full(address) is not None
+            and address not in self._proxies
+            and not self._end_body(address)
+        ):
             self.refused[_CONNECTIONS] += 1
             return False
         self._places.take(connection.address)

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -82,16 +82,18 @@ async def serve_http(
     listener: socket.socket | None = None,
     tls: ssl.SSLContext | None = None,
     refused: Counter[str] | None = None,
+    proxies: Container[str] = (),
 ) -> AsyncIterator[HttpEndpoint]:
     """Serve a handler until the block ends; raises SettingsError where the address can't be used.
 
     `admit` decides by a request's head whether its body is read; `for_pages` gives the headers that let a
     page read a refusal; `presence` is told about connections; a `listener` is bound to the address already;
-    `refused` counts requests that no handler saw, by reason.
+    `refused` counts requests that no handler saw, by reason; `proxies` are the addresses of those who connect
+    for many clients.
     """
     listener = listener or bind(address)
     found = bound(listener)
-    port = Port(handler, limits, presence, refused, admit, for_pages)
+    port = Port(handler, limits, presence, refused, admit, for_pages, proxies)
     server: asyncio.Server | TlsListener
     if tls is None:
         server = await asyncio.get_running_loop().create_server(lambda: HttpProtocol(port), sock=listener)

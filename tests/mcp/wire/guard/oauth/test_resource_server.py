@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from acuity.errors import SettingsError
 from acuity.mcp.principal import Principal
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.auth_hook import AuthHook
+from acuity.mcp.wire.guard.authentication import Authentication, Refusal
 from acuity.mcp.wire.guard.grants import Scopes
 from acuity.mcp.wire.guard.oauth.jwt_verifier import JwtVerifier
 from acuity.mcp.wire.guard.oauth.key_set import KeySet
@@ -265,7 +267,66 @@ def test_guessing_is_slowed_down_and_those_who_were_in_stay_in() -> None:
     statuses = [ground.ask(token(key=private_key("ES256", 9), jti=str(n))).status for n in range(25)]
     assert statuses == [401] * 20 + [429] * 5
     assert ground.ask(token(jti="second")).status == 200  # the same principal, with another token
-    assert ground.ask(token(sub="bob")).status == 429  # a right guess is answered like a wrong one
+
+
+def test_a_good_signature_is_no_guess_while_others_guess() -> None:
+    ground = Ground(tokens=Tokens({FILE_TOKEN: "filed"}))
+    statuses = [ground.ask(token(key=private_key("ES256", 9), jti=str(n))).status for n in range(25)]
+    assert statuses == [401] * 20 + [429] * 5
+    assert ground.ask(token(sub="bob")).status == 200
+    assert ground.ask(token(sub="carol", exp=1)).status == 401  # so that it gets itself a new one
+    assert ground.ask(FILE_TOKEN).status == 429  # a right guess is answered like a wrong one
+
+
+def test_a_new_key_is_fetched_while_others_guess() -> None:
+    async def main() -> None:
+        ground = Ground()
+        for number in range(20):
+            ground.ask(token(key=private_key("ES256", 9), jti=str(number)))
+        ground.keys.may_know_more = True
+        new, unknown = (
+            ground.ask(token(key=private_key("ES256", 2), key_id="two")),
+            ground.ask(token(key_id="x")),
+        )
+        entries = [
+            public_jwk(private_key("ES256", which), "ES256", name) for which, name in ((0, "one"), (2, "two"))
+        ]
+        ground.keys.keys = KeySet.parse(key_set(*entries), "t")
+        ground.keys.gate.set()
+        await new.done.wait()
+        await unknown.done.wait()
+        assert (new.status, unknown.status) == (200, 429)
+
+    run(main)
+
+
+def test_tokens_without_signatures_are_guesses() -> None:
+    class Known:
+        async def verify_token(self, token: str) -> AccessToken | None:
+            return (
+                AccessToken(token=token, client_id="c", scopes=[], subject=token) if "good" in token else None
+            )
+
+    async def main() -> None:
+        oauth = ResourceServer(SdkVerifier(Known()), issuer=ISSUER, resource=RESOURCE)
+        authentication = Authentication(Tokens(), oauth=oauth)
+        statuses: list[int] = []
+
+        async def ask(token: str) -> int:
+            request = Request("POST", "/mcp", headers={"authorization": f"Bearer {token}"})
+            found = authentication.check(request)
+            if found is None:
+                decided: asyncio.Future[Principal | Refusal] = asyncio.get_running_loop().create_future()
+                authentication.ask(request, decided.set_result)
+                found = await decided
+            return found.status if isinstance(found, Refusal) else 200
+
+        for number in range(22):
+            statuses.append(await ask(f"wrong-{number}"))
+        assert statuses == [401] * 20 + [429] * 2
+        assert await ask("good-guess") == 429
+
+    run(main)
 
 
 def test_expired_tokens_are_no_guesses() -> None:

@@ -66,6 +66,8 @@ _PROBLEMS: Final[Mapping[type[jwt.PyJWTError], Rejected]] = {
 class JwtVerifier:
     """The tokens of one issuer for one or more audiences, which all mean this server."""
 
+    signed: Final = True
+
     def __init__(
         self,
         issuer: str,

@@ -52,6 +52,11 @@ class Verifier(Protocol):
         """Answers hold as long as this is the same object."""
         ...
 
+    @property
+    def signed(self) -> bool:
+        """Whether tokens prove themselves, so that none can be guessed."""
+        ...
+
     def takes(self, token: str) -> bool:
         """Whether a token has the form that this verifier is for."""
         ...
@@ -115,6 +120,11 @@ class ResourceServer:
     def takes(self, token: str) -> bool:
         """Whether a token is this object's to judge."""
         return self._verifier.takes(token)
+
+    @property
+    def signed(self) -> bool:
+        """Whether tokens prove themselves, so that none can be guessed."""
+        return self._verifier.signed
 
     def owns(self, principal: Principal) -> bool:
         """Whether a token of this kind proved who it is."""

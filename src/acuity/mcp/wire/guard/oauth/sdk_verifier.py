@@ -22,6 +22,7 @@ class SdkVerifier:
     """Asks the verifier about each token, and remembers its answer for some seconds."""
 
     version: Final = None  # answers hold until they are forgotten
+    signed: Final = False  # as far as is known here
 
     def __init__(
         self,
