@@ -157,6 +157,17 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
     assert "memory" in pod["resources"]["limits"]
 
 
+def test_alerts_are_about_counters_that_there_are() -> None:
+    docs = FOLDER.parents[1] / "docs"
+    (block,) = re.findall(r"```yaml\n(groups:.*?)```", (docs / "cluster.md").read_text(), re.DOTALL)
+    rules = yaml.safe_load(block)["groups"][0]["rules"]
+    known = (docs / "runtime.md").read_text()
+    for rule in rules:
+        assert {"alert", "expr"} <= set(rule)
+        for name in re.findall(r"\bacuity_\w+", rule["expr"]):
+            assert f"| `{name}` |" in known, name
+
+
 def test_kubernetes_settings_can_start(tmp_path: Path) -> None:
     documents = _yaml("kubernetes.yaml")
     text = next(found for found in documents if found["kind"] == "ConfigMap")["data"]["acuity.toml"]
