@@ -11,7 +11,7 @@ _LONGEST_NOTE: Final = 300  # characters of a text that a file of somebody else 
 _MOST_ITEMS: Final = 64
 _DEEPEST: Final = 6
 _SHOWN_ID: Final = 8  # characters of a session id: too few to impersonate a client
-_LABEL: Final = re.compile(r"[a-z0-9]{1,16}-(?=[0-9a-f]*$)")  # of a node, before what is secret
+_LABEL: Final = re.compile(r"[a-z0-9]{1,16}-(?=[0-9a-f]{8,32}$)")  # of a node, before what is secret
 
 
 def one_line(text: str) -> str:

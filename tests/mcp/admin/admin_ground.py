@@ -72,11 +72,16 @@ class FakeNodes:
     def __init__(self) -> None:
         self.label = "n1"
         self.problem: str | None = None
+        self.third = False
 
     async def statuses(self) -> list[NodeStatus]:
         if self.problem is not None:
             raise ClusterUnavailable("try again")
-        return [NodeStatus("n1", True, "http://127.0.0.1:1"), NodeStatus("n2", False)]
+        return [
+            NodeStatus("n1", True, "http://127.0.0.1:1"),
+            NodeStatus("n2", False),
+            *([NodeStatus("n3", True, "http://10.0.0.3:9001")] if self.third else []),
+        ]
 
 
 class FewJobs:

@@ -257,6 +257,9 @@ def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> None:
                 await ground.bench.started.reaches(1)
                 row = (await ground.json("/admin/runtime/mcp?details=1"))["sessions"][0]
                 assert (row["connected"], row["streams"], row["calls_in_flight"]) == (True, 2, 1)
+                whole = await ground.json("/admin/runtime")
+                assert (whole["open_streams"], whole["open_get_streams"]) == (2, 1)
+                assert (await ground.json("/admin/streams"))["open_streams"] == 2
                 streams = (await ground.json("/admin/streams"))["streams"]
                 assert sorted(stream["kind"] for stream in streams) == ["get", "request"]
                 assert {stream["session_id"] for stream in streams} == {row["id"]}
@@ -449,5 +452,47 @@ def test_ten_thousand_sessions_are_paged() -> None:
             found = await ground.json("/admin/runtime/mcp?details=1&limit=1000&sort=last_activity&order=desc")
             assert (found["active_sessions"], found["returned_sessions"]) == (10_000, 1000)
             assert (await ground.json("/admin/runtime"))["active_mcp_sessions"] == 10_000
+
+    run(test)
+
+
+def test_sessions_of_other_nodes_are_ended_there() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            nodes = ground.port.sources.nodes
+            assert isinstance(nodes, FakeNodes)
+            nodes.third = True
+            refused = await ground.post("/admin/sessions/kick", {"session_id": "n3-0123abcd…"})
+            assert refused.status_code == 404
+            assert refused.json() == {
+                "error": "'n3-0123abcd' is a session of the node 'n3' at http://10.0.0.3:9001: end it there"
+            }
+            gone = await ground.post("/admin/sessions/kick", {"session_id": "n2-0123abcd"})
+            assert "no session of this server begins with 'n2-0123abcd'" in gone.json()["error"]
+            nodes.problem = "Redis at redis://x doesn't answer"
+            unknown = await ground.post("/admin/sessions/kick", {"session_id": "n3-0123abcd"})
+            assert unknown.status_code == 503
+            assert [row["outcome"] for row in (await ground.json("/admin/audit"))["actions"]] == [
+                "refused"
+            ] * 3
+
+    run(test)
+
+
+def test_refusals_have_one_form() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            root = await ground.get("/", token=None)
+            assert (root.status_code, root.headers["location"]) == (302, "/admin")
+            for path, token, status in (
+                ("/admin/runtime", None, 401),
+                ("/nowhere", TOKEN, 404),
+                ("/admin/sessions/kick", TOKEN, 405),
+                ("/admin/runtime?x=1", TOKEN, 400),
+            ):
+                refused = await ground.get(path, token)
+                assert (refused.status_code, list(refused.json())) == (status, ["error"])
+            told = (await ground.get("/nowhere")).json()["error"]
+            assert all(path in told for path in ("/admin/audit", "/admin/jobs", "/admin/sessions/kick"))
 
     run(test)

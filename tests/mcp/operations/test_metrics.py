@@ -12,8 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from acuity.jobs.job import Job, JobsStats
 from acuity.mcp.operations.latencies import Latencies
-from acuity.mcp.operations.metrics import METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_pages
+from acuity.mcp.operations.metrics import HEALTH, METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_pages
+from acuity.mcp.principal import Principal
+from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.guard.origins import Origins
+from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.http.request import Handler, Request
+from acuity.mcp.wire.listeners import Address
 from fake_responder import FakeResponder
 from pretend_jobs import PretendJobs
 
@@ -198,3 +203,25 @@ def test_connections_are_counted_while_they_are_open(metrics: Metrics) -> None:
     metrics.connections.left(first)
     metrics.connections.left(object())
     assert series(metrics, "acuity_mcp_connections") == 1
+
+
+def test_a_token_for_some_tools_reads_no_metrics(metrics: Metrics) -> None:
+    limited = Request("GET", "/metrics")
+    limited.principal = Principal("token:ci", tools=frozenset({"echo"}))
+    responder = FakeResponder()
+    metrics_pages(metrics.registry)(limited, responder)
+    assert responder.status == 403
+
+
+def test_health_takes_no_token_from_other_machines(metrics: Metrics) -> None:
+    access = Access(Tokens({"a-token-of-16-characters": "ci"}), origins=Origins.parse(("https://a.example",)))
+    guarded = access.guard(
+        metrics_pages(metrics.registry), Address("0.0.0.0", 9090), for_operators=True, open_paths=HEALTH
+    )
+
+    def status(path: str) -> int | None:
+        responder = FakeResponder()
+        guarded(Request("GET", path, headers={"host": "10.0.0.1:9090"}, address="10.0.0.9"), responder)
+        return responder.status
+
+    assert [status(path) for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 401]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from acuity.mcp.admin.answers import AdminRefusal, answer, refuse
 from acuity.mcp.admin.audit import Audit, Outcome
 from acuity.mcp.admin.sessions_view import beginning
 from acuity.mcp.admin.sources import Sources
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.strict_json import parse_strictly
+from acuity.mcp.wire.tasks import Tasks
 from acuity.text import quoted, shown_id
 
 logger: Final = logging.getLogger(__name__)
 
 _LONGEST_BODY: Final = 4096  # bytes
+_LOOK: Final = 2.0  # seconds to ask Redis which node has a session
 _LONGEST_TARGET: Final = 128  # characters
 
 
@@ -34,6 +38,9 @@ class OperatorAction(NamedTuple):
     name: str
     field: str  # of the body, which names the target
     run: Callable[[Sources, str], Done]  # raises AdminRefusal
+    elsewhere: Callable[[Sources, str], Awaitable[AdminRefusal | None]] | None = (
+        None  # where an unknown one is
+    )
 
 
 def _kick(sources: Sources, given: str) -> Done:
@@ -51,6 +58,33 @@ def _kick(sources: Sources, given: str) -> Done:
     session.end("kicked")
     ended = f"{_many(calls, 'call')} in flight and {_many(streams, 'open GET')}"
     return Done(shown_id(session.id), f"ended the session with {ended}")
+
+
+async def _elsewhere(sources: Sources, given: str) -> AdminRefusal | None:
+    """Which other node has a session; None: this server is alone, or nobody knows."""
+    nodes, begin = sources.nodes, beginning(given)
+    if nodes is None or sources.runtime is None:
+        return None
+    try:
+        async with asyncio.timeout(_LOOK):
+            ownership = sources.runtime.ownership
+            place = None if ownership is None else await ownership.find(begin)
+            if place is not None and place.alive and place.node != nodes.label:
+                return _at(begin, place.node, place.address)
+            label = begin.partition("-")[0]  # where it began, and mostly still is
+            for node in await nodes.statuses():
+                if node.label == label != nodes.label and node.alive:
+                    return _at(begin, node.label, node.address)
+    except (ClusterUnavailable, TimeoutError):
+        return AdminRefusal(
+            503, f"{nodes.problem or 'Redis does not answer'}: which node has it can't be asked"
+        )
+    return None
+
+
+def _at(begin: str, node: str, address: str) -> AdminRefusal:
+    shown = quoted(shown_id(begin))
+    return AdminRefusal(404, f"{shown} is a session of the node '{node}' at {address}: end it there")
 
 
 def _many(number: int, thing: str) -> str:
@@ -89,13 +123,13 @@ def _workers(sources: Sources) -> Workers:
 
 
 ACTIONS: Final[dict[str, OperatorAction]] = {
-    "/admin/sessions/kick": OperatorAction("kick", "session_id", _kick),
+    "/admin/sessions/kick": OperatorAction("kick", "session_id", _kick, _elsewhere),
     "/admin/workers/drain": OperatorAction("drain", "worker", _drain),
     "/admin/workers/restart": OperatorAction("restart", "worker", _restart),
 }
 
 
-def action_handler(action: OperatorAction, sources: Sources, audit: Audit) -> Handler:
+def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks: Tasks) -> Handler:
     """The handler of an action's path. Whatever becomes of it is audited."""
 
     def handle(request: Request, responder: Responder) -> None:
@@ -105,17 +139,35 @@ def action_handler(action: OperatorAction, sources: Sources, audit: Audit) -> Ha
             given = _target(request, action.field)
             target, said = action.run(sources, given)
         except AdminRefusal as problem:
+            if problem.status == 404 and action.elsewhere is not None and sources.nodes is not None:
+                tasks.spawn(look(action.elsewhere, problem, given, request, responder))
+                return
             outcome, target, said, refusal = "refused", _shown(given), str(problem), problem
         except Exception:
             logger.exception("the action %s failed", action.name, extra={"event": "admin_failed"})
             outcome, target, said = "failed", _shown(given), "the server failed at it: see its log"
             refusal = AdminRefusal(500, said)
-        who = request.principal.key.removeprefix("token:")
-        audit.record(who, request.address, action.name, target, outcome, said)
+        over(request, target, outcome, said)
         if refusal is not None:
             refuse(responder, refusal)
         else:
             answer(responder, {"ok": True, "action": action.name, "target": target, "said": said})
+
+    async def look(
+        elsewhere: Callable[[Sources, str], Awaitable[AdminRefusal | None]],
+        problem: AdminRefusal,
+        given: str,
+        request: Request,
+        responder: Responder,
+    ) -> None:
+        refusal = await elsewhere(sources, given) or problem
+        over(request, _shown(given), "refused", str(refusal))
+        if not responder.gone:
+            refuse(responder, refusal)
+
+    def over(request: Request, target: str, outcome: Outcome, said: str) -> None:
+        who = request.principal.key.removeprefix("token:")
+        audit.record(who, request.address, action.name, target, outcome, said)
 
     return handle
 

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from acuity.mcp.admin.actions import ACTIONS, action_handler
-from acuity.mcp.admin.answers import AdminRefusal, Document, document_handler, refuse
+from acuity.mcp.admin.answers import HEADERS, AdminRefusal, Document, document_handler, refuse
 from acuity.mcp.admin.audit import KEPT, Action, Audit
 from acuity.mcp.admin.jobs_view import jobs_handler
 from acuity.mcp.admin.live import LiveFeed
@@ -25,13 +25,11 @@ from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.proxies import NO_PROXIES, TrustedProxies
 from acuity.mcp.wire.guard.tokens import TokenStore
 from acuity.mcp.wire.http.request import Handler, Request, Responder
-from acuity.mcp.wire.http.routes import Routes, for_methods
 from acuity.mcp.wire.listeners import Address
 from acuity.mcp.wire.tasks import Tasks
 from acuity.text import quoted
 
 _NAME: Final = "admin"  # of the port, in logs
-_SHOWN: Final = (PAGE, "/admin/runtime", "/admin/runtime/mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +75,22 @@ class AdminPort:
             "/admin/runtime": _runtime_handler(state, nodes, tasks),
             "/admin/jobs": jobs_handler(sources, tasks),
         }
-        routes = {path: for_methods(("GET", "HEAD"), handler) for path, handler in shown.items()}
-        routes["/admin/events"] = for_methods(("GET",), feed.handle)
+        routes: dict[str, tuple[tuple[str, ...], Handler]] = {
+            path: (("GET", "HEAD"), handler) for path, handler in shown.items()
+        }
+        routes["/"] = ("GET", "HEAD"), _to_page
+        routes["/admin/events"] = ("GET",), feed.handle
         for path, action in ACTIONS.items():
-            routes[path] = for_methods(("POST",), action_handler(action, sources, audit))
-        access = Access(tokens, names, proxies=proxies, refused=Counter() if refused is None else refused)
-        handler = _same_origin(Routes(routes, shown=_SHOWN))
-        page = Page(_NAME, address, handler, PAGE, tls, access, frozenset(files))
+            routes[path] = ("POST",), action_handler(action, sources, audit, tasks)
+        access = Access(
+            tokens,
+            names,
+            plain_refusals=True,
+            proxies=proxies,
+            refused=Counter() if refused is None else refused,
+        )
+        handler = _same_origin(_routed(routes))
+        page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*files, "/"}))
         return cls(sources, audit, page, feed, tasks)
 
     async def close(self) -> None:
@@ -128,6 +135,28 @@ def _documents(sources: Sources, audit: Audit) -> Mapping[str, Handler]:
         "/admin/workers": document_handler(workers),
         "/admin/audit": document_handler(actions),
     }
+
+
+def _routed(routes: Mapping[str, tuple[tuple[str, ...], Handler]]) -> Handler:
+    """A handler that hands each request to that of its path; refusals have the form of the others here."""
+    named = ", ".join(path for path in routes if path.startswith(PAGE) and "/static/" not in path)
+
+    def handle(request: Request, responder: Responder) -> None:
+        methods, handler = routes.get(request.path, ((), None))
+        if handler is None:
+            refuse(responder, AdminRefusal(404, f"there is nothing at {quoted(request.path)}: use {named}"))
+        elif request.method not in methods:
+            allowed = ", ".join(methods)
+            problem = AdminRefusal(405, f"{request.path} takes no {quoted(request.method)}: use {allowed}")
+            refuse(responder, problem, [(b"allow", allowed.encode())])
+        else:
+            handler(request, responder)
+
+    return handle
+
+
+def _to_page(_: Request, responder: Responder) -> None:
+    responder.answer(302, headers=[*HEADERS, (b"location", PAGE.encode())])
 
 
 def _tell(feed: LiveFeed, action: Action) -> None:

@@ -41,6 +41,7 @@ def runtime_document(sources: Sources) -> Document:
         "mcp_enabled": runtime is not None,
         "active_mcp_sessions": all_sessions.sessions,
         "open_streams": all_sessions.streams,
+        "open_get_streams": all_sessions.gets,
         "open_subscriptions": sources.limits.subscriptions,
         "pending_messages": all_sessions.pending,
         "pending_bytes": all_sessions.pending_bytes,

@@ -27,7 +27,7 @@ _ORDERS: Final[dict[str, Callable[[Session], Any]]] = {
     "last_activity": lambda session: session.last_seen,
     "pending": lambda session: session.pending,
     "pending_bytes": lambda session: session.pending_bytes,
-    "streams": lambda session: session.open_gets,
+    "streams": lambda session: _attached(session),
     "calls": lambda session: session.calls,
     "principal": lambda session: session.principal,
     "protocol_version": lambda session: session.version,
@@ -48,21 +48,27 @@ class Totals(NamedTuple):
     """All sessions together."""
 
     sessions: int
-    streams: int  # open GETs
+    streams: int  # with a connection: GETs, and those of calls
+    gets: int
     pending: int
     pending_bytes: int
     calls: int
 
 
 def totals(sessions: Iterable[Session]) -> Totals:
-    found = streams = pending = size = calls = 0
+    found = streams = gets = pending = size = calls = 0
     for session in sessions:
         found += 1
-        streams += session.open_gets
+        streams += _attached(session)
+        gets += session.open_gets
         pending += session.pending
         size += session.pending_bytes
         calls += session.calls
-    return Totals(found, streams, pending, size, calls)
+    return Totals(found, streams, gets, pending, size, calls)
+
+
+def _attached(session: Session) -> int:
+    return sum(1 for _ in session.attached_streams())
 
 
 def beginning(given: str) -> str:
@@ -129,7 +135,6 @@ def _row(session: Session, epoch: float) -> Document:
     client = session.client
     info = client.get("clientInfo")
     named = info if isinstance(info, Mapping) else {}
-    streams = list(session.attached_streams())
     return {
         "id": shown_id(session.id),
         "protocol_version": session.version,
@@ -141,8 +146,8 @@ def _row(session: Session, epoch: float) -> Document:
         "started_at_unix": round(session.created + epoch, 3),
         "last_activity_unix": round(session.last_seen + epoch, 3),
         "initialized": session.initialized,
-        "connected": bool(streams),
-        "streams": len(streams),
+        "connected": session.open_gets > 0,
+        "streams": _attached(session),
         "calls_in_flight": session.calls,
         "pending_count": session.pending,
         "pending_bytes": session.pending_bytes,

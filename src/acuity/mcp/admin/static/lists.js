@@ -55,7 +55,7 @@ export class Streams extends Listed {
         { title: "Client", cell: badge((row) => READING[row.reading][0], (row) => READING[row.reading][1]) },
       ],
     }), (found) => found.streams, (found, state) => {
-      const listening = Math.min(state.open_streams, found.open_streams);
+      const listening = Math.min(state.open_get_streams, found.open_streams);
       const shown = found.open_streams > found.returned_streams ? `, the first ${count(found.returned_streams)} shown` : "";
       return `${count(listening)} listening, ${count(found.open_streams - listening)} of calls${shown}; `
         + `${many(state.open_subscriptions, "subscription")} without a session`;

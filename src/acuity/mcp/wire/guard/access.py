@@ -109,6 +109,7 @@ class Access:
     hook: AuthHook | None = None
     oauth: ResourceServer | None = None  # whose tokens are accepted too
     proxies: TrustedProxies = field(default_factory=TrustedProxies, compare=False)  # who speak for clients
+    plain_refusals: bool = False  # {"error": "…"}, not JSON-RPC: what is behind the checks is no MCP
     refused: Counter[str] = field(default_factory=Counter, repr=False, compare=False)  # by reason
     _authentication: Authentication = field(init=False, repr=False, compare=False)
 
@@ -148,6 +149,7 @@ class Access:
             for_pages=not for_operators and (self.local_pages or bool(self.origins)),
             refused=self.refused,
             open_paths=open_paths,
+            plain_refusals=self.plain_refusals,
             open_pages=self.oauth.pages if self.oauth is not None and not for_operators else {},
             proxies=self.proxies,
         )
@@ -165,6 +167,7 @@ class Guarded:
         for_pages: bool = False,
         refused: Counter[str] | None = None,
         open_paths: Collection[str] = (),
+        plain_refusals: bool = False,
         open_pages: Mapping[str, Handler] = MappingProxyType({}),
         proxies: TrustedProxies = NO_PROXIES,
     ) -> None:
@@ -172,6 +175,7 @@ class Guarded:
         self._handler = handler
         self._open_pages = open_pages
         self.proxies = proxies
+        self._plain = plain_refusals
         self._security = security
         # One without tokens and hook is false, and still the one to ask.
         self._authentication = Authentication(security.tokens) if authentication is None else authentication
@@ -269,7 +273,7 @@ class Guarded:
 
     def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
         self._refused[refusal.word] += 1
-        refusal.answer(request, responder)
+        refusal.answer(request, responder, plain=self._plain)
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again

@@ -11,6 +11,7 @@ with a good signature can't have been guessed, and is let in always.
 from __future__ import annotations
 
 import ipaddress
+import json
 import logging
 import time
 from collections import OrderedDict
@@ -49,7 +50,8 @@ class Refusal(NamedTuple):
     headers: HeaderList = ()
     code: int = INVALID_REQUEST
 
-    def answer(self, request: Request, responder: Responder) -> None:
+    def answer(self, request: Request, responder: Responder, *, plain: bool = False) -> None:
+        """Answer with a JSON-RPC error, or `plain` with {"error": "…"}."""
         # One who is slowed down may go on knocking, and would fill the log.
         level = logging.DEBUG if self.status == 429 else logging.WARNING
         fields = {
@@ -59,7 +61,8 @@ class Refusal(NamedTuple):
             "path": request.path,
         }
         logger.log(level, "refused a request: %s", self.reason, extra=fields)
-        body = encode(error_message(self.code, self.reason))
+        said = json.dumps({"error": self.reason}).encode()
+        body = said if plain else encode(error_message(self.code, self.reason))
         responder.answer(self.status, body, b"application/json", self.headers)
 
 
