@@ -386,3 +386,32 @@ def test_a_take_over_that_another_won_goes_to_that_node() -> None:
             assert len(other.seen) == 1
 
     play(scenario)
+
+
+def test_searches_that_find_nothing_are_bounded() -> None:
+    async def scenario() -> None:
+        async with pair(hello) as (one, _):
+            alice, bob = Principal.of_token("alice"), Principal.of_token("bob")
+
+            async def status(session_id: str, principal: Principal) -> FakeResponder:
+                request = post(**{"mcp-session-id": session_id})
+                request.principal = principal
+                return await ask(one, request)
+
+            assert (await status("a-1", alice)).status == 200
+            place, one.ownership.place = one.ownership.place, None
+            misses = 0
+            while (last := await status(f"a-guess{misses}", alice)).status == 404:
+                misses += 1
+            assert last.status == 429
+            assert last.headers[b"retry-after"] == b"1"
+            assert "begin one" in reason(last)
+            assert misses >= 1000
+            assert one.ownership.finds == 1 + misses  # what is refused costs nothing
+            assert one.counters.refused["searches"] == 1
+            # Others may search, and a session that was found before is still found.
+            assert (await status("a-guess", bob)).status == 404
+            one.ownership.place = place
+            assert (await status("a-1", alice)).status == 200
+
+    play(scenario)

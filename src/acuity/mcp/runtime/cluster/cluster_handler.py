@@ -41,8 +41,10 @@ _METHODS: Final = frozenset({"GET", "POST", "DELETE"})  # others are refused, by
 _LONGEST_ID: Final = 256
 _FRESH: Final = 1.0  # seconds that a living owner is remembered
 _MOST_FOUND: Final = 10_000
+_MISSES: Final = Rate(1000, 10.0)  # searches of one token or address that find nothing; each asks Redis
 _TOLD: Final = Rate(5, 60.0)  # log lines about one node and outcome
 _AGAIN: Final = 1.0  # seconds until a client should try again
+_TOO_MANY: Final = "too many sessions that don't exist were asked for: begin one, or try again later"
 _MOVING: Final = "the session is on its way between nodes: try again"
 _SILENT: Final = "the node that has this session doesn't answer: try again"
 _SLOW: Final = "the session's node could not be found in time: try again"
@@ -85,6 +87,7 @@ class ClusterHandler:
         self._self = (node, incarnation)
         self._tasks = Tasks()
         self._told = Allowances()
+        self._misses = Allowances()  # of principals
         self._found: dict[str, tuple[Place, float]] = {}  # owners that live, with when they were found
         self._searches: dict[_Sought, asyncio.Task[_Whereabouts]] = {}
 
@@ -100,8 +103,15 @@ class ClusterHandler:
             or not 0 < len(session_id) <= _LONGEST_ID
         ):
             self._local(request, responder)
+        elif (wait := self._search_wait(session_id, request)) > 0:
+            self._counters.refused["searches"] += 1
+            refuse(responder, 429, BUSY, _TOO_MANY, _request_id(request), headers=(retry_after(wait),))
         else:
             self._tasks.spawn(self._guarded(request, responder, session_id))
+
+    def _search_wait(self, session_id: str, request: Request) -> float:
+        """Seconds until a session may be searched for; 0 for one that was found before."""
+        return 0.0 if session_id in self._found else self._misses.wait(request.principal.key, _MISSES)
 
     async def close(self) -> None:
         """End what is under way."""
@@ -129,6 +139,8 @@ class ClusterHandler:
             if responder.gone:
                 return
             if not isinstance(found, Place):
+                if found is None:
+                    self._misses.take(request.principal.key, _MISSES)
                 self._local(request, responder)  # which says 404 where there is none, in its own words
                 return
             outcome = await self._forwarder.pass_on(request, responder, found)
