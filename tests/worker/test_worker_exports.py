@@ -7,7 +7,7 @@ from acuity.worker import App
 
 
 def test_every_public_name_can_be_used() -> None:
-    assert acuity.worker.__all__ == ["App", "ToolError"]
+    assert acuity.worker.__all__ == ["App", "MCPError", "ToolError"]
     for name in acuity.worker.__all__:
         assert getattr(acuity.worker, name) is not None
 
@@ -15,5 +15,5 @@ def test_every_public_name_can_be_used() -> None:
 def test_the_members_of_an_app() -> None:
     members = {name for name in vars(App) if not name.startswith("_")}
     declares = {"tool", "resource", "prompt", "register", "capability"}
-    handlers = {"notify", "progress", "log", "sample", "elicit", "session_id", "state", "set_state"}
-    assert members == declares | handlers | {"introduction", "catalog", "server", "ready", "run"}
+    handlers = {"notify", "progress", "log", "sample", "elicit", "from_thread", "session_id", "state"}
+    assert members == declares | handlers | {"set_state", "introduction", "catalog", "server", "ready", "run"}

@@ -16,7 +16,6 @@ from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Catalog, Context, Prompt
 from acuity.mcp.offered_tools import ToolOffers
-from acuity.mcp.results import failure
 from acuity.text import quoted, shortened
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
@@ -112,8 +111,8 @@ class _Offer:
         offered = self._tools.current()
         tool = offered.by_name.get(params.name)
         if tool is None:
-            return failure(offered.unknown(params.name))
-        return await perform(tool, tool.run, context, params, self._asking)
+            return self._catalog.failed(offered.unknown(params.name))
+        return await perform(tool, tool.run, context, params, self._asking, self._catalog.failed)
 
     def allowed(self, call_tool: RequestHandler) -> RequestHandler:
         """The handler for the tools that the principal may call; other calls are answered as unknown."""

@@ -145,6 +145,7 @@ async def perform(
     context: Context,
     params: types.CallToolRequestParams,
     asking: AskingRules = _RULES,
+    failed: Callable[[str], types.CallToolResult] = failure,
 ) -> types.CallToolResult | types.InputRequiredResult | _Other:
     """Check the arguments and do the work; a document becomes a result, an error a failed result."""
     questions = Questions(asking, context, params)
@@ -155,14 +156,14 @@ async def perform(
     except InputNeeded:
         return questions.result()
     except AcuityError as error:
-        return failure(sentence(error, tool.name))
+        return failed(sentence(error, tool.name))
     except ArgumentError as error:
-        return failure(str(error))
+        return failed(str(error))
     except MCPError:
         raise  # the protocol's own errors, such as a capability that the client lacks
     except Exception:
         logger.exception("tool '%s' failed", tool.name)
-        return failure(f"'{tool.name}' failed in a way it should not; the server's log says more")
+        return failed(f"'{tool.name}' failed in a way it should not; the server's log says more")
     except BaseExceptionGroup as group:  # of tasks that a handler started
         if group.subgroup(InputNeeded) is None:
             raise

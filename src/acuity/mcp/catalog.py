@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from acuity.jobs.job import JobSpec
 from acuity.mcp.asking import Questions, check_form, form_request, page_request
+from acuity.mcp.results import failure
 
 if TYPE_CHECKING:  # both load much, and a server inside a measurement has no Services
     from acuity.access.paths import AllowedPaths
@@ -143,9 +144,11 @@ class Tool:
     run: Handler
     output_schema: dict[str, Any] | None = None
     plan: Planner | None = None
-    read_only: bool = True
-    destructive: bool = False
-    idempotent: bool = True
+    # What clients may think about calling it; None: nothing is said.
+    read_only: bool | None = True
+    destructive: bool | None = False
+    idempotent: bool | None = True
+    open_world: bool | None = False
     meta: dict[str, Any] | None = None
     runs: str | None = None  # the argument that names another tool, whose work this one starts
     # Sentences for arguments that don't fit the schema, by name, where a specification has them word by word.
@@ -155,7 +158,7 @@ class Tool:
         return types.Tool(
             name=self.name,
             title=self.title,
-            description=self.description,
+            description=self.description or None,
             input_schema=self.input_schema,
             output_schema=self.output_schema,
             annotations=types.ToolAnnotations(
@@ -163,7 +166,7 @@ class Tool:
                 read_only_hint=self.read_only,
                 destructive_hint=self.destructive,
                 idempotent_hint=self.idempotent,
-                open_world_hint=False,
+                open_world_hint=self.open_world,
             ),
             _meta=self.meta,
         )
@@ -186,7 +189,10 @@ class Prompt:
 
     def describe(self) -> types.Prompt:
         return types.Prompt(
-            name=self.name, title=self.title, description=self.description, arguments=list(self.arguments)
+            name=self.name,
+            title=self.title,
+            description=self.description or None,
+            arguments=list(self.arguments),
         )
 
 
@@ -235,3 +241,4 @@ class Catalog:
     # Capabilities to declare besides those that follow from the rest; unknown names are experimental ones.
     capabilities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     instructions: str | None = None
+    failed: Callable[[str], types.CallToolResult] = failure  # the result of a failed call

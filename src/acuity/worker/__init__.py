@@ -20,7 +20,9 @@ from acuity.mcp import check_installed
 
 check_installed()
 
+from mcp.shared.exceptions import MCPError  # noqa: E402
+
 from acuity.errors import ToolError  # noqa: E402
 from acuity.worker.app import App  # noqa: E402
 
-__all__ = ["App", "ToolError"]
+__all__ = ["App", "MCPError", "ToolError"]

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import mcp_types as types
 import pydantic_core
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from acuity.errors import ToolError
 from acuity.mcp.catalog import Answer
-from acuity.mcp.results import to_text
+from acuity.mcp.contract.writing import json_text
+from acuity.mcp.results import answer, to_text
 from acuity.text import quoted
+from acuity.worker.faults import HandlerFault
 
 _CONTENT: Final = (
     types.TextContent,
@@ -28,20 +29,30 @@ _TEXT: Final = "text/plain"
 _BYTES: Final = "application/octet-stream"
 
 
-def tool_answer(value: Any) -> Answer:
-    """The result of a tool: text, a document, content of the protocol, or any value of JSON."""
-    if isinstance(value, str):
-        return types.CallToolResult(content=[types.TextContent(type="text", text=value)])
+def protocol_answer(value: Any, *, texts: bool) -> Answer | None:
+    """A result that is no document: the protocol's own types, and text or nothing if `texts`."""
     if isinstance(value, types.CallToolResult | types.InputRequiredResult):
         return value
-    if value is None:
-        return types.CallToolResult(content=[])
     if isinstance(value, _CONTENT):
         return types.CallToolResult(content=[value])
-    if isinstance(value, list) and value and all(isinstance(one, _CONTENT) for one in value):
-        return types.CallToolResult(content=value)
-    plain = _plain(value)
-    return plain if isinstance(plain, dict) else {"result": plain}
+    if isinstance(value, list | tuple) and any(isinstance(one, _CONTENT) for one in value):
+        if all(isinstance(one, (*_CONTENT, str)) for one in value):
+            blocks = [_text(one) if isinstance(one, str) else one for one in value]
+            return types.CallToolResult(content=blocks)
+        raise HandlerFault("the handler returned content and other values in one list: use content and text")
+    if texts and isinstance(value, str):
+        return types.CallToolResult(content=[_text(value)])
+    if texts and value is None:
+        return types.CallToolResult(content=[])
+    return None
+
+
+def documented(value: Any, wraps: bool) -> Answer:
+    """A value of JSON as a result: structured, inside of `result` if `wraps`, and as text."""
+    if not wraps:
+        return answer(value)
+    words = value if isinstance(value, str) else to_text(value)
+    return types.CallToolResult(content=[_text(words)], structured_content={"result": value})
 
 
 def resource_answer(uri: str, mime_type: str | None, value: Any) -> types.ReadResourceResult:
@@ -55,7 +66,7 @@ def resource_answer(uri: str, mime_type: str | None, value: Any) -> types.ReadRe
     elif isinstance(value, str):
         content = types.TextResourceContents(uri=uri, mime_type=mime_type or _TEXT, text=value)
     else:
-        text = to_text(_plain(value))
+        text = to_text(plain(value))
         content = types.TextResourceContents(uri=uri, mime_type=mime_type or _JSON, text=text)
     return types.ReadResourceResult(contents=[content])
 
@@ -64,28 +75,49 @@ def prompt_answer(description: str, value: Any) -> types.GetPromptResult:
     """The messages of a prompt: a text of the user, or messages of the protocol."""
     if isinstance(value, types.GetPromptResult):
         return value
-    given = value if isinstance(value, list) else [value]
-    messages = [one if isinstance(one, types.PromptMessage) else _said(one) for one in given]
-    return types.GetPromptResult(description=description, messages=messages)
+    given = value if isinstance(value, list | tuple) else [value]
+    return types.GetPromptResult(description=description or None, messages=[_said(one) for one in given])
 
 
 def method_answer(value: Any) -> BaseModel | dict[str, Any] | None:
     """The result of a method of one's own: an object, or None for an empty one."""
     if value is None or isinstance(value, BaseModel):
         return value
-    plain = _plain(value)
-    if not isinstance(plain, dict):
-        raise ToolError(f"the handler returned {quoted(value)}: a result should be an object")
-    return plain
+    found = plain(value)
+    if not isinstance(found, dict):
+        raise HandlerFault(f"the handler returned {quoted(value)}: a result should be an object")
+    return found
 
 
 def _said(value: Any) -> types.PromptMessage:
-    if not isinstance(value, str):
-        raise ToolError(f"a prompt returned {quoted(value)}: use text or PromptMessage")
-    return types.PromptMessage(role="user", content=types.TextContent(type="text", text=value))
+    if isinstance(value, types.PromptMessage):
+        return value
+    if isinstance(value, str):
+        return types.PromptMessage(role="user", content=_text(value))
+    try:
+        given = {**value, "content": _block(value["content"])}
+        return types.PromptMessage.model_validate(given, by_name=False)
+    except (TypeError, KeyError, ValidationError):
+        raise HandlerFault(
+            f"a prompt returned {quoted(value)}: use text, PromptMessage, "
+            'or {"role": "user" or "assistant", "content": text}'
+        ) from None
 
 
-def _plain(value: Any) -> Any:
+def _block(content: Any) -> Any:
+    return {"type": "text", "text": content} if isinstance(content, str) else content
+
+
+def _text(text: str) -> types.TextContent:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise HandlerFault(f"the handler returned text that UTF-8 can't hold: {error}") from None
+    return types.TextContent(type="text", text=text)
+
+
+def plain(value: Any) -> Any:
     """A value of JSON, made of models, dataclasses, sets, dates and so on."""
     if isinstance(value, Mapping) and not isinstance(value, dict):
         value = dict(value)
@@ -94,6 +126,8 @@ def _plain(value: Any) -> Any:
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes | list | tuple):
         value = list(value)
     try:
-        return pydantic_core.to_jsonable_python(value, by_alias=True, inf_nan_mode="null")
-    except ValueError as error:
-        raise ToolError(f"the handler returned {quoted(value)}, which JSON can't hold: {error}") from error
+        found = pydantic_core.to_jsonable_python(value, by_alias=True, inf_nan_mode="null")
+        json_text(found)  # half of a surrogate pair is text to Python alone
+        return found
+    except (ValueError, TypeError) as error:
+        raise HandlerFault(f"the handler returned {quoted(value)}, which JSON can't hold: {error}") from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar, cast
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Final, Literal, TypeVar, cast, overload
 
 import mcp_types as types
 
@@ -12,16 +13,30 @@ from acuity.errors import SettingsError
 from acuity.mcp.app import CatalogServer, build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Catalog, Method, Prompt, Tool
+from acuity.mcp.contract import writing
 from acuity.mcp.contract.envelopes import Affinity
 from acuity.mcp.wire.sdk_private import drop_request_spans
 from acuity.mcp.worker.run import Listening, run_worker, socket_of
 from acuity.mcp.worker.service import Introduction
-from acuity.worker.current import LEVELS, Enters, current_call, current_context, session_state, takes_logs
+from acuity.worker.current import (
+    LEVELS,
+    Enters,
+    check_state,
+    current_call,
+    current_context,
+    session_state,
+    takes_logs,
+)
+from acuity.worker.faults import failed
 from acuity.worker.handlers import SET_LEVEL, Hints, method_of, name_of, prompt_of, tool_of, words_of
 from acuity.worker.resource_family import AppResource, AppResources, app_resource
-from acuity.worker.signatures import Function
+from acuity.worker.signatures import Function, form_of
+from acuity.worker.threads import Threads, from_thread
+
+logger: Final = logging.getLogger(__name__)
 
 _F = TypeVar("_F", bound=Function)
+_T = TypeVar("_T")
 _LOGGING: Final = "logging"
 
 
@@ -41,10 +56,15 @@ class App:
         instructions: str | None = None,
         max_in_flight: int = 64,
         affinity: Affinity = "none",
+        threads: int = 32,
     ) -> None:
-        """`max_in_flight`: calls at once; `affinity`: "session" if all of a session should come here."""
+        """`max_in_flight`: calls at once; `affinity`: "session" if all of a session should come here;
+        `threads`: tools with thread=True that run at once, further ones wait.
+        """
         if max_in_flight < 1:
             raise SettingsError(f"max_in_flight is {max_in_flight}: it should be 1 or more")
+        if threads < 1:
+            raise SettingsError(f"threads is {threads}: it should be 1 or more")
         self.name: Final = name
         self.version: Final = version
         self._instructions = instructions
@@ -54,10 +74,15 @@ class App:
         self._prompts: dict[str, Prompt] = {}
         self._methods: dict[str, Method] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
+        self._threads = Threads(threads, self._stuck)
         self._worker: Listening | None = None  # while it runs
 
     # ---- what it offers ---------------------------------------------------------------------
 
+    @overload
+    def tool(self, name: _F, /) -> _F: ...
+
+    @overload
     def tool(
         self,
         name: str | None = None,
@@ -67,34 +92,53 @@ class App:
         schema: Mapping[str, Any] | None = None,
         output_schema: Mapping[str, Any] | None = None,
         thread: bool = False,
-        read_only: bool = True,
-        destructive: bool = False,
-        idempotent: bool = True,
-    ) -> Callable[[_F], _F]:
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+    ) -> Callable[[_F], _F]: ...
+
+    def tool(
+        self,
+        name: str | _F | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        thread: bool = False,
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+    ) -> Callable[[_F], _F] | _F:
         """Offer a function as a tool.
 
         Its name and docstring are the tool's, unless given; its type hints are the schema, unless given. An
         async function may wait. A plain one runs in place, and all other calls wait for it: one that blocks
-        needs `thread=True`. It returns text, content of the protocol, or any value of JSON; ToolError is a
-        failure that the client is told.
+        needs `thread=True`. It returns text, content of the protocol, or any value of JSON, and its return
+        annotation is the output schema, unless given; ToolError is a failure that the client is told. Clients
+        are told whether a call is `read_only`, `destructive`, `idempotent` or `open_world` if you say so.
         """
-        hints = Hints(read_only, destructive, idempotent)
+        given, bare = _given(name)
+        hints = Hints(read_only, destructive, idempotent, open_world)
 
         def declare(function: _F) -> _F:
             tool = tool_of(
                 function,
-                name=name,
+                name=given,
                 title=title,
                 description=description,
                 schema=schema,
                 output_schema=output_schema,
                 thread=thread,
+                threads=self._threads,
                 hints=hints,
             )
             _enter(self._tools, "tool", tool.name, tool)
             return function
 
-        return declare
+        return declare if bare is None else declare(bare)
 
     def resource(
         self,
@@ -109,6 +153,8 @@ class App:
         `notes://{name}` is a template, whose names are the function's parameters; {+name} may have slashes.
         """
 
+        _check_text(uri, "resource", "notes://all")
+
         def declare(function: _F) -> _F:
             called, words = name_of(function, name), words_of(function, description)
             _enter(self._resources, "resource", uri, app_resource(uri, function, called, words, mime_type))
@@ -116,20 +162,30 @@ class App:
 
         return declare
 
+    @overload
+    def prompt(self, name: _F, /) -> _F: ...
+
+    @overload
     def prompt(
         self, name: str | None = None, *, title: str | None = None, description: str | None = None
-    ) -> Callable[[_F], _F]:
+    ) -> Callable[[_F], _F]: ...
+
+    def prompt(
+        self, name: str | _F | None = None, *, title: str | None = None, description: str | None = None
+    ) -> Callable[[_F], _F] | _F:
         """Offer a function as a prompt: its parameters are texts, and it returns a text or messages."""
+        given, bare = _given(name)
 
         def declare(function: _F) -> _F:
-            prompt = prompt_of(function, name=name, title=title, description=description)
+            prompt = prompt_of(function, name=given, title=title, description=description)
             _enter(self._prompts, "prompt", prompt.name, prompt)
             return function
 
-        return declare
+        return declare if bare is None else declare(bare)
 
     def register(self, method: str) -> Callable[[_F], _F]:
         """Answer requests of a method of one's own; the function is given the params as a dict."""
+        _check_text(method, "register", "acme/add")
 
         def declare(function: _F) -> _F:
             _enter(self._methods, "method", method, method_of(method, function))
@@ -184,16 +240,24 @@ class App:
             await self.notify("notifications/message", said if logger is None else {**said, "logger": logger})
 
     async def sample(
-        self, messages: str | Sequence[types.SamplingMessage], *, max_tokens: int, **options: Any
+        self, messages: str | Sequence[types.SamplingMessage], *, max_tokens: int = 1024, **options: Any
     ) -> types.CreateMessageResult:
         """Have the client's model answer; only in tools. `options` are those of the catalog's Call.sample."""
         return await current_call("sample").sample(messages, max_tokens=max_tokens, **options)
 
     async def elicit(
-        self, message: str, schema: Mapping[str, Any], *, timeout: float | None = None
+        self, message: str, schema: Mapping[str, Any] | type, *, timeout: float | None = None
     ) -> types.ElicitResult:
-        """Have a person fill in a form; only in tools."""
-        return await current_call("elicit").elicit(message, schema, timeout=timeout)
+        """Have a person fill in a form; only in tools. A model or dataclass is the schema of its fields."""
+        form = schema if isinstance(schema, Mapping) else form_of(schema)
+        return await current_call("elicit").elicit(message, form, timeout=timeout)
+
+    def from_thread(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Wait for one of the methods above in a tool with thread=True: `app.from_thread(app.progress(1))`.
+
+        AskingError: the call is over, and its function should end too.
+        """
+        return from_thread(work)
 
     @property
     def session_id(self) -> str | None:
@@ -212,6 +276,7 @@ class App:
         session = session_state(current_context("set_state"))
         if session is None:
             raise SettingsError(f"'{name}' can't be remembered: the request belongs to no session")
+        check_state(name, {**session.state, name: value})
         session.set_state(name, value)
 
     # ---- running ----------------------------------------------------------------------------
@@ -230,6 +295,7 @@ class App:
             methods=list(self._methods.values()),
             capabilities=self._capabilities,
             instructions=self._instructions,
+            failed=failed,
         )
 
     def server(self) -> CatalogServer:
@@ -248,6 +314,12 @@ class App:
         """Note the worker that serves this App."""
         self._worker = worker
 
+    def _stuck(self, sentence: str) -> None:
+        """Have this worker replaced: none of its threads can take a call any more."""
+        logger.error("%s; the worker asks to be replaced", sentence)
+        if self._worker is not None:
+            self._worker.say(writing.bye(sentence))
+
     def run(self, argv: Sequence[str] | None = None) -> None:
         """Serve the runtime on the socket of --socket or ACUITY_WORKER_SOCKET, until a signal."""
         parser = argparse.ArgumentParser(description=f"{self.name} {self.version}, a worker")
@@ -261,6 +333,16 @@ class App:
 
 
 _Record = TypeVar("_Record")
+
+
+def _given(name: str | _F | None) -> tuple[str | None, _F | None]:
+    """The name of a decorator with parentheses, and the function of one without."""
+    return (name, None) if name is None or isinstance(name, str) else (None, name)
+
+
+def _check_text(given: object, decorator: str, example: str) -> None:
+    if not isinstance(given, str):
+        raise SettingsError(f"'{decorator}' needs a text: write @app.{decorator}(\"{example}\")")
 
 
 def _enter(table: dict[str, _Record], kind: str, name: str, record: _Record) -> None:

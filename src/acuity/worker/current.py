@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -9,8 +11,9 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from acuity.errors import AskingError
+from acuity.errors import AskingError, SettingsError
 from acuity.mcp.catalog import Call, Context
+from acuity.mcp.contract.envelopes import LONGEST_STATE
 from acuity.mcp.wire.http.request import SessionState
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -48,6 +51,19 @@ def session_state(context: Context) -> SessionState | None:
     """What the session of a request remembers; None: it has no session."""
     found: SessionState | None = getattr(context.request, "session", None)
     return found
+
+
+def check_state(name: str, state: Mapping[str, Any]) -> None:
+    """Raise SettingsError if a session can't remember this state, in which `name` is new."""
+    try:
+        size = len(json.dumps(state, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode())
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"'{name}' can't be remembered: JSON can't hold it ({error})") from None
+    if size > LONGEST_STATE:
+        raise SettingsError(
+            f"'{name}' can't be remembered: the session's state would have {size} bytes, "
+            f"and {LONGEST_STATE} is the most"
+        )
 
 
 def takes_logs(context: Context, level: str) -> bool:

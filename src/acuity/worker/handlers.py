@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic as now
 from typing import Any, Final, NamedTuple
 
 import mcp_types as types
@@ -13,10 +15,16 @@ from pydantic import ConfigDict
 from acuity.errors import SettingsError
 from acuity.mcp.catalog import Answer, Call, Context, Handler, Method, Prompt, Tool
 from acuity.mcp.wire.http.request import SessionState
-from acuity.worker.answers import method_answer, prompt_answer, tool_answer
+from acuity.worker.answers import method_answer, prompt_answer
 from acuity.worker.current import CALL, LEVELS, LOG_LEVEL, session_state
+from acuity.worker.faults import HandlerFault, answered, left, log_fault
+from acuity.worker.returns import Returns, returns_of
 from acuity.worker.signatures import Function, Signature, given_signature, parameters_of, signature_of
+from acuity.worker.threads import Threads
 
+logger: Final = logging.getLogger(__name__)
+
+_LONGEST_HOLD: Final = 1.0  # seconds that a plain function may take before the log says so
 # Methods that the protocol or the App itself answers.
 _TAKEN: Final = frozenset(
     {
@@ -50,9 +58,10 @@ def words_of(function: Function, given: str | None) -> str:
 class Hints(NamedTuple):
     """What clients may think about calling a tool."""
 
-    read_only: bool
-    destructive: bool
-    idempotent: bool
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
 
 
 def tool_of(
@@ -64,45 +73,72 @@ def tool_of(
     schema: Mapping[str, Any] | None,
     output_schema: Mapping[str, Any] | None,
     thread: bool,
+    threads: Threads,
     hints: Hints,
 ) -> Tool:
     """A tool; raises SettingsError."""
     called = name_of(function, name)
     signature = signature_of(function) if schema is None else given_signature(function, schema)
+    returns = returns_of(function, output_schema)
     return Tool(
         called,
         title or called.replace("_", " ").capitalize(),
         words_of(function, description),
         signature.schema,
-        _runner(function, signature, thread),
-        output_schema=None if output_schema is None else dict(output_schema),
+        _runner(called, function, signature, returns, threads if thread else None),
+        output_schema=returns.schema,
         read_only=hints.read_only,
         destructive=hints.destructive,
         idempotent=hints.idempotent,
+        open_world=hints.open_world,
     )
 
 
-def _runner(function: Function, signature: Signature, thread: bool) -> Handler:
-    convert = signature.convert
+def _runner(
+    name: str, function: Function, signature: Signature, returns: Returns, threads: Threads | None
+) -> Handler:
+    convert, what = signature.convert, f"tool '{name}'"
 
     def arguments(call: Call) -> Mapping[str, Any]:
         CALL.set(call)
         return call.arguments if convert is None else convert(call.arguments)
 
     def in_place(call: Call) -> Answer:
-        return tool_answer(function(**arguments(call)))
+        with _watched(what):
+            given, began = arguments(call), now()
+            found = function(**given)
+            if (held := now() - began) > _LONGEST_HOLD:
+                logger.warning("%s held all other calls for %.1f s: use thread=True for it", what, held)
+            return returns.answer(what, found)
 
     async def in_task(call: Call) -> Answer:
-        return tool_answer(await function(**arguments(call)))
+        with _watched(what):
+            return returns.answer(what, await function(**arguments(call)))
 
     async def in_thread(call: Call) -> Answer:
-        return tool_answer(await asyncio.to_thread(function, **arguments(call)))
+        assert threads is not None
+        with _watched(what):
+            return returns.answer(what, await threads.run(what, function, arguments(call)))
 
     if inspect.iscoroutinefunction(function):
-        if thread:
+        if threads is not None:
             raise SettingsError("an async function runs on the event loop: leave out thread=True")
         return in_task
-    return in_thread if thread else in_place
+    return in_thread if threads is not None else in_place
+
+
+@contextmanager
+def _watched(what: str) -> Iterator[None]:
+    """Have mistakes of a handler's author in the log, and the process go on after an exit()."""
+    try:
+        yield
+    except SystemExit:
+        fault = left(what)
+        log_fault(what, fault)
+        raise fault from None
+    except HandlerFault as fault:
+        log_fault(what, fault)
+        raise
 
 
 def prompt_of(function: Function, *, name: str | None, title: str | None, description: str | None) -> Prompt:
@@ -113,10 +149,13 @@ def prompt_of(function: Function, *, name: str | None, title: str | None, descri
 
     async def render(params: types.GetPromptRequestParams, _: Context) -> types.GetPromptResult:
         given = {key: value for key, value in (params.arguments or {}).items() if key in known}
-        found = function(**given)
-        if inspect.isawaitable(found):
-            found = await found
-        return prompt_answer(words, found)
+
+        async def work() -> types.GetPromptResult:
+            found = function(**given)
+            return prompt_answer(words, await found if inspect.isawaitable(found) else found)
+
+        made: types.GetPromptResult = await answered(f"the prompt '{called}'", work)
+        return made
 
     arguments = [types.PromptArgument(name=one.name, required=one.required) for one in parameters]
     return Prompt(called, title or called.replace("_", " ").capitalize(), words, render, arguments)
@@ -136,10 +175,12 @@ def method_of(name: str, function: Function) -> Method:
     async def handler(_: Context, params: OwnParams) -> Any:
         given = params.model_dump(by_alias=True, mode="json", exclude_unset=True)
         given.pop("_meta", None)
-        found = function(given)
-        if inspect.isawaitable(found):
-            found = await found
-        return method_answer(found)
+
+        async def work() -> Any:
+            found = function(given)
+            return method_answer(await found if inspect.isawaitable(found) else found)
+
+        return await answered(f"the method '{name}'", work)
 
     return Method(name, OwnParams, handler)
 

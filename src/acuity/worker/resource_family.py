@@ -13,6 +13,7 @@ import mcp_types as types
 
 from acuity.errors import SettingsError
 from acuity.worker.answers import resource_answer
+from acuity.worker.faults import answered
 from acuity.worker.signatures import Function, parameters_of
 
 _VARIABLE: Final = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -65,7 +66,9 @@ class AppResources:
 
     async def list(self) -> Sequence[types.Resource]:
         return [
-            types.Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.mime_type)
+            types.Resource(
+                uri=one.uri, name=one.name, description=one.description or None, mime_type=one.mime_type
+            )
             for one in self._resources
             if one.pattern is None
         ]
@@ -73,7 +76,10 @@ class AppResources:
     def templates(self) -> Sequence[types.ResourceTemplate]:
         return [
             types.ResourceTemplate(
-                uri_template=one.uri, name=one.name, description=one.description, mime_type=one.mime_type
+                uri_template=one.uri,
+                name=one.name,
+                description=one.description or None,
+                mime_type=one.mime_type,
             )
             for one in self._resources
             if one.pattern is not None
@@ -83,11 +89,20 @@ class AppResources:
         for resource in self._resources:
             arguments = resource.match(uri)
             if arguments is not None:
-                found: Any = resource.read(**arguments)
-                if inspect.isawaitable(found):
-                    found = await found
-                return resource_answer(uri, resource.mime_type, found)
+                return await self._read(resource, uri, arguments)
         return None
+
+    async def _read(
+        self, resource: AppResource, uri: str, arguments: Mapping[str, str]
+    ) -> types.ReadResourceResult:
+        async def work() -> types.ReadResourceResult:
+            found: Any = resource.read(**arguments)
+            if inspect.isawaitable(found):
+                found = await found
+            return resource_answer(uri, resource.mime_type, found)
+
+        made: types.ReadResourceResult = await answered(f"the resource '{resource.name}'", work)
+        return made
 
 
 def _pattern(uri: str) -> re.Pattern[str]:

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from acuity.errors import SettingsError, ToolError
+from acuity.text import quoted
 
 Function: TypeAlias = Callable[..., Any]
 Convert: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -70,7 +71,7 @@ def signature_of(function: Function) -> Signature:
         name = getattr(function, "__name__", "the handler")
         first = str(error).splitlines()[0]
         raise SettingsError(f"no schema can be made of the type hints of '{name}': {first}") from None
-    schema = _without_titles(schema)
+    schema = without_titles(schema)
     schema.setdefault("properties", {})
     if all(_is_plain(one.hint) for one in parameters):
         return Signature(schema, None)
@@ -89,6 +90,17 @@ def given_signature(function: Function, schema: Mapping[str, Any]) -> Signature:
             if known not in taken:
                 raise SettingsError(f"the schema of '{name}' has '{known}', which its handler doesn't take")
     return Signature(dict(schema), None)
+
+
+def form_of(hint: Any) -> dict[str, Any]:
+    """The schema of a model's or dataclass's fields, for a form; raises SettingsError."""
+    try:
+        schema = without_titles(TypeAdapter(hint).json_schema())
+    except (PydanticSchemaGenerationError, PydanticUserError):
+        schema = {}
+    if schema.get("type") != "object":
+        raise SettingsError(f"{quoted(hint)} is no form: use a JSON Schema, a model or a dataclass")
+    return {name: part for name, part in schema.items() if name != "description"}
 
 
 def _converter(model: type[BaseModel], names: list[str]) -> Convert:
@@ -111,10 +123,10 @@ def _is_plain(hint: Any) -> bool:
         return False
 
 
-def _without_titles(schema: Any) -> Any:
+def without_titles(schema: Any) -> Any:
     """The schema without the titles that pydantic makes of names."""
     if isinstance(schema, list):
-        return [_without_titles(part) for part in schema]
+        return [without_titles(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {}
@@ -122,7 +134,7 @@ def _without_titles(schema: Any) -> Any:
         if name == "title" and isinstance(part, str):
             continue
         if name in ("properties", "$defs") and isinstance(part, dict):
-            kept[name] = {key: _without_titles(value) for key, value in part.items()}
+            kept[name] = {key: without_titles(value) for key, value in part.items()}
         else:
-            kept[name] = part if name in ("default", "enum", "const", "examples") else _without_titles(part)
+            kept[name] = part if name in ("default", "enum", "const", "examples") else without_titles(part)
     return kept

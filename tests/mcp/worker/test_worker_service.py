@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 
+from acuity.errors import SettingsError
 from acuity.mcp.contract import writing
 from acuity.mcp.contract.frames import LONGEST
+from acuity.mcp.worker.run import run_worker
+from acuity.mcp.worker.service import Introduction
 from worker_ground import HANDSHAKE, MODERN, ground, run
 
 
@@ -302,3 +307,8 @@ def test_many_calls_at_once_are_all_answered() -> None:
                 assert document(await runtime.answer(call)) == {"text": text}
 
     run(story)
+
+
+def test_only_a_low_level_server_can_be_a_worker(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="a 'MCPServer' can't be a worker: use acuity.worker.App"):
+        run_worker(MCPServer("mine"), Introduction("mine", "1"), tmp_path / "w")  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 MODE: Final = "mcp"
+LONGEST_STATE: Final = 64 << 10  # bytes of JSON that the runtime keeps with a session
 CONTRACT: Final = 1
 Json: TypeAlias = dict[str, Any]
 Affinity: TypeAlias = Literal["none", "session"]

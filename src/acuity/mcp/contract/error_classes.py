@@ -17,7 +17,7 @@ ErrorClass: TypeAlias = Literal[
 
 # What each means. The client finds the word as `data.errorClass` of the error -32603.
 ERROR_CLASSES: Final[dict[ErrorClass, str]] = {
-    "transport_error": "the worker's socket could not be reached or written",
+    "transport_error": "the client's message is too long for a frame",
     "worker_lost": "the worker ended, or closed its connection, before it answered",
     "worker_timeout": "the worker did not answer in time; it was sent `cancel`",
     "worker_queue_full": "too many calls wait for a worker: try again after `Retry-After` (status 503)",

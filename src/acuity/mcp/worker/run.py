@@ -121,6 +121,11 @@ def run_worker(
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Serve until SIGTERM, SIGINT or the end of the parent; raises SettingsError."""
+    if not isinstance(server, Server):
+        raise SettingsError(
+            f"a '{type(server).__name__}' can't be a worker: use acuity.worker.App, "
+            "or a Server of mcp.server.lowlevel"
+        )
 
     async def serve(stop: asyncio.Event) -> None:
         collect_rarely()

@@ -31,7 +31,7 @@ from mcp_types import (
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from acuity import __version__
-from acuity.mcp.contract.envelopes import Notify, Result
+from acuity.mcp.contract.envelopes import LONGEST_STATE, Notify, Result
 from acuity.mcp.contract.frames import FrameError
 from acuity.mcp.contract.writing import json_text
 from acuity.mcp.principal import Holders, Principal
@@ -61,7 +61,6 @@ _CALL: Final = "tools/call"
 _LIST: Final = "tools/list"
 _CANCELLED: Final = "notifications/cancelled"  # workers get `cancel` for it
 _ENDLESS: Final = frozenset({"subscriptions/listen"})
-_LONGEST_STATE: Final = 64 << 10  # bytes of what a worker keeps with a session
 _LONGEST_NAME: Final = 128  # characters of an unknown tool's name
 _OVER: Final = "its client has cancelled the call, or left"
 
@@ -272,8 +271,8 @@ class WorkerDispatch:
     def _keep_state(self, exchange: Exchange, ctx: ServerRequestContext[Any, Any], outcome: Result) -> None:
         said = outcome.session or {}
         state = said.get("state")
-        if state is not None and len(json_text(state)) > _LONGEST_STATE:
-            raise self._broken(ctx, f"its 'session.state' has more than {_LONGEST_STATE} bytes")
+        if state is not None and len(json_text(state)) > LONGEST_STATE:
+            raise self._broken(ctx, f"its 'session.state' has more than {LONGEST_STATE} bytes")
         if isinstance(exchange, HandshakeExchange):
             exchange.begins = said.get("create", True)
             exchange.state = state or {}
