@@ -52,7 +52,9 @@ def test_token_files_that_are_open_and_tokens_that_have_expired(tmp_path: Path) 
     path.chmod(0o644)
     now = datetime(2026, 1, 1, 13, tzinfo=UTC).timestamp()
     file = TokenFile(str(path), clock=lambda: now)
-    assert list(Named(tokens=file).oversights(TOOLS)) == [
+    unknown = Named({"count": RATE}, Scopes.parse({"use": ["count"]}), file)
+    assert list(unknown.oversights(None)) == list(Named(tokens=file).oversights(TOOLS))
+    assert list(unknown.of_tokens(None)) == [
         f"the token file '{path}' is open to every user (mode 0644): chmod 600 it",
         f"a token of 'alice' in '{path}' expired at 2026-01-01 12:00 UTC: replace it",
     ]

@@ -173,7 +173,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             workers_of(options, made) as workers,
         ):
             if made.tools or named:  # otherwise nobody asks for them, and making them takes a second
-                tools = list(made.tools) or tool_names(options.settings)
+                tools = list(made.tools) or await asyncio.to_thread(tool_names, options.settings)
             tell(named.oversights(tools))
             ready = _Ready()
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)

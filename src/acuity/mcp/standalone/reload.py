@@ -40,7 +40,7 @@ def reloading(
 ) -> Iterator[None]:
     """Let SIGHUP read token files, keys and the certificate again, and end what expired tokens left open.
 
-    `oversights` are told each time the clients' token file was read again; `operators` have one of their own.
+    `oversights` are told each time the clients' token file was read again; `operators` have their own file.
     Where there is nothing to read, SIGHUP ends the process as usual, unless it is `always` taken for this.
     In the main thread only.
     """
@@ -63,8 +63,8 @@ def reloading(
     def signalled() -> None:
         logger.info("%s", _SIGNALLED, extra={"event": "signal", "signal": "SIGHUP"})
         for found in files:
-            if reload(found, redactor) and found is file:
-                tell(oversights())
+            if reload(found, redactor):
+                tell(oversights() if found is file else found.oversights())
         if certificate is not None:
             reload_certificate(certificate)
         if oauth is not None:

@@ -38,7 +38,7 @@ async def joined(settings: Settings) -> AsyncIterator[ClusterNode | None]:
     ) as state:
         nodes = state.nodes
         logger.info(
-            "node '%s' at %s joined the cluster '%s' in %s, which has %d nodes with it",
+            "node '%s' at %s joined the cluster '%s' in %s; nodes that live: %d",
             found.node,
             found.address,
             found.prefix,
