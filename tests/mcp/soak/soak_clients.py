@@ -307,7 +307,7 @@ async def _begun(
     while not is_over():
         try:
             session = await open_session(url, http)
-        except (httpx2.TransportError, AssertionError):
+        except (httpx2.TransportError, AssertionError, KeyError):  # refused, or answered with an error
             tally.note("sessions_not_begun")
             await anyio.sleep(_PAUSE)
             continue
