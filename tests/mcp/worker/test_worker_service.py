@@ -310,5 +310,5 @@ def test_many_calls_at_once_are_all_answered() -> None:
 
 
 def test_only_a_low_level_server_can_be_a_worker(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="a 'MCPServer' can't be a worker: use acuity.worker.App"):
+    with pytest.raises(SettingsError, match="a 'MCPServer' can't be a worker: use"):
         run_worker(MCPServer("mine"), Introduction("mine", "1"), tmp_path / "w")  # type: ignore[arg-type]
