@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
 import subprocess
 import sys
@@ -192,14 +194,28 @@ async def test_nodes_with_one_data_folder_need_no_redis(server: RedisServer, tmp
 
 
 @on_loop
-async def test_what_others_write_to_redis_disturbs_nobody(server: RedisServer, tmp_path: Path) -> None:
+async def test_what_others_write_to_redis_disturbs_nobody(
+    server: RedisServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd = {"id": 7, "tool": "t", "title": "t", "client": "c", "status": "queued", "created": "now"}
+    text = json.dumps({**odd, "progress": None, "process": "p"}).encode()
     async with _nodes(server, tmp_path) as (a, b), open_redis(server.url, "c") as other:
         await other.call("SET", other.key("job", "c-1"), b'{"id": "c-1"}')
-        await other.call("ZADD", other.key("jobs"), 1, "c-1", 2, "c-2")
-        for payload in (b"\xff", b"[]", b"{}"):
+        await other.call("SET", other.key("job", "c-3"), text)
+        await other.call("SET", other.key("job", "c-4"), b"[" * 100_000)
+        await other.call("LPUSH", other.key("job", "c-5"), "x")
+        await other.call("SET", other.key("result", "c-5"), "x")
+        for number in range(1, 6):
+            await other.call("ZADD", other.key("jobs"), number, f"c-{number}")
+        await other.call("ZADD", other.key("jobs"), 9, b"\xff")
+        for payload in (b"\xff", b"[]", b"{}", text, b"[" * 100_000):
             other.publish("jobs", payload)
             other.publish("job-cancels", payload)
         outcome = await a.run(spec("echo"), client="me")
         await _known(b, outcome.id, "completed")
         assert await b.get("c-1") is None
         assert [job.id for job in (await b.list())[0]] == [outcome.id]
+        with pytest.raises(JobError, match="is damaged"):
+            await NodeJobs(other).document("c-5")
+    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.getMessage() for record in told] == ["a job of another node can't be read"] * 2  # nodes

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 from acuity.errors import JobError
 from acuity.jobs.job import Job, Progress, Status
@@ -64,6 +64,7 @@ class NodeJobs:
         self._untold: dict[str, tuple[Job, str | None]] = {}  # the newest of each job
         self._unfinished: dict[str, Job] = {}  # as they were told
         self._others: dict[str, Status] = {}  # unfinished jobs of other nodes that somebody asked for
+        self._warned = False  # of messages that can't be read
         self._more = asyncio.Event()
         self._some_told = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
@@ -125,11 +126,14 @@ class NodeJobs:
                 f"this node has no result of job '{id}': if it isn't older than a day, it is longer than "
                 f"{self._max_result} characters, and only the node that ran it has it"
             )
-        return (await asyncio.to_thread(zlib.decompress, packed)).decode()
+        try:
+            return (await asyncio.to_thread(zlib.decompress, packed)).decode()
+        except (zlib.error, ValueError):
+            raise JobError(f"the result of job '{id}' is damaged: ask the node that ran it") from None
 
     async def list(self) -> builtins.list[Job]:
         names = await self._asked("", self._link.call("ZREVRANGE", self._link.key("jobs"), 0, _LISTED - 1))
-        ids = [name.decode() for name in names]
+        ids = [name.decode("utf-8", "replace") for name in names]
         mine = f"{self.node}-"
         return await self._asked("", self._snapshots([id for id in ids if not id.startswith(mine)]))
 
@@ -168,7 +172,9 @@ class NodeJobs:
     def _changed(self, payload: bytes) -> None:
         found = _parse(payload)
         if found is None:
-            logger.warning("a job of another node can't be read", extra={"event": "cluster_job"})
+            if not self._warned:
+                logger.warning("a job of another node can't be read", extra={"event": "cluster_job"})
+            self._warned = True
         elif not found[0].id.startswith(f"{self.node}-"):
             self._announce(found[0])
 
@@ -263,9 +269,26 @@ def _parse(text: bytes) -> tuple[Job, str] | None:
         process = str(fields.pop("process"))
         if fields["progress"] is not None:
             fields["progress"] = Progress(**fields["progress"])
-        return Job(**fields), process
-    except (ValueError, TypeError, KeyError, AttributeError):
+        job = Job(**fields)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+    is_whole = all(isinstance(getattr(job, name), kind) for name, kind in _FIELDS.items())
+    return (job, process) if is_whole and job.status in _STATUSES else None
+
+
+_STATUSES: Final = frozenset(get_args(Status))
+_FIELDS: Final[dict[str, Any]] = {
+    "id": str,
+    "tool": str,
+    "title": str,
+    "client": str,
+    "status": str,
+    "created": int | float,
+    "started": int | float | None,
+    "finished": int | float | None,
+    "error": str | None,
+    "queue_position": int | None,
+}
 
 
 def _interrupted(job: Job) -> Job:

@@ -104,6 +104,6 @@ BAD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("payload", [*BAD, b'{"from":"a","list":[]}', b" " * 70_000])
+@pytest.mark.parametrize("payload", [*BAD, b'{"from":"a","list":[]}', b" " * 70_000, b"[" * 60_000])
 def test_what_is_no_event_is_left_out(payload: bytes) -> None:
     assert decode_event(payload) is None

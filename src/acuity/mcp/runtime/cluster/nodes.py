@@ -31,23 +31,38 @@ BEAT: Final = 0.5  # seconds between two renewals
 _PATIENCE: Final = 2.0  # seconds at the start for the lease of the process before this one to end
 _LISTED: Final = 3600.0  # seconds that a dead node is still listed
 
+# What others have written where keys of the cluster should be counts as nothing, and gives way.
+LEASE_AT: Final = """
+local function lease_at(key)
+    local text = redis.pcall('GET', key)
+    local fine, found = pcall(cjson.decode, type(text) == 'string' and text or 'null')
+    if fine and type(found) == 'table' and type(found.incarnation) == 'string' then return found, text end
+end
+"""
 # Renews or begins a lease, unless another process has it, or a living node another secret. The value
 # of `data` is made anew where Redis has lost what it had: nodes then know that they have to store their
 # sessions again.
-_RENEW: Final = """
+_RENEW: Final = (
+    LEASE_AT
+    + """
 local lease, nodes, data = KEYS[1], KEYS[2], KEYS[3]
-local found = redis.call('GET', lease)
-if found and cjson.decode(found).incarnation ~= ARGV[1] then
-    return {'taken', found, redis.call('PTTL', lease)}
+for key, kind in pairs({[nodes] = 'zset', [data] = 'string'}) do
+    local is = redis.call('TYPE', key).ok
+    if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
+end
+local found, text = lease_at(lease)
+if found and found.incarnation ~= ARGV[1] then
+    return {'taken', text, redis.call('PTTL', lease)}
 end
 local living = 1
 for _, label in ipairs(redis.call('ZRANGE', nodes, 0, -1)) do
-    local other = label ~= ARGV[4] and redis.call('GET', ARGV[7] .. label)
+    local other, said
+    if label ~= ARGV[4] then other, said = lease_at(ARGV[7] .. label) end
     if other then
         living = living + 1
-        local theirs = cjson.decode(other).secret
+        local theirs = other.secret
         if theirs and theirs ~= '' and ARGV[8] ~= '' and theirs ~= ARGV[8] and not found then
-            return {'foreign', other, redis.call('PTTL', ARGV[7] .. label), label}
+            return {'foreign', said, redis.call('PTTL', ARGV[7] .. label), label}
         end
     end
 end
@@ -58,13 +73,17 @@ redis.call('ZREMRANGEBYSCORE', nodes, '-inf', time[1] - ARGV[5])
 redis.call('SET', data, ARGV[6], 'NX')
 return {found and 'kept' or 'new', redis.call('GET', data), living}
 """
-_LEAVE: Final = """
-local found = redis.call('GET', KEYS[1])
-if found and cjson.decode(found).incarnation == ARGV[1] then
+)
+_LEAVE: Final = (
+    LEASE_AT
+    + """
+local found = lease_at(KEYS[1])
+if found and found.incarnation == ARGV[1] then
     redis.call('DEL', KEYS[1])
     redis.call('ZREM', KEYS[2], ARGV[2])
 end
 """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +209,9 @@ class Nodes:
         rows = [(bytes(row[0]), float(row[1])) for row in _pairs(seen)]
         if not rows:
             return []
-        leases = await self.link.call("MGET", *[self._lease_key(label.decode()) for label, _ in rows])
-        found = [_status(label.decode(), at, lease) for (label, at), lease in zip(rows, leases, strict=True)]
+        names = [(label.decode("utf-8", "replace"), at) for label, at in rows]
+        leases = await self.link.call("MGET", *[self._lease_key(label) for label, _ in names])
+        found = [_status(label, at, lease) for (label, at), lease in zip(names, leases, strict=True)]
         return sorted(found, key=lambda status: status.label)
 
     def _lease_key(self, label: str) -> str:
@@ -286,7 +306,17 @@ def _pairs(seen: list[Any]) -> list[Any]:
 
 
 def _status(label: str, at: float, lease: bytes | None) -> NodeStatus:
-    if lease is None:
+    found = parse_lease(lease)
+    if not found:
         return NodeStatus(label, alive=False, last_seen=at)
-    found = json.loads(lease)
     return NodeStatus(label, True, found["address"], found["incarnation"], found["since"], at)
+
+
+def parse_lease(text: bytes | None) -> dict[str, Any]:
+    """What a lease says; nothing if there is none, or something else."""
+    try:
+        found = json.loads(text or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    is_whole = isinstance(found, dict) and {"address", "incarnation", "since"} <= found.keys()
+    return found if is_whole else {}

@@ -11,7 +11,6 @@ memory. For a few seconds nobody says then that a session doesn't exist.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import time
@@ -19,9 +18,9 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any, Final
 
-from acuity.mcp.runtime.cluster.nodes import Nodes
+from acuity.mcp.runtime.cluster.nodes import LEASE_AT, Nodes, parse_lease
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable, Place
-from acuity.mcp.runtime.cluster.session_store import RedisSessions
+from acuity.mcp.runtime.cluster.session_store import DamagedSession, RedisSessions
 from acuity.mcp.runtime.journal.buffered_journal import BufferedJournal, Refusal
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session
@@ -46,20 +45,46 @@ _STOPPING: Final = "this node stops: try again"
 _SETTLES: Final = "the nodes' shared store was restarted and is being filled: try again"
 _BUSY: Final = "this node has no room for the session: try again"
 
-_FIND: Final = """
+# A session that can't be used, because others have written there, is forgotten.
+_SOUND: Final = """
+local function damaged(hash, events, data)
+    redis.call('DEL', hash, events)
+    return {'damaged', redis.call('GET', data) or ''}
+end
+local function is_a(key, kind)
+    local is = redis.call('TYPE', key).ok
+    return is == kind or is == 'none'
+end
+"""
+_FIND: Final = (
+    _SOUND
+    + """
+if not is_a(KEYS[1], 'hash') then return damaged(KEYS[1], KEYS[3], KEYS[2]) end
 local owner = redis.call('HGET', KEYS[1], 'owner')
 if not owner then return {'none', redis.call('GET', KEYS[2]) or ''} end
-return {'found', owner, redis.call('GET', ARGV[1] .. owner:match('^[^:]*')) or ''}
+local lease = redis.pcall('GET', ARGV[1] .. owner:match('^[^:]*'))
+return {'found', owner, type(lease) == 'string' and lease or ''}
 """
-_TAKE: Final = """
+)
+_TAKE: Final = (
+    _SOUND
+    + LEASE_AT
+    + """
 local hash = KEYS[1]
-local owner, fence = unpack(redis.call('HMGET', hash, 'owner', 'fence'))
+if not is_a(hash, 'hash') or not is_a(KEYS[3], 'stream') then return damaged(hash, KEYS[3], KEYS[2]) end
+local owner, fence, event, stream =
+    unpack(redis.call('HMGET', hash, 'owner', 'fence', 'next_event', 'next_stream'))
 if not owner then return {'none', redis.call('GET', KEYS[2]) or ''} end
-if owner == ARGV[1] then return {'mine', fence} end
 local label, incarnation = owner:match('^([^:]*):(.*)$')
+for _, number in ipairs({fence or '', event or '', stream or ''}) do
+    if not label or not number:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?$') then
+        return damaged(hash, KEYS[3], KEYS[2])
+    end
+end
+if owner == ARGV[1] then return {'mine', fence} end
 local key = ARGV[2] .. label
-local lease = redis.call('GET', key)
-if lease and cjson.decode(lease).incarnation == incarnation then
+local lease = lease_at(key)
+if lease and lease.incarnation == incarnation then
     return {'alive', incarnation, redis.call('PTTL', key)}
 end
 redis.call('HSET', hash, 'owner', ARGV[1], 'turn', 0)
@@ -67,6 +92,10 @@ redis.call('HINCRBY', hash, 'next_event', ARGV[3])
 redis.call('HINCRBY', hash, 'next_stream', ARGV[3])
 return {'taken', redis.call('HINCRBY', hash, 'fence', 1)}
 """
+)
+
+
+_ABSENT: Final = (b"none", b"damaged")
 
 
 class SessionOwnership:
@@ -84,6 +113,7 @@ class SessionOwnership:
         self._takings: dict[str, asyncio.Task[Session | None]] = {}
         self._unread: set[str] = set()  # sessions that were taken over, or may be, and could not be read yet
         self._looking: asyncio.Task[None] | None = None  # for sessions that others have by now
+        self._damage_told = False
         journal.on_refused = self._refused
         nodes.on_return(self._returned)
 
@@ -94,16 +124,16 @@ class SessionOwnership:
         if not _ID.fullmatch(session_id):
             return None
         link = self._link
-        keys = [self._store.keys(session_id)[0], link.key("data")]
-        kind, *found = await link.script(_FIND, keys, [link.key("node", "")])
+        kind, *found = await link.script(_FIND, self._keys(session_id), [link.key("node", "")])
         if session_id in self._sessions:
             return self._here()
-        if kind == b"none":
+        if kind in _ABSENT:
+            self._note_damage(session_id, kind)
             self._check_absent(found[0])
             return None
-        node, _, incarnation = found[0].decode().partition(":")
-        lease = json.loads(found[1]) if found[1] else {}
-        if found[0].decode() == self._nodes.owner:
+        node, _, incarnation = found[0].decode("utf-8", "replace").partition(":")
+        lease = parse_lease(found[1])
+        if found[0] == self._nodes.owner.encode():
             # It ended here a moment ago, unless it was never read.
             return Place(node, "", "", alive=False) if session_id in self._unread else None
         alive = lease.get("incarnation") == incarnation
@@ -142,16 +172,16 @@ class SessionOwnership:
         await asyncio.sleep(self._grace())
         while True:
             link = self._link
-            keys = [self._store.keys(session_id)[0], link.key("data")]
             arguments: list[str | int] = [self._nodes.owner, link.key("node", ""), _LEAP]
             known = session_id in self._unread
             self._unread.add(session_id)  # it may be taken over though no answer comes
-            kind, *answer = await link.script(_TAKE, keys, arguments)
+            kind, *answer = await link.script(_TAKE, self._keys(session_id), arguments)
             if kind != b"taken" and not known:
                 self._unread.discard(session_id)
             if (here := self._sessions.get(session_id)) is not None:
                 return here
-            if kind == b"none":
+            if kind in _ABSENT:
+                self._note_damage(session_id, kind)
                 self._check_absent(answer[0])
                 return None
             if kind == b"taken" or (kind == b"mine" and known):
@@ -174,7 +204,12 @@ class SessionOwnership:
 
     async def _read(self, session_id: str, fence: int) -> Session | None:
         """Enter a session that is this node's by now into its table."""
-        found = await self._store.fetch(session_id, within=_READ)
+        try:
+            found = await self._store.fetch(session_id, within=_READ)
+        except DamagedSession:
+            await self._link.call("DEL", *self._store.keys(session_id))
+            self._note_damage(session_id)
+            found = None
         self._unread.discard(session_id)
         if found is None:
             return None
@@ -191,9 +226,28 @@ class SessionOwnership:
         logger.info("took over session %s", shown_id(session_id), extra=fields)
         return session
 
+    def _keys(self, session_id: str) -> list[str]:
+        """What the scripts look at: the session's hash, the name of Redis's data, the session's events."""
+        hash_key, events_key = self._store.keys(session_id)
+        return [hash_key, self._link.key("data"), events_key]
+
     def _here(self) -> Place:
         nodes = self._nodes
         return Place(nodes.label, nodes.incarnation, nodes.address, alive=True)
+
+    def _note_damage(self, session_id: str, kind: bytes = b"damaged") -> None:
+        """Count a session that others have spoilt in Redis; the log names the first."""
+        if kind != b"damaged":
+            return
+        self._sessions.counters.journal_failures += 1
+        if not self._damage_told:
+            self._damage_told = True
+            logger.warning(
+                "session %s is damaged in Redis and was forgotten: let nothing else write keys like '%s'",
+                shown_id(session_id),
+                self._link.key("session", "*"),
+                extra={"event": "session_damaged"},
+            )
 
     def _check_absent(self, data: bytes) -> None:
         """Raise ClusterUnavailable where a session that is not in Redis may be stored again by its owner."""
@@ -277,7 +331,10 @@ class SessionOwnership:
                 # It ended elsewhere, unless it began so late that it could not be stored yet.
                 if session.created + self._clock_lag < lost_at - _YOUNG:
                     self._move(session)
-            elif owner.decode() != self._nodes.owner or int(fence) != self._journal.fence_of(session.id):
+            elif (
+                owner != self._nodes.owner.encode()
+                or fence != str(self._journal.fence_of(session.id)).encode()
+            ):
                 self._move(session)
 
     @property

@@ -30,7 +30,7 @@ LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 _BEAT: Final = 0.5  # seconds between two looks at Redis
 _SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses
 _REACH: Final = "start it, or correct its address"
-_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no colon: keys of one cluster could be another's
 
 
 class RedisLink:
@@ -281,6 +281,6 @@ def check_prefix(prefix: str) -> str:
     """What keys begin with, checked; raises SettingsError."""
     if not _NAME.fullmatch(prefix):
         raise SettingsError(
-            f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . : -"
+            f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . -"
         )
     return prefix

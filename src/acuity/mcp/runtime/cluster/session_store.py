@@ -19,8 +19,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
+from acuity.mcp.contract.envelopes import LONGEST_STATE
+from acuity.mcp.contract.writing import json_text
 from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.redis_link import Argument, RedisLink
 from acuity.mcp.runtime.journal.buffered_journal import Refusal
@@ -41,8 +43,16 @@ _SPARE: Final = 10.0  # seconds that a session is kept longer: its last use is w
 # with values; a count and events (number, stream, kind, payload); a count and numbers to remove.
 _WRITE: Final = """
 local hash, events = KEYS[1], KEYS[2]
+for key, kind in pairs({[hash] = 'hash', [events] = 'stream'}) do  -- what others have written there gives way
+    local is = redis.call('TYPE', key).ok
+    if is ~= kind and is ~= 'none' then redis.call('DEL', hash, events) end
+end
 local owner, fence, turn = unpack(redis.call('HMGET', hash, 'owner', 'fence', 'turn'))
 local mine, whole = tonumber(ARGV[2]), ARGV[5] == '1'
+if owner and not (tonumber(fence) and tonumber(turn)) then
+    redis.call('DEL', hash, events)
+    owner = false
+end
 if owner then
     fence = tonumber(fence)
     if fence > mine or (fence == mine and owner ~= ARGV[1]) then return 'moved' end
@@ -129,6 +139,10 @@ return 'stored'
 
 
 _REFUSALS: Final[Mapping[bytes, Refusal]] = {b"moved": "moved", b"missing": "missing"}
+
+
+class DamagedSession(Exception):
+    """What Redis has of a session is not what a node wrote."""
 
 
 class RedisSessions:
@@ -225,14 +239,20 @@ class RedisSessions:
         return None
 
     async def fetch(self, session_id: str, *, within: float) -> tuple[StoredSession, float] | None:
-        """A session, and the seconds since its last use; None: there is none. Raises ClusterUnavailable."""
+        """A session, and the seconds since its last use; None: there is none.
+
+        Raises ClusterUnavailable, or DamagedSession.
+        """
         hash_key, events_key = self.keys(session_id)
         commands = [("HGETALL", hash_key), ("XRANGE", events_key, "-", "+"), ("PTTL", hash_key)]
         fields, entries, left = await self._link.calls(commands, within=within)
         if b"principal" not in fields:
             return None
         unused = max(0.0, self.kept_for - int(left) / 1000)
-        return _session(session_id, fields, entries, self._link.now() - unused), unused
+        try:
+            return _session(session_id, fields, entries, self._link.now() - unused), unused
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise DamagedSession(session_id) from error
 
     def close(self) -> None:
         with suppress(Exception):
@@ -256,15 +276,18 @@ def _parts(changes: Mapping[str, SessionChanges]) -> Iterator[dict[str, SessionC
 def _session(
     session_id: str, fields: Mapping[bytes, bytes], entries: Sequence[Any], last_seen: float
 ) -> StoredSession:
+    client, state = json.loads(fields[b"client"]), json.loads(fields[b"state"])
+    if type(client) is not dict or type(state) is not dict or len(json_text(state)) > LONGEST_STATE:
+        raise ValueError("no state of a session")
     record = SessionRecord(
         id=session_id,
         principal=fields[b"principal"].decode(),
         version=fields[b"version"].decode(),
-        client=json.loads(fields[b"client"]),
+        client=client,
         created=float(fields[b"created"]),
         last_seen=last_seen,
         initialized=fields[b"initialized"] == b"1",
-        state=json.loads(fields[b"state"]),
+        state=state,
     )
     streams = tuple(
         StreamRecord(int(name[1:]), json.loads(value[1:]), value[:1] == b"1")
@@ -282,4 +305,10 @@ def _session(
 
 def _event(number: int, entry: Mapping[bytes, bytes], fields: Mapping[bytes, bytes]) -> EventRecord:
     placed = fields.get(b"p%d" % number, entry[b"s"])
-    return EventRecord(number, int(placed), cast("EventKind", entry[b"k"].decode()), entry[b"p"])
+    kind = entry[b"k"].decode()
+    if kind not in _KINDS:
+        raise ValueError("no kind of event")
+    return EventRecord(number, int(placed), cast("EventKind", kind), entry[b"p"])
+
+
+_KINDS: Final = frozenset(get_args(EventKind))

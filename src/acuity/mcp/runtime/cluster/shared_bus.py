@@ -44,6 +44,7 @@ class SharedSubscriptionBus:
         self._origin = origin
         self._local = InMemorySubscriptionBus()
         self._tasks = Tasks()
+        self._warned = False  # of events that can't be read
         self._undo = link.subscribe(CHANNEL, self._heard), link.on_back(self._returned)
 
     async def publish(self, event: ServerEvent) -> None:
@@ -68,7 +69,9 @@ class SharedSubscriptionBus:
     def _heard(self, payload: bytes) -> None:
         found = decode_event(payload)
         if found is None:
-            logger.warning("an event of another node can't be read", extra={"event": "cluster_event"})
+            if not self._warned:
+                logger.warning("an event of another node can't be read", extra={"event": "cluster_event"})
+            self._warned = True
             return
         event, origin = found
         if origin != self._origin:
@@ -86,7 +89,7 @@ def decode_event(payload: bytes) -> tuple[ServerEvent, str] | None:
     """An event and the process that it comes from; None: it is none."""
     try:
         found = json.loads(payload) if len(payload) <= _LONGEST else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or not isinstance(found.get("from"), str):
         return None
