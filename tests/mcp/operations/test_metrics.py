@@ -142,11 +142,12 @@ def test_the_page_is_what_prometheus_reads(metrics: Metrics) -> None:
 
 
 def test_health_and_readiness(metrics: Metrics) -> None:
-    ready = [False]
-    pages = metrics_pages(metrics.registry, lambda: ready[0])
+    problems: list[str | None] = ["it rains"]
+    pages = metrics_pages(metrics.registry, lambda: problems[0])
     assert ask(pages, "/healthz").status == 200
-    assert ask(pages, "/readyz").status == 503
-    ready[0] = True
+    refused = ask(pages, "/readyz")
+    assert (refused.status, refused.body) == (503, b"not ready: it rains\n")
+    problems[0] = None
     assert ask(pages, "/readyz").body == b"ready\n"
 
 

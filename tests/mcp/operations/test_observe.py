@@ -34,6 +34,7 @@ class Server:
                 "broken": self._broken,
                 "endless": self._endless,
                 "protocol": self._protocol,
+                "lost": self._lost,
                 "get_job": self._good,
             }.items()
         ]
@@ -66,6 +67,9 @@ class Server:
 
     async def _protocol(self, _: Call) -> Answer:
         raise MCPError(-32602, "that capability is missing")
+
+    async def _lost(self, _: Call) -> Answer:
+        raise MCPError(-32603, "it ended before it answered", {"errorClass": "worker_lost"})
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -138,12 +142,15 @@ def test_bugs_and_protocol_errors(era: str) -> None:
                 await client.call_tool("broken", {})
                 with pytest.raises(MCPError, match="that capability is missing"):
                     await client.call_tool("protocol", {})
+                with pytest.raises(MCPError, match="it ended before it answered"):
+                    await client.call_tool("lost", {})
             records = lines.records()
         assert any("a bug" in record.get("exception", "") for record in records)
         refused = next(record for record in records if record.get("outcome") == "refused")
         assert refused["error"] == "that capability is missing"
         assert server.counted("broken", "error") == 1
         assert server.counted("protocol", "refused") == 1
+        assert server.counted("lost", "crashed") == 1
 
     anyio.run(main)
 

@@ -144,6 +144,21 @@ def test_without_another_node_nobody_waits() -> None:
     assert ground.ask(call(1)).status == 200  # the limits refuse it, with 503
 
 
+@pytest.mark.parametrize("clustered", [True, False])
+def test_a_node_that_can_run_nothing_sends_new_clients_elsewhere(clustered: bool) -> None:
+    async def release() -> None:
+        pass
+
+    ground = Ground(FakeJournal(at_once=True), release if clustered else None)
+    unable = [True]
+    drain = Drain(ground.sessions, release if clustered else None, lambda: unable[0])
+    ground.handle = drain.local(lambda _, responder: responder.answer(200))
+    assert ground.ask(HELLO, session=None).status == (421 if clustered else 200)
+    assert ground.ask(call(1)).status == 200  # its session is here
+    unable[0] = False
+    assert ground.ask(HELLO, session=None).status == 200
+
+
 def test_requests_that_wait_are_bounded() -> None:
     async def main() -> None:
         ground, _ = node()

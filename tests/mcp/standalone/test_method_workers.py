@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psutil
 import pytest
 from mcp import Client
@@ -77,8 +78,10 @@ def test_workers_get_the_settings_that_matter_to_them(tmp_path: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The product's server with workers, and its address."""
+def saying(
+    folder: Path, words: tuple[str, ...], *options: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The product's server, and what it says until all of these words were there."""
     environment = {**os.environ, "ACUITY_DATA": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
         [sys.executable, "-m", "acuity.cli.serve", "--http", "0", "--log-format", "text", *options],
@@ -90,15 +93,37 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
     assert process.stderr is not None
     try:
         said = ""
-        while (place := re.search(r"http://\S+/mcp", said)) is None:
+        while not all(re.search(word, said) for word in words):
             line = process.stderr.readline()
             assert line, said
             said += line
-        yield process, place.group()
+        yield process, said
     finally:
         process.kill()
         process.wait()
         process.stderr.close()
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The product's server with workers, and its address."""
+    with saying(folder, (r"http://\S+/mcp",), *options) as (process, said):
+        place = re.search(r"http://\S+/mcp", said)
+        assert place is not None
+        yield process, place.group()
+
+
+def test_ports_are_open_though_no_worker_starts(tmp_path: Path) -> None:
+    words = (r"http://\S+/mcp", r"http://\S+/metrics", "no worker is left")
+    with saying(tmp_path, words, "--worker-command", "false", "--metrics", "0") as (process, said):
+        place = re.search(words[1], said)
+        assert place is not None
+        answer = httpx2.get(place.group().replace("/metrics", "/readyz"))
+        assert (answer.status_code, answer.text) == (503, "not ready: no worker has started yet\n")
+        assert "methods run in 1 worker process (false)" in said
+        assert "worker w1 failed: it ended with status 1; the next start is in 0.1 s" in said
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
 
 
 def test_the_products_tools_run_in_worker_processes(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> None:
             stopping.set()
             await go_on.wait()
 
-        pages = metrics_pages(CollectorRegistry(), lambda: not stopping.is_set())
+        pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
         page = Page("metrics", LOCAL, pages, "/readyz")
         access, settings = Access(Tokens({"a-token-of-some-length": "a"})), Settings(grace=SECONDS)
         async with (

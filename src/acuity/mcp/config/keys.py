@@ -297,14 +297,21 @@ KEYS: Final[tuple[Key, ...]] = (
     _workers(
         "call_seconds",
         _SECONDS,
-        "seconds that a worker may take for a call",
+        "seconds that a worker may take for a call, whatever progress it tells of",
         setting="worker_call_seconds",
         flag="--worker-call-seconds",
     ),
     _workers(
+        "silent_seconds",
+        _SECONDS,
+        "seconds without a sign of life, after a ping, in which a worker that runs calls is not replaced yet",
+        setting="worker_silent_seconds",
+        flag="--worker-silent-seconds",
+    ),
+    _workers(
         "max_requests",
         kinds.whole(0),
-        "calls after which a worker is replaced; 0: never",
+        "calls, or a few more, after which a worker is replaced; 0: never",
         setting="worker_max_requests",
         flag="--worker-max-requests",
     ),

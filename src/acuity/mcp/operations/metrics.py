@@ -243,8 +243,10 @@ class _JobFigures(Collector):
         yield from self._run.collect()
 
 
-def metrics_pages(registry: CollectorRegistry, ready: Callable[[], bool] = lambda: True) -> Handler:
+def metrics_pages(registry: CollectorRegistry, problem: Callable[[], str | None] = lambda: None) -> Handler:
     """The handler of the pages for operators: metrics, health and readiness.
+
+    `problem` says why no work is taken; None: it is.
 
     It looks at no token itself: see `Access.guard`.
     """
@@ -260,7 +262,8 @@ def metrics_pages(registry: CollectorRegistry, ready: Callable[[], bool] = lambd
         answer_text(responder, 200, "ok", _FRESH)
 
     def takes_work(_: Request, responder: Responder) -> None:
-        status, text = (200, "ready") if ready() else (503, "not ready")
+        why = problem()
+        status, text = (200, "ready") if why is None else (503, f"not ready: {why}")
         answer_text(responder, status, text, _FRESH)
 
     pages: dict[str, Handler] = {"/metrics": metrics, "/healthz": alive, "/readyz": takes_work}

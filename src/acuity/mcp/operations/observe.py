@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult
+from mcp_types import INTERNAL_ERROR, CallToolResult
 from opentelemetry.trace import get_current_span
 from pydantic import ValidationError
 
@@ -58,7 +58,7 @@ class Observer(ServerMiddleware[Any]):
             outcome = "cancelled"
             raise
         except (MCPError, ValidationError) as problem:
-            outcome, error = "refused", _of_refusal(problem)
+            outcome, error = _of_refusal(problem)
             raise
         except Exception as problem:
             error = type(problem).__name__
@@ -119,6 +119,9 @@ def _sentence(content: object) -> str | None:
         return None
 
 
-def _of_refusal(problem: MCPError | ValidationError) -> str:
-    # pydantic's message would repeat the client's input.
-    return problem.error.message if isinstance(problem, MCPError) else "Invalid request parameters"
+def _of_refusal(problem: MCPError | ValidationError) -> tuple[str, str]:
+    if isinstance(problem, ValidationError):  # whose message would repeat the client's input
+        return "refused", "Invalid request parameters"
+    said = problem.error
+    is_lost = said.code == INTERNAL_ERROR and isinstance(said.data, dict) and "errorClass" in said.data
+    return ("crashed" if is_lost else "refused"), said.message  # a class of error is that of a lost call

@@ -26,6 +26,7 @@ logger: Final = logging.getLogger(__name__)
 
 _MOVED: Final = (REFUSED.encode(), b"moved")  # a node that passed a request on looks for its session again
 _SENTENCE: Final = "the server is stopping: connect again later"
+_UNABLE: Final = "nothing can be run here now: try again later"
 _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOST_HELD: Final = 1024  # requests that wait
 PATIENCE: Final = 2.0  # seconds for the store, and for giving the sessions up
@@ -40,8 +41,17 @@ _Phase: TypeAlias = Literal["serving", "draining", "leaving", "left"]
 class Drain:
     """The handlers of a runtime, as long as it serves and while it leaves."""
 
-    def __init__(self, sessions: Sessions, release: Callable[[], Awaitable[None]] | None = None) -> None:
-        """`release` gives the sessions up, so that other nodes continue them at once."""
+    def __init__(
+        self,
+        sessions: Sessions,
+        release: Callable[[], Awaitable[None]] | None = None,
+        unable: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`release` gives the sessions up, so that other nodes continue them at once.
+
+        While this node is `unable` to run anything, what belongs to no session goes to another node.
+        """
+        self._unable = unable
         self._sessions = sessions
         self._release = release
         self._phase: _Phase = "serving"
@@ -51,7 +61,9 @@ class Drain:
         """The handler of this node's own sessions; new calls wait while it drains, if others will go on."""
 
         def handle(request: Request, responder: Responder) -> None:
-            if self._phase == "serving" or not self._is_late(request):
+            if self._phase == "serving" and self._is_better_elsewhere(request):
+                self._elsewhere(request, responder, _UNABLE)
+            elif self._phase == "serving" or not self._is_late(request):
                 inner(request, responder)
             elif SESSION_ID in request.headers:
                 self._when_free(request, responder)
@@ -92,6 +104,12 @@ class Drain:
         for request, responder in held:
             self._elsewhere(request, responder)
 
+    def _is_better_elsewhere(self, request: Request) -> bool:
+        """Whether another node can run a request that this one can't."""
+        if self._release is None or SESSION_ID in request.headers or not self._unable():
+            return False
+        return _call(request) is not None
+
     def _is_late(self, request: Request) -> bool:
         """Whether a request begins something that this server can't end any more.
 
@@ -106,7 +124,7 @@ class Drain:
         else:
             self._held.append((request, responder))
 
-    def _elsewhere(self, request: Request, responder: Responder) -> None:
+    def _elsewhere(self, request: Request, responder: Responder, sentence: str = _SENTENCE) -> None:
         """Send a request to another server.
 
         To 421 proxies may send any request again, at once, to another node (RFC 9110, 15.5.20): it was not
@@ -116,7 +134,7 @@ class Drain:
         request_id = None if message is None else message.id
         headers = (retry_after(_AGAIN), _MOVED)
         status = 503 if self._release is None else 421
-        refuse(responder, status, STOPPING, _SENTENCE, request_id, headers=headers)
+        refuse(responder, status, STOPPING, sentence, request_id, headers=headers)
 
     def _dismiss(self) -> None:
         """End the event streams, each with when its client should come back."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
@@ -23,6 +24,9 @@ from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.serving import Serving
+
+# Seconds without a worker after which a node of several sends new clients to others.
+_MISSING: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,11 @@ async def http_runtime(
             dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
             dispatch.use_sessions(sessions)
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
-        drain = Drain(sessions, ownership.release_all if ownership is not None else None)
+        drain = Drain(
+            sessions,
+            ownership.release_all if ownership is not None else None,
+            unable=lambda: workers is not None and workers.missing_seconds > _MISSING,
+        )
         stack.callback(serving.access.tokens.on_gone(streamable.end_gone))
         await stack.enter_async_context(streamable.run())
         if workers is not None:

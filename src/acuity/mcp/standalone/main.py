@@ -175,7 +175,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             if made.tools or named:  # otherwise nobody asks for them, and making them takes a second
                 tools = list(made.tools) or await asyncio.to_thread(tool_names, options.settings)
             tell(named.oversights(tools))
-            ready = _Ready()
+            ready = _Ready(workers)
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
             async with admin_port(options, sources, redactor) as admin:
                 with manager.watched():
@@ -193,7 +193,7 @@ async def _serve(
 ) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
-        pages = metrics_pages(made.metrics.registry, ready)
+        pages = metrics_pages(made.metrics.registry, ready.problem)
         certificate = None if is_loopback(options.metrics.host) else options.certificate
         tls = None if certificate is None else certificate.context
         endpoints.append(
@@ -235,16 +235,26 @@ async def _serve(
 
 
 class _Ready:
-    """Whether the server accepts work: from when all endpoints are open until it is asked to stop."""
+    """Whether the server accepts work: from when all endpoints are open until it is asked to stop.
 
-    def __init__(self) -> None:
-        self._is = False
+    One whose methods are in workers needs one of those, too.
+    """
+
+    def __init__(self, workers: WorkerPool | None) -> None:
+        self._workers = workers
+        self._problem: str | None = "the server is starting"
 
     def __call__(self) -> bool:
-        return self._is
+        return self.problem() is None
+
+    def problem(self) -> str | None:
+        """Why it doesn't, in a sentence."""
+        if self._problem is None and self._workers is not None:
+            return self._workers.problem()
+        return self._problem
 
     def opened(self) -> None:
-        self._is = True
+        self._problem = None
 
     def closed(self) -> None:
-        self._is = False
+        self._problem = "the server is stopping"

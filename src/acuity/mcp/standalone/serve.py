@@ -36,7 +36,6 @@ logger: Final = logging.getLogger(__name__)
 OnStop = Callable[[float], Awaitable[None]]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-_FIRST_WORKER: Final = 20.0  # seconds that the endpoints wait for a worker
 _SPARE: Final = 2.0  # seconds after the grace time for cleaning up
 # Seconds in which a node that has left still says so on connections that proxies keep: a proxy can't send a
 # request again if its connection is closed on it.
@@ -152,8 +151,6 @@ async def serve(
                 )
             if on_runtime is not None:
                 stack.callback(on_runtime(runtime))
-        if workers is not None:
-            await _first_worker(workers, stop)
         opened: list[Open] = []
         for endpoint in endpoints:
             if isinstance(endpoint, Stdio):  # its end is the server's
@@ -171,20 +168,6 @@ async def serve(
         ended.spend()
         on_stopping()
         await _drain(opened, runtime, limits, settings.grace, on_stop, stop)
-
-
-async def _first_worker(workers: WorkerPool, stop: Stop) -> None:
-    """Wait for a worker before clients are let in, for a while, unless the server is asked to stop."""
-    async with anyio.create_task_group() as waiting:
-
-        async def stopped() -> None:
-            await stop.soon.wait()
-            waiting.cancel_scope.cancel()
-
-        waiting.start_soon(stopped)
-        if not await workers.ready(_FIRST_WORKER):
-            logger.warning("no worker is ready yet: calls wait for one", extra={"event": "workers"})
-        waiting.cancel_scope.cancel()
 
 
 @contextmanager

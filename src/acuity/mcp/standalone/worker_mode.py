@@ -116,18 +116,14 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
         queue=settings.worker_queue,
         queue_seconds=settings.worker_queue_seconds,
         call_seconds=settings.worker_call_seconds,
+        silent_seconds=settings.worker_silent_seconds,
         max_requests=settings.worker_max_requests,
         affinity=settings.worker_affinity,
         environment=worker_environment(options, folder.path / "turns") if own else {},
         inherited=None if own else foreign_environment(os.environ, settings.worker_environment),
     )
-    logger.info(
-        "methods run in %d worker processes (%s) and at %d sockets",
-        count,
-        "Acuity's own" if own else shlex.join(command),
-        len(settings.worker_sockets),
-        extra={"event": "workers"},
-    )
+    where = _places(count, "Acuity's own" if own else shlex.join(command), len(settings.worker_sockets))
+    logger.info("methods run %s", where, extra={"event": "workers"})
     pool = WorkerPool(
         plan, made.counters.worker_events, on_output=_pass_on if own else _LoggedLines(made.counters)
     )
@@ -157,6 +153,16 @@ def settings_from(document: dict[str, Any]) -> Settings:
     told = dict(document)
     told["data"], told["allow"] = Path(told["data"]), tuple(told["allow"])
     return dataclasses.replace(Settings(), **told)
+
+
+def _places(count: int, program: str, sockets: int) -> str:
+    """Where methods run, in words."""
+    words = []
+    if count:
+        words.append(f"in {count} worker process{'' if count == 1 else 'es'} ({program})")
+    if sockets:
+        words.append(f"at {sockets} socket{'' if sockets == 1 else 's'} of workers that somebody else runs")
+    return " and ".join(words)
 
 
 def _pass_on(_: str, output: bytes) -> None:

@@ -1,6 +1,7 @@
 """A worker of a few lines, without Acuity: `python small_worker.py --socket PATH [HOW]`.
 
-HOW: plain; stubborn (ignores SIGTERM, and has a child of its own); brief (ends at its second call).
+HOW: plain; slow (answers no call); stubborn (ignores SIGTERM, and has a child of its own); brief (ends at its
+second call, with a few words).
 Its tool says which process it is.
 """
 
@@ -45,7 +46,10 @@ class Worker:
         if frame["event"] != "message":
             return []
         self._calls += 1
+        if self._how == "slow":
+            return []
         if self._how == "brief" and self._calls == 2:
+            os.write(2, b"my last words")
             os._exit(3)
         said = {"pid": os.getpid(), "label": os.environ["ACUITY_WORKER_LABEL"]}
         result = {"content": [], "structuredContent": said}

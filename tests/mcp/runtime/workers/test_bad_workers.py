@@ -108,7 +108,7 @@ class Owner:
 
     def leaves(self, reason: str) -> None: ...
 
-    def lost(self, failure: WorkerFailure) -> None:
+    def lost(self, failure: WorkerFailure, is_end: bool) -> None:
         self.failure = failure
 
 
@@ -136,7 +136,7 @@ def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
                 while owner.failure is None:
                     wire.send(b" ")
                     await asyncio.sleep(0.005)
-            assert sentence in owner.failure.sentence
+            assert sentence in owner.failure.logged
 
     run(main)
 
@@ -171,11 +171,14 @@ def test_a_reply_to_another_request_fails_the_call_alone() -> None:
     def huge_state(wire: Wire, frame: Frame) -> None:
         wire.send(replied(frame, session={"state": {"a": "x" * 70_000}}))
 
+    def no_content(wire: Wire, frame: Frame) -> None:
+        wire.send(replied(frame, {"a": 1}))
+
     worker = ScriptedWorker()
 
     async def main() -> None:
         async with fronting(worker) as front:
-            for number, script in enumerate((other, nothing, huge_state), 1):
+            for number, script in enumerate((other, nothing, huge_state, no_content), 1):
                 worker.script = on_call(script)
                 assert error_of(await called(front, number)) == ("app_contract_error", -32603)
             assert worker.connections == 1

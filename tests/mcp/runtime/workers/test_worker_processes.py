@@ -18,6 +18,7 @@ import pytest
 
 from acuity.mcp.runtime.workers import worker as worker_module
 from acuity.mcp.runtime.workers.pool import WorkerPlan
+from acuity.mcp.runtime.workers.slot import Pauses
 from acuity.mcp.settings import WireLimits
 from core_bench import call, reply_of, run
 from scripted_worker import WorkerCore, eventually
@@ -83,14 +84,70 @@ def test_a_worker_that_ends_in_a_call_fails_that_call_alone() -> None:
     run(main)
 
 
-def test_a_program_that_does_not_start_is_told_of() -> None:
+@pytest.mark.parametrize(("sign", "words"), [(None, "it ended with status 3"), (9, "signal 9 (SIGKILL)")])
+def test_the_end_of_a_worker_is_told_with_its_status(
+    caplog: pytest.LogCaptureFixture, sign: int | None, words: str
+) -> None:
     async def main() -> None:
-        words = (sys.executable, "-c", "raise SystemExit('no luck today')")
+        async with started(*command("brief"), queue_seconds=20.0) as front:
+            pid = (await called(front))["result"]["structuredContent"]["pid"]
+            if sign is None:
+                lost = (await called(front, 2))["error"]["message"]
+                assert lost == "the program that ran this call ended before it answered: call again"
+            else:
+                os.kill(pid, sign)
+            await eventually(lambda: front.counters.worker_events["starts"] == 2)
+
+    run(main)
+    (said,) = [r.getMessage() for r in caplog.records if getattr(r, "event", "") == "worker_failed"]
+    assert words in said
+    assert ("saying 'my last words'" in said) == (sign is None)
+    assert "the next start is in 0.1 s" in said
+
+
+def test_workers_that_have_answered_come_back_soon_and_others_later() -> None:
+    class Ended:
+        def __init__(self, has_answered: bool) -> None:
+            self.has_answered, self.ready_seconds = has_answered, 1.0
+
+    def waits(pauses: Pauses, answered: str) -> list[float]:
+        return [pauses.after(Ended(letter == "a")) for letter in answered]  # type: ignore[arg-type]
+
+    assert waits(Pauses(external=False), "aaaaaaaa")[-1] == 2.0
+    assert waits(Pauses(external=False), "-" * 12) == [0.1 * 2**n for n in range(9)] + [30.0] * 3
+    assert waits(Pauses(external=True), "-" * 12)[-1] == 1.0
+    mixed = Pauses(external=False)
+    assert waits(mixed, "----a-") == [0.1, 0.2, 0.4, 0.8, 0.1, 0.1]
+
+
+def test_a_program_that_does_not_start_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        words = (sys.executable, "-c", "raise SystemExit('no luck\\ntoday')")
         async with started(*words, queue_seconds=0.2) as front:
             await eventually(lambda: front.pool.statuses()[0].state == "waiting")
-            assert "no luck today" in (front.pool.statuses()[0].problem or "")
+            assert "saying 'no luck today'" in (front.pool.statuses()[0].problem or "")
             error = (await called(front))["error"]
             assert error["data"]["errorClass"] == "worker_queue_timeout"
+            assert error["message"] == "no worker was free within 0.2 s: try again later"
+            await eventually(lambda: front.counters.worker_events["restarts"] == 3)
+
+    run(main)
+    failed = [r for r in caplog.records if getattr(r, "event", "") == "worker_failed"]
+    assert [record.levelname for record in failed[:3]] == ["WARNING", "WARNING", "ERROR"]
+    assert "worker w1 can't be started: it ended with status 1" in failed[2].getMessage()
+
+
+def test_operators_start_a_waiting_worker_now() -> None:
+    async def main() -> None:
+        words = (sys.executable, "-c", "raise SystemExit('no luck')")
+        async with started(*words) as front:
+            events = front.counters.worker_events
+            await eventually(lambda: events["restarts"] == 4)  # the next start is in 0.8 s
+            assert front.pool.statuses()[0].state == "waiting"
+            assert front.pool.restart("w1")
+            assert front.pool.statuses()[0].restarts == 3
+            async with asyncio.timeout(0.7):
+                await eventually(lambda: front.pool.statuses()[0].restarts == 4)
 
     run(main)
 
@@ -144,6 +201,20 @@ def test_operators_restart_a_worker_at_once() -> None:
             assert (await called(front, 2))["result"]["structuredContent"]["pid"] != first
             await eventually(lambda: not is_alive(first))
             assert not front.counters.worker_events["restarts"]
+
+    run(main)
+
+
+def test_a_call_that_outlives_the_grace_is_told_that_the_server_stops() -> None:
+    async def main() -> None:
+        async with started(*command("slow"), queue_seconds=20.0) as front:
+            answer = front.client.stateless(call(1, "echo"), STATELESS)
+            await eventually(lambda: front.pool.statuses()[0].in_flight == 1)
+            await front.pool.stop(0.05)
+            await eventually(lambda: answer.gone)
+            error = reply_of(answer)["error"]
+            assert "the server is stopping" in error["message"]
+            assert error["data"]["errorClass"] == "worker_lost"
 
     run(main)
 

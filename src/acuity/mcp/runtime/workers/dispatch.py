@@ -248,7 +248,10 @@ class WorkerDispatch:
         if (error := reply.get("error")) is not None:
             raise MCPError(error["code"], error["message"], error.get("data"))
         result: dict[str, Any] = reply["result"]
-        if isinstance(exchange, HandshakeExchange):
+        if ctx.method == _CALL:
+            if type(result.get("content")) is not list and not _is_other(result):
+                raise self._broken(ctx, "its result has no list 'content'")
+        elif isinstance(exchange, HandshakeExchange):
             self._agree(call, ctx, result)
             return result
         result = completed(ctx.method, ctx.protocol_version, result)
@@ -284,7 +287,7 @@ class WorkerDispatch:
         logger.warning(
             "%s failed in a worker: %s",
             ctx.method,
-            problem.sentence,
+            problem.logged,
             extra={"event": "worker_call_failed", "error_class": problem.error_class, "method": ctx.method},
         )
         return problem.error()
@@ -363,6 +366,11 @@ def _offered(params: Mapping[str, Any] | None) -> str:
 
 def _unknown(name: object) -> str:
     return f"unknown tool: {str(name)[:_LONGEST_NAME]}; 'tools/list' has those that there are for this client"
+
+
+def _is_other(result: Mapping[str, Any]) -> bool:
+    """Whether the result of a tool call is not its end: a task, or a question to the client."""
+    return type(result.get("task")) is dict or result.get("resultType", "complete") != "complete"
 
 
 def _names(result: dict[str, Any]) -> list[str]:

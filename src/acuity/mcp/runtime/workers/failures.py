@@ -23,7 +23,12 @@ class WorkerFailure(NamedTuple):
     """Why a call has no reply."""
 
     error_class: ErrorClass
-    sentence: str
+    sentence: str  # for the client: nothing in it is of this machine
+    detail: str | None = None  # for the log and operators, if there is more to say
+
+    @property
+    def logged(self) -> str:
+        return self.detail or self.sentence
 
     def error(self) -> MCPError:
         """What the client is told."""

@@ -38,11 +38,16 @@ from acuity.mcp.runtime.workers.failures import WorkerFailure, told_by_worker
 logger: Final = logging.getLogger(__name__)
 
 HELLO_SECONDS: Final = 5.0
-PING_SECONDS: Final = 15.0  # of silence without calls, after which a worker is asked whether it is alive
-PONG_SECONDS: Final = 10.0
+PING_SECONDS: Final = 15.0  # of silence, after which a worker is asked whether it is alive
+PONG_SECONDS: Final = 10.0  # for its answer, if it has nothing else to do
+SILENT_SECONDS: Final = 60.0  # for its answer while it runs calls: many programs do one thing at a time
+DOUBT_SECONDS: Final = 1.0  # without an answer, after which it gets no more calls
 FRAME_SECONDS: Final = 30.0  # from a frame's first byte to its last
 _MOST_UNSENT: Final = 64 << 20  # bytes that a worker may leave unread
 _LOOK: Final = 1.0  # seconds between two looks at the clock, at most
+# What clients are told. The log says which worker it was, and what it did.
+_ENDED: Final = "the program that ran this call ended before it answered: call again"
+_BROKEN: Final = "the program that ran this call sent what can't be used, and was ended: call again"
 
 
 class LinkOwner(Protocol):
@@ -58,8 +63,8 @@ class LinkOwner(Protocol):
         """The worker takes no more calls."""
         ...
 
-    def lost(self, failure: WorkerFailure) -> None:
-        """The connection has ended, and its calls have failed."""
+    def lost(self, failure: WorkerFailure, is_end: bool) -> None:
+        """The connection has ended, and its calls fail; `is_end`: the worker has ended it."""
         ...
 
 
@@ -77,6 +82,7 @@ class Link(asyncio.Protocol):
         ping_seconds: float = PING_SECONDS,
         pong_seconds: float = PONG_SECONDS,
         frame_seconds: float = FRAME_SECONDS,
+        silent_seconds: float = SILENT_SECONDS,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._label = label
@@ -87,6 +93,7 @@ class Link(asyncio.Protocol):
         self._ping_seconds = ping_seconds
         self._pong_seconds = pong_seconds
         self._frame_seconds = frame_seconds
+        self._silent_seconds = silent_seconds
         self._decoder = FrameDecoder()
         self._transport: asyncio.Transport | None = None
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
@@ -95,6 +102,12 @@ class Link(asyncio.Protocol):
         self._heard = 0.0  # when the last frame came
         self._part_since: float | None = None  # when the frame began of which only a part has come
         self._pinged: float | None = None  # when a ping was sent that nothing came after
+        self._pings = 0  # the number of the last ping, which is its id
+        self._awaited = 0  # the number of a ping that has no pong yet; 0: none
+        # Calls that are over for their clients, but for the worker only when it answers them or this ping.
+        self._owed: dict[str, int] = {}
+        self._overdue = False  # one of them took too long
+        self._doubted = False
         self._timer: asyncio.TimerHandle | None = None
         self._full = False  # the worker doesn't read what is written
         self._ended = False
@@ -106,13 +119,21 @@ class Link(asyncio.Protocol):
 
     @property
     def in_flight(self) -> int:
-        return len(self._calls)
+        """Calls that the worker has, also those that nobody waits for any more."""
+        return len(self._calls) + len(self._owed)
 
     @property
     def has_room(self) -> bool:
         """Whether another call may be sent."""
         hello = self.hello
-        return hello is not None and not self._full and len(self._calls) < hello.max_in_flight
+        if hello is None or self._full or self._doubted:
+            return False
+        return len(self._calls) + len(self._owed) < hello.max_in_flight
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the worker has been asked if it is alive, and doesn't say so: it gets no calls."""
+        return self._doubted
 
     @property
     def is_open(self) -> bool:
@@ -129,17 +150,32 @@ class Link(asyncio.Protocol):
         except FrameError as error:
             call.ended(WorkerFailure("transport_error", f"the message can't be sent to a worker: {error}"))
             return
+        call.link, call.began = self, self._loop.time()
         if not self._calls:
             self.idle.clear()
-        call.link, call.began = self, self._loop.time()
+            self._heard = call.began  # before it had no reason to say anything
         self._calls[name] = call
         self._write(frame)
 
     def withdraw(self, call: WorkerCall, reason: str) -> None:
         """Tell the worker that a call is over for its client. Its outcome will be dropped."""
         if self._calls.pop(call.link_id, None) is not None:
-            self._write(writing.cancel(call.link_id, reason))
+            self._cancel(call.link_id, reason)
             self._one_less()
+
+    def _cancel(self, name: str, reason: str) -> None:
+        """Cancel a call, and ask when the worker has read that: it need not answer such a call."""
+        self._write(writing.cancel(name, reason))
+        self._owed[name] = self._pings + 1
+        if not self._awaited:
+            self._ping()
+
+    def _ping(self) -> None:
+        self._pings += 1
+        self._awaited = self._pings
+        if self._pinged is None:
+            self._pinged = self._loop.time()
+        self._write(writing.ping(f"p{self._pings}"))
 
     def respond(self, call: WorkerCall, jsonrpc: bytes) -> None:
         """Send the client's answer to a request of a call that still runs."""
@@ -155,7 +191,7 @@ class Link(asyncio.Protocol):
     def drain(self) -> None:
         """Ask the worker to finish what runs. Calls that would never end by themselves fail."""
         self._write(writing.drain())
-        sentence = f"worker {self._label} is being replaced: ask again"
+        sentence = "the program that runs this call is being replaced: call again"
         for name, call in list(self._calls.items()):
             if call.endless:
                 self._write(writing.cancel(name, sentence))
@@ -184,6 +220,7 @@ class Link(asyncio.Protocol):
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
+        doubted = self._doubted
         try:
             texts = self._decoder.feed(data)
             self._note_frames(bool(texts))
@@ -192,15 +229,18 @@ class Link(asyncio.Protocol):
                     return
                 self._take(from_worker(text))
         except FrameError as error:
-            self.fail("worker_protocol", f"it sent {error}")
+            self.fail("worker_protocol", f"it broke the contract: {error}")
         except Exception:  # the runtime's own fault: other calls go on
             logger.exception("a frame of worker %s could not be processed", self._label)
+        if doubted and not self._doubted and not self._ended:
+            logger.info("worker %s answers again", self._label, extra={"event": "worker_answers"})
+            self._owner.freed()
 
     def _note_frames(self, came: bool) -> None:
         """Only whole frames are a sign of life: one that never ends would be sent for ever."""
         now = self._loop.time()
         if came:
-            self._heard, self._pinged = now, None
+            self._heard, self._pinged, self._doubted = now, None, False
         if not self._decoder.partial:
             self._part_since = None
         elif came or self._part_since is None:
@@ -214,20 +254,21 @@ class Link(asyncio.Protocol):
         self._owner.freed()
 
     def connection_lost(self, problem: Exception | None) -> None:
-        self._over(WorkerFailure("worker_lost", f"worker {self._label} has closed its connection"))
+        self._over(WorkerFailure("worker_lost", _ENDED, "it has closed its connection"), is_end=True)
 
     def fail(self, error_class: Any, what: str) -> None:
         """End the connection, because of what the worker did or did not do."""
         if self._ended:
             return
         self._counters[error_class] += 1
-        self._over(WorkerFailure(error_class, f"worker {self._label} broke the contract: {what}"))
+        sentence = _ENDED if error_class == "worker_lost" else _BROKEN
+        self._over(WorkerFailure(error_class, sentence, what))
 
-    def close(self) -> None:
-        """End the connection."""
-        self._over(WorkerFailure("worker_lost", f"worker {self._label} was ended"))
+    def close(self, why: str | None = None) -> None:
+        """End the connection; `why` is for clients whose calls are lost."""
+        self._over(WorkerFailure("worker_lost", why or _ENDED, "it was ended"))
 
-    def _over(self, failure: WorkerFailure) -> None:
+    def _over(self, failure: WorkerFailure, *, is_end: bool = False) -> None:
         if self._ended:
             return
         self._ended = True
@@ -242,11 +283,13 @@ class Link(asyncio.Protocol):
         if not self.greeted.done():
             self.greeted.set_result(None)
         calls, self._calls = self._calls, {}
+        self._owed.clear()
         self.idle.set()
-        self._owner.lost(failure)
+        self._owner.lost(failure, is_end)
+        told = failure._replace(detail=f"worker {self._label} is lost: {failure.logged}")
         for call in calls.values():
             try:
-                call.ended(failure)
+                call.ended(told)
             except Exception:  # or the others would never end
                 logger.exception("a call of worker %s could not be ended", self._label)
 
@@ -255,7 +298,7 @@ class Link(asyncio.Protocol):
     def _take(self, found: Any) -> None:
         kind = type(found)
         if self.hello is None and kind is not WorkerHello:
-            self.fail("worker_protocol", "it did not begin with 'hello'")
+            self.fail("worker_protocol", "it broke the contract: it did not begin with 'hello'")
             return
         take = _EVENTS.get(kind)
         if take is None:
@@ -265,9 +308,11 @@ class Link(asyncio.Protocol):
 
     def _greet(self, hello: WorkerHello) -> None:
         if self.hello is not None:
-            self.fail("worker_protocol", "it said 'hello' twice")
+            self.fail("worker_protocol", "it broke the contract: it said 'hello' twice")
         elif hello.contract != CONTRACT:
-            self.fail("worker_protocol", f"it speaks its version {hello.contract}, not {CONTRACT}")
+            self.fail(
+                "worker_protocol", f"it speaks version {hello.contract} of the contract, not {CONTRACT}"
+            )
         else:
             self.hello = hello
             self.greeted.set_result(hello)
@@ -296,6 +341,8 @@ class Link(asyncio.Protocol):
         call = self._calls.pop(name, None)
         if call is None:
             self._count_stray(name)
+            if self._owed.pop(name, None) is not None:
+                self._settled()
             return
         self.served += 1
         call.ended(outcome)
@@ -315,7 +362,20 @@ class Link(asyncio.Protocol):
         self._owner.notified(found)
 
     def _pong(self, found: Pong) -> None:
-        pass  # whatever comes is a sign of life
+        """Whatever comes is a sign of life; a pong says also that what was cancelled before is over."""
+        if found.id != f"p{self._awaited}":
+            return
+        number, self._awaited = self._awaited, 0
+        if self._owed:
+            self._owed = {name: ping for name, ping in self._owed.items() if ping > number}
+            if self._owed:
+                self._ping()
+            self._settled()
+
+    def _settled(self) -> None:
+        """A call that nobody waited for is over for the worker, too."""
+        self._overdue = self._overdue and bool(self._owed)
+        self._owner.freed()
 
     def _bye(self, found: Bye) -> None:
         self._owner.leaves(found.reason)
@@ -329,6 +389,7 @@ class Link(asyncio.Protocol):
             self._ping_seconds,
             self._pong_seconds,
             self._frame_seconds,
+            self._silent_seconds,
         )
         self._timer = self._loop.call_later(min(_LOOK, *(limit / 4 for limit in limits)), self._look)
 
@@ -339,16 +400,34 @@ class Link(asyncio.Protocol):
                 self.fail("worker_protocol", f"it did not say 'hello' within {self._hello_seconds:g} s")
         elif self._part_since is not None and now - self._part_since > self._frame_seconds:
             self.fail("worker_protocol", f"it did not end a frame within {self._frame_seconds:g} s")
-        elif self._pinged is not None and now - self._pinged > self._pong_seconds:
-            self.fail("worker_lost", f"it did not answer within {self._pong_seconds:g} s whether it is alive")
+        elif self._pinged is not None and now - self._pinged > self._patience:
+            self.fail("worker_lost", f"it did not answer within {self._patience:g} s whether it is alive")
         else:
             late = self._give_up_late(now)
-            silent = not self._calls and now - self._heard > self._ping_seconds
-            if self._pinged is None and (late or silent):
-                self._pinged = now
-                self._write(writing.ping(f"p{self._last}"))
+            if self._pinged is None and now - self._heard > self._ping_seconds:
+                self._ping()
+            if self._pinged is not None and (late or now - self._pinged > DOUBT_SECONDS):
+                self._doubt()
         if not self._ended:
             self._look_later()
+
+    @property
+    def _patience(self) -> float:
+        """Seconds in which a ping has to be followed by something.
+
+        A worker that runs calls may read the ping only after them.
+        """
+        is_busy = bool(self._calls or self._owed) and not self._overdue
+        return self._silent_seconds if is_busy else self._pong_seconds
+
+    def _doubt(self) -> None:
+        if not self._doubted:
+            self._doubted = True
+            logger.warning(
+                "worker %s does not say whether it is alive: it gets no calls until it does",
+                self._label,
+                extra={"event": "worker_silent", "worker": self._label},
+            )
 
     def _give_up_late(self, now: float) -> bool:
         """Fail the calls that take too long; whether there were any."""
@@ -359,11 +438,14 @@ class Link(asyncio.Protocol):
             if now - call.began <= self._call_seconds:
                 break
             late.append(name)
-        sentence = f"worker {self._label} did not answer within {self._call_seconds:g} s"
+        seconds = f"{self._call_seconds:g} s"
         for name in late:
             self._counters["worker_timeout"] += 1
-            self._write(writing.cancel(name, sentence))
-            self._end(name, WorkerFailure("worker_timeout", sentence))
+            self._cancel(name, f"it was not answered within {seconds}")
+            self._overdue = True
+            detail = f"worker {self._label} did not answer within {seconds}"
+            sentence = f"the call was not answered within {seconds}, and was ended"
+            self._end(name, WorkerFailure("worker_timeout", sentence, detail))
         return bool(late)
 
 

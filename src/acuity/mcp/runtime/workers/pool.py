@@ -2,8 +2,8 @@
 
     slot w1: starting ─► ready ─► (lost, drained, max_requests, bye) ─► another, after a wait if it failed
 
-A call goes to the worker with the fewest calls, or to the one that its session is bound to. If none has room
-it waits in a queue, whose length and time are bounded.
+A call goes to the worker with the fewest calls (in turn, where several have as few), or to the one that its
+session is bound to. If none has room it waits in a queue, whose length and time are bounded.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ import contextlib
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from acuity.mcp.contract.envelopes import Notify
 from acuity.mcp.runtime.workers.call import WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
+from acuity.mcp.runtime.workers.link import PING_SECONDS, SILENT_SECONDS
 from acuity.mcp.runtime.workers.private_folder import PrivateFolder
-from acuity.mcp.runtime.workers.status import WorkerState, WorkerStatus
-from acuity.mcp.runtime.workers.worker import SOUND_SECONDS, Worker
+from acuity.mcp.runtime.workers.slot import Pauses, Slot
+from acuity.mcp.runtime.workers.status import WorkerStatus
+from acuity.mcp.runtime.workers.worker import Worker
 from acuity.mcp.settings import WorkerAffinity
 
 logger: Final = logging.getLogger(__name__)
 
-_FIRST_WAIT: Final = 0.1  # seconds before a worker that failed is started again; doubled each time
-_LONGEST_WAIT: Final = 30.0
+_FIRST_START: Final = 20.0  # seconds in which calls wait for the first worker, however long that takes
+_STOPPING: Final = "the server is stopping, and has ended this call: call again later"
 _LOOK: Final = 0.5  # seconds between two looks at the queue, at most
 _SESSIONS: Final = 100_000  # that are remembered as bound to a worker
 
@@ -43,45 +45,12 @@ class WorkerPlan:
     queue: int = 256  # calls that may wait
     queue_seconds: float = 10.0
     call_seconds: float = 900.0
+    silent_seconds: float = SILENT_SECONDS
+    ping_seconds: float = PING_SECONDS
     max_requests: int = 0  # after which a worker is replaced; 0: never
     affinity: WorkerAffinity = "auto"
     environment: Mapping[str, str] = field(default_factory=dict)  # variables of started ones
     inherited: Mapping[str, str] | None = None  # what else they have; None: all variables of this process
-
-
-class _Slot:
-    """A place for one worker at a time, and those that still finish their calls there."""
-
-    def __init__(self, label: str, external: str | None) -> None:
-        self.label = label
-        self.external = external  # the socket of a worker that somebody else runs
-        self.current: Worker | None = None
-        self.next: Worker | None = None  # that is being started
-        self.finishing: list[Worker] = []
-        self.starts = 0
-        self.wait_until: float | None = None  # seconds since 1970, of the next start
-        self.problem: str | None = None
-
-    @property
-    def restarts(self) -> int:
-        return max(0, self.starts - 1)
-
-    def workers(self) -> Iterator[Worker]:
-        """All of them, whatever their state."""
-        yield from (worker for worker in (self.current, self.next, *self.finishing) if worker is not None)
-
-    def statuses(self) -> Iterator[WorkerStatus]:
-        shown = self.current if self.current is not None else self.next
-        if shown is not None and self.wait_until is None:
-            yield shown.status(self.label, self.restarts)
-        else:
-            state: WorkerState = "ended" if self.wait_until is None else "waiting"
-            where = self.external or ""
-            yield WorkerStatus(
-                self.label, state, where, None, "", 0, 0, self.restarts, time.time(), self.problem
-            )
-        for number, worker in enumerate(self.finishing, 1):
-            yield worker.status(f"{self.label}-old{number}", self.restarts)
 
 
 class WorkerPool:
@@ -98,14 +67,16 @@ class WorkerPool:
         """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
         self.counters = counters
         self.call_seconds = plan.call_seconds
+        self.silent_seconds = plan.silent_seconds
+        self.ping_seconds = plan.ping_seconds
         self.max_requests = plan.max_requests
         self.on_notify = on_notify
         self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
         self._plan = plan
         self._on_output = on_output
         self._folder: PrivateFolder | None = None  # of the sockets
-        started = [_Slot(f"w{number}", None) for number in range(1, plan.count + 1)]
-        others = [_Slot(f"s{number}", path) for number, path in enumerate(plan.sockets, 1)]
+        started = [Slot(f"w{number}", None) for number in range(1, plan.count + 1)]
+        others = [Slot(f"s{number}", path) for number, path in enumerate(plan.sockets, 1)]
         self._slots = started + others
         self._queue: deque[WorkerCall] = deque()
         self._bound: dict[str, Worker] = {}  # sessions to workers that keep something of them
@@ -114,6 +85,9 @@ class WorkerPool:
         self._closing = False
         self._first_ready = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        self._turn = 0  # the place that is looked at first
+        self._without = self._loop.time()  # since when there is no worker, if there is none
+        self._is_missed = False  # the log says that there is none
 
     # ---- for operators ----------------------------------------------------------------------
 
@@ -136,12 +110,29 @@ class WorkerPool:
     def restart(self, worker_id: str) -> bool:
         """End a worker at once, with what it runs, and start another; False: there is none of that id."""
         for slot in self._slots:
+            if slot.label != worker_id:
+                continue
             worker = slot.current or slot.next
-            if slot.label == worker_id and worker is not None:
+            if worker is None and slot.wait_until is not None:
+                logger.info("worker %s is started now", slot.label, extra={"event": "worker_restarted"})
+                slot.now.set()
+                return True
+            if worker is not None:
                 logger.info("worker %s is restarted", slot.label, extra={"event": "worker_restarted"})
                 worker.drop()
                 return True
         return False
+
+    def problem(self) -> str | None:
+        """Why no call can be run now, in a sentence; None: there is a worker."""
+        if any(slot.current is not None and slot.current.usable for slot in self._slots):
+            return None
+        return "no worker is running" if self._first_ready.is_set() else "no worker has started yet"
+
+    @property
+    def missing_seconds(self) -> float:
+        """How long there has been no worker."""
+        return 0.0 if self.problem() is None else self._loop.time() - self._without
 
     # ---- calls ------------------------------------------------------------------------------
 
@@ -154,7 +145,7 @@ class WorkerPool:
             call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
         elif len(self._queue) >= self._plan.queue:
             self.counters["worker_queue_full"] += 1
-            sentence = f"{self._plan.queue} calls wait for a worker, which is the most: try again later"
+            sentence = "too many calls wait already: try again later"
             call.ended(WorkerFailure("worker_queue_full", sentence))
         else:
             self.counters["queued"] += 1
@@ -173,7 +164,8 @@ class WorkerPool:
 
     def session_ended(self, session_id: str, reason: str) -> None:
         """Tell the workers, any of which may keep something of a session."""
-        self._bound.pop(session_id, None)
+        if (bound := self._bound.pop(session_id, None)) is not None:
+            bound.sessions -= 1
         for slot in self._slots:
             for worker in slot.workers():
                 if worker.link.is_open:
@@ -192,18 +184,28 @@ class WorkerPool:
         bound = self._bound.get(session_id) if session_id is not None and self._bound else None
         if bound is not None and bound.usable:
             return bound if bound.has_room else None
-        best: Worker | None = None
-        for slot in self._slots:
-            worker = slot.current
+        best, least, slots = None, 0, self._slots
+        for step in range(len(slots)):
+            worker = slots[(self._turn + step) % len(slots)].current
             if worker is None or not worker.has_room:
                 continue
-            if best is None or worker.link.in_flight < best.link.in_flight:
-                best = worker
-        if best is not None and session_id is not None and self._binds(best):
-            if len(self._bound) >= _SESSIONS:
-                self._bound.clear()
-            self._bound[session_id] = best
+            weight = worker.weight(session_id is not None and self._binds(worker))
+            if best is None or weight < least:
+                best, least, chosen = worker, weight, step
+        if best is None:
+            return None
+        self._turn = (self._turn + chosen + 1) % len(slots)
+        if session_id is not None and self._binds(best):
+            self._bind(session_id, best)
         return best
+
+    def _bind(self, session_id: str, worker: Worker) -> None:
+        if len(self._bound) >= _SESSIONS:
+            for bound in self._bound.values():
+                bound.sessions = 0
+            self._bound.clear()
+        self._bound[session_id] = worker
+        worker.sessions += 1
 
     def _binds(self, worker: Worker) -> bool:
         asked = self._plan.affinity
@@ -227,16 +229,24 @@ class WorkerPool:
     def _look(self) -> None:
         self._timer = None
         now, most = self._loop.time(), self._plan.queue_seconds
-        while self._queue and now - self._queue[0].began > most:
+        while self._queue and not self._begins and now - self._queue[0].began > most:
             call = self._queue.popleft()
             self.counters["worker_queue_timeout"] += 1
-            sentence = f"no worker was free within {most:g} s: {self._why_none()}try again later"
-            call.ended(WorkerFailure("worker_queue_timeout", sentence))
+            sentence = f"no worker was free within {most:g} s: try again later"
+            call.ended(WorkerFailure("worker_queue_timeout", sentence, self._why_none(sentence)))
         self._look_later()
 
-    def _why_none(self) -> str:
+    @property
+    def _begins(self) -> bool:
+        """Whether the first workers are still being started, and none has failed."""
+        if self._first_ready.is_set() or not self._plan.count:
+            return False
+        in_time = self._loop.time() - self._without < _FIRST_START
+        return in_time and not any(slot.problem for slot in self._slots)
+
+    def _why_none(self, sentence: str) -> str | None:
         problems = [slot.problem for slot in self._slots if slot.problem is not None]
-        return f"{problems[0]}; " if len(problems) == len(self._slots) else ""
+        return f"{sentence}; {problems[0]}" if len(problems) == len(self._slots) else None
 
     # ---- their lives ------------------------------------------------------------------------
 
@@ -260,7 +270,7 @@ class WorkerPool:
         """Let the workers finish what they run, for so many seconds; no other is started."""
         self._closing = True
         workers = [worker for slot in self._slots for worker in slot.workers()]
-        await asyncio.gather(*(worker.finish(grace) for worker in workers))
+        await asyncio.gather(*(worker.finish(grace, _STOPPING) for worker in workers))
 
     async def close(self) -> None:
         """End all workers now; afterwards there is no process left."""
@@ -283,12 +293,13 @@ class WorkerPool:
                 call.ended(WorkerFailure("worker_lost", "the server has stopped"))
             self._queue.clear()
 
-    async def _keep(self, slot: _Slot) -> None:
+    async def _keep(self, slot: Slot) -> None:
         """Keep a worker in its place until the pool closes."""
-        failures = 0
+        pauses = Pauses(slot.external is not None)
         while not self._closing:
             worker = self._made(slot)
             slot.next, slot.wait_until = worker, None
+            slot.now.clear()
             try:
                 is_ready = await worker.connect()
             except Exception as error:  # such as no descriptors: the place must not stay empty for ever
@@ -299,31 +310,48 @@ class WorkerPool:
                 slot.problem = None
                 self._install(slot, worker)
                 await worker.leaving.wait()
+                self._note_absence()
                 if worker.problem is None:  # it goes as it should: another comes at once
                     if not worker.usable:
                         self._retire(slot, worker)
-                    failures = 0
+                    pauses.forget()
                     continue
-                failures = 0 if worker.ready_seconds > SOUND_SECONDS else failures
+            await worker.settled()
             self._retire(slot, worker)
             if slot.current is worker:
                 slot.current = None
             slot.problem = f"worker {slot.label} is not running: {worker.problem}"
-            failures += 1
             self.counters["restarts"] += 1
-            wait = min(_FIRST_WAIT * 2 ** (failures - 1), _LONGEST_WAIT)
+            wait = pauses.after(worker)
             if not self._closing:
-                logger.warning(
-                    "worker %s failed: %s; the next start is in %.1f s",
-                    slot.label,
-                    worker.problem,
-                    wait,
-                    extra={"event": "worker_failed", "worker": slot.label},
-                )
+                self._tell_failure(slot, worker, pauses.is_hopeless, wait)
             slot.wait_until = time.time() + wait
-            await asyncio.sleep(wait)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await slot.now.wait()
 
-    def _made(self, slot: _Slot) -> Worker:
+    def _tell_failure(self, slot: Slot, worker: Worker, is_hopeless: bool, wait: float) -> None:
+        logger.log(
+            logging.ERROR if is_hopeless else logging.WARNING,
+            "worker %s %s: %s; the next start is in %.1f s",
+            slot.label,
+            "can't be started" if is_hopeless else "failed",
+            worker.logged_problem,
+            wait,
+            extra={"event": "worker_failed", "worker": slot.label},
+        )
+        if self.problem() is not None and not self._is_missed:
+            self._is_missed = True
+            logger.error(
+                "no worker is left: calls wait for one, and this server is not ready",
+                extra={"event": "workers_missing"},
+            )
+
+    def _note_absence(self) -> None:
+        if self.problem() is not None:
+            self._without = self._loop.time()
+
+    def _made(self, slot: Slot) -> Worker:
         slot.starts += 1
         if slot.external is not None:
             return Worker(self, slot.label, slot.external)
@@ -332,7 +360,7 @@ class WorkerPool:
         plan = self._plan
         return Worker(self, slot.label, path, plan.command, plan.environment, plan.inherited, self._on_output)
 
-    def _install(self, slot: _Slot, worker: Worker) -> None:
+    def _install(self, slot: Slot, worker: Worker) -> None:
         before, slot.current = slot.current, worker
         if before is not None:
             self._retire(slot, before)
@@ -341,12 +369,15 @@ class WorkerPool:
             slot.label,
             extra={"event": "worker_ready", "worker": slot.label, "pid": worker.pid},
         )
+        if self._is_missed:
+            self._is_missed = False
+            logger.warning("there is a worker again", extra={"event": "workers_back"})
         self.counters["starts"] += 1
         self._first_ready.set()
         self.on_ready()
         self._forward()
 
-    def _retire(self, slot: _Slot, worker: Worker) -> None:
+    def _retire(self, slot: Slot, worker: Worker) -> None:
         """Let a worker finish its calls beside its successor."""
         if slot.current is worker:
             slot.current = None
@@ -355,7 +386,7 @@ class WorkerPool:
             slot.finishing.append(worker)
             self._spawn(self._finish(slot, worker))
 
-    async def _finish(self, slot: _Slot, worker: Worker) -> None:
+    async def _finish(self, slot: Slot, worker: Worker) -> None:
         try:
             await worker.finish(self._plan.call_seconds)
         finally:

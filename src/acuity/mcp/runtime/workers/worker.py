@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,9 @@ END_SECONDS: Final = 3.0  # after SIGTERM, before SIGKILL
 _FIRST_WAIT: Final = 0.01  # seconds between two attempts to connect, at first
 _LONGEST_WAIT: Final = 0.1
 _SHOWN: Final = 300  # characters of a worker's last output in a sentence
+_SILENT: Final = "it does not say whether it is alive, and gets no calls until it does"
+_LAST_WORDS: Final = 0.5  # seconds in which a worker that closed its connection may end by itself
+_LEAVING: Final = 1 << 40  # the weight of one that is being replaced: others come first
 
 
 class WorkerHome(Protocol):
@@ -34,6 +38,8 @@ class WorkerHome(Protocol):
 
     counters: Counter[str]
     call_seconds: float
+    silent_seconds: float
+    ping_seconds: float
     max_requests: int
 
     def freed(self) -> None: ...
@@ -62,10 +68,21 @@ class Worker:
         self._ready_at: float | None = None
         self._loop = asyncio.get_running_loop()
         self.problem: str | None = None  # why it can't be used
+        self._brief: str | None = None  # the same without what it printed
         self.usable = False  # may be given calls
         self.leaving = asyncio.Event()  # another should take its place
+        self.sessions = 0  # that are bound to it
         self._finishing = False
-        self.link = Link(label, self, home.counters, call_seconds=home.call_seconds)
+        self._on_output = on_output
+        self._cut_off = False  # it has closed its connection, and may be about to end
+        self.link = Link(
+            label,
+            self,
+            home.counters,
+            call_seconds=home.call_seconds,
+            silent_seconds=home.silent_seconds,
+            ping_seconds=home.ping_seconds,
+        )
         self._process: SupervisedProcess | None = None
         if command is not None:
             self._process = SupervisedProcess(
@@ -84,6 +101,17 @@ class Worker:
     @property
     def has_room(self) -> bool:
         return self.usable and self.link.has_room
+
+    def weight(self, for_session: bool) -> int:
+        """How much it has to do already: the one with the least is given a call, or a session."""
+        weight = self.link.in_flight
+        if for_session:
+            weight += self.sessions << 20
+        return weight + _LEAVING if self.leaving.is_set() else weight
+
+    @property
+    def has_answered(self) -> bool:
+        return self.link.served > 0
 
     @property
     def affinity(self) -> str:
@@ -112,7 +140,7 @@ class Worker:
             self.link.served,
             restarts,
             self.since,
-            self.problem,
+            _SILENT if self.problem is None and self.link.is_doubted else self.problem,
         )
 
     # ---- its life ---------------------------------------------------------------------------
@@ -146,8 +174,21 @@ class Worker:
         self.usable = False
         self.leaving.set()
 
-    async def finish(self, seconds: float) -> None:
-        """Let it finish what it runs, for so many seconds, and end it."""
+    async def settled(self) -> None:
+        """Wait a moment for the end of a process that has closed its connection: its status says more."""
+        process = self._process
+        if self._cut_off and process is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await process.gone.wait()
+
+    @property
+    def logged_problem(self) -> str | None:
+        """The problem for the log, without what is there already."""
+        return self._brief or self.problem
+
+    async def finish(self, seconds: float, why: str | None = None) -> None:
+        """Let it finish what it runs, for so many seconds, and end it; `why` is for clients of lost calls."""
         self._finishing = True
         self.retire()
         if self.link.is_open:
@@ -155,7 +196,7 @@ class Worker:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self.link.idle.wait()
-        self.link.close()
+        self.link.close(why)
         await self.end()
 
     async def end(self) -> None:
@@ -179,7 +220,7 @@ class Worker:
         """Give it up, whatever it runs: another takes its place at once."""
         self._finishing = True  # so that its end counts as no failure
         self.retire()
-        self.link.close()
+        self.link.close("the program that ran this call was restarted: call again")
         self.kill()
 
     def kill(self) -> None:
@@ -215,10 +256,15 @@ class Worker:
     def _exited(self) -> None:
         process = self._process
         assert process is not None
-        if not self._finishing and self.problem is None:
-            said = shortened(one_line(process.tail), _SHOWN)
-            ended = "could not be started" if process.code is None else f"ended with status {process.code}"
-            self.problem = f"it {ended}" + (f", saying '{said}'" if said else "")
+        is_cut = process.code is not None and process.tail and not process.tail.endswith("\n")
+        if self._on_output is not None and is_cut:
+            self._on_output(self.label, b"\n")  # or its last words would stay half a line
+        if not self._finishing and (self.problem is None or self._cut_off):
+            said = shortened(one_line(" ".join(process.tail.split())), _SHOWN)
+            ended = _ending(process.code)
+            self.problem = f"{ended}, saying '{said}'" if said else ended
+            self._brief = None if self._on_output is None else ended  # what it printed is in the log
+        self._cut_off = False
         self.retire()
         self.link.close()
 
@@ -236,9 +282,20 @@ class Worker:
             self.problem = f"it left {self.ready_seconds:.1f} s after its start"  # and waits before the next
         self.retire()
 
-    def lost(self, failure: WorkerFailure) -> None:
+    def lost(self, failure: WorkerFailure, is_end: bool) -> None:
         if not self._finishing and self.problem is None:
-            self.problem = failure.sentence
+            self.problem = failure.logged
+            self._cut_off = is_end and self._process is not None
         self.retire()
-        if self._process is not None and not self._finishing:
+        if self._process is not None and not self._finishing and not self._cut_off:
             self._process.terminate()
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended, in a sentence about it."""
+    if code is None:
+        return "it could not be started"
+    if code >= 0:
+        return f"it ended with status {code}"
+    name = next((known.name for known in signal.Signals if known == -code), "no name")
+    return f"it was ended by signal {-code} ({name})"
