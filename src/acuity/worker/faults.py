@@ -50,7 +50,8 @@ async def answered(what: str, work: Callable[[], Any]) -> Any:
 def log_fault(what: str, error: Exception) -> None:
     """Write a mistake of the author to the log."""
     if isinstance(error, HandlerFault):
-        logger.error("%s: %s", what, error)
+        said = str(error)
+        logger.error("%s", said if said.startswith(what) else f"{what}: {said}")
 
 
 def _fail(what: str, error: Exception) -> NoReturn:
