@@ -142,7 +142,7 @@ def test_a_server_of_keys_that_hangs_stalls_nobody_else() -> None:
     [
         (("--oauth-issuer", ISSUER), "--oauth-issuer: OAuth takes"),
         (("--oauth-jwks", "https://auth.example/k"), "--oauth-jwks: OAuth takes"),
-            (("--oauth-jwks", "http://auth.example/k"), "--oauth-jwks: the address of the key set"),
+        (("--oauth-jwks", "http://auth.example/k"), "--oauth-jwks: the address of the key set"),
     ],
 )
 def test_what_is_missing_is_said_before_the_start(
