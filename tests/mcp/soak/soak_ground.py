@@ -28,6 +28,7 @@ _WORKER = f"{sys.executable} {_HERE / 'soak_worker.py'}"
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 _SOON = 60.0  # seconds
 _WORKERS = 2  # of each node
+_PROCESSES = 2 * _WORKERS  # each worker has a process that ends it with the server
 _KEPT = 64  # idle connections that nginx may keep to a node
 
 
@@ -188,7 +189,7 @@ class Ground:
             )
             process = psutil.Process(node.pid)
             children = process.children(recursive=True)
-            left[f"processes of {node.label} too many"] = max(0, len(children) - _WORKERS)
+            left[f"processes of {node.label} too many"] = max(0, len(children) - _PROCESSES)
             more = process.num_fds() - node.descriptors
             left[f"descriptors of {node.label} too many"] = max(0, more - _KEPT)
         return left
