@@ -14,8 +14,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams, perform
-from acuity.mcp.catalog import Catalog, Context, Prompt
+from acuity.mcp.catalog import Answer, Catalog, Context, Prompt
 from acuity.mcp.offered_tools import ToolOffers
+from acuity.mcp.results import answer
 from acuity.text import quoted, shortened
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
@@ -59,7 +60,8 @@ def build_server(
 ) -> CatalogServer:
     """The SDK server that offers what the catalog lists."""
     rules = asking or AskingRules()
-    offer = _Offer(catalog, rules)
+    tools = ToolOffers(catalog.tools)
+    offer, calls = _Offer(catalog, tools), CatalogCalls(catalog, tools, rules)
     server = CatalogServer(
         catalog,
         name,
@@ -68,7 +70,7 @@ def build_server(
         cache_hints=catalog.cache,
         get_tool_input_schema=offer.input_schema,
         on_list_tools=offer.list_tools,
-        on_call_tool=offer.call_tool,
+        on_call_tool=calls,
         on_list_prompts=offer.list_prompts if catalog.prompts else None,
         on_get_prompt=offer.get_prompt if catalog.prompts else None,
         on_list_resources=offer.list_resources if catalog.resources else None,
@@ -82,32 +84,28 @@ def build_server(
     for extension in catalog.extensions:
         _add_extension(server, extension)
     if catalog.extensions:
-        wrapped = offer.allowed(compose_tool_call_handler(catalog.extensions, offer.call_tool))
+        wrapped = calls.allowed(compose_tool_call_handler(catalog.extensions, calls))
         server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
     server.middleware.extend([*middleware, *rules.boundaries(name), NamesBadParams()])
     return server
 
 
-class _Offer:
-    """Handlers of the protocol's methods for a catalog's tools, prompts and resources."""
+class CatalogCalls:
+    """The handler of calls of a catalog's tools."""
 
-    def __init__(self, catalog: Catalog, asking: AskingRules) -> None:
+    def __init__(self, catalog: Catalog, tools: ToolOffers, asking: AskingRules) -> None:
         self._catalog = catalog
+        self._tools = tools
         self._asking = asking
-        self._tools = ToolOffers(catalog.tools)
-        self._prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in catalog.prompts}
 
-    def input_schema(self, name: str) -> dict[str, Any] | None:
-        tool = self._tools.current().by_name.get(name)
-        return tool.input_schema if tool is not None else None
-
-    async def list_tools(self, _: Context, params: _Page) -> types.ListToolsResult:
-        _check_cursor(params)
-        return self._tools.list()
-
-    async def call_tool(
+    async def __call__(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        found = await self.run(context, params)
+        return answer(found) if isinstance(found, dict) else found
+
+    async def run(self, context: Context, params: types.CallToolRequestParams) -> Answer:
+        """What the tool returns; a document is not yet a result."""
         offered = self._tools.current()
         tool = offered.by_name.get(params.name)
         if tool is None:
@@ -119,9 +117,26 @@ class _Offer:
 
         async def handler(context: Context, params: types.CallToolRequestParams) -> Any:
             known = params.name in self._tools.current().by_name
-            return await (call_tool if known else self.call_tool)(context, params)
+            return await (call_tool if known else self)(context, params)
 
         return handler
+
+
+class _Offer:
+    """Handlers of the protocol's other methods for a catalog's tools, prompts and resources."""
+
+    def __init__(self, catalog: Catalog, tools: ToolOffers) -> None:
+        self._catalog = catalog
+        self._tools = tools
+        self._prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in catalog.prompts}
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        tool = self._tools.current().by_name.get(name)
+        return tool.input_schema if tool is not None else None
+
+    async def list_tools(self, _: Context, params: _Page) -> types.ListToolsResult:
+        _check_cursor(params)
+        return self._tools.list()
 
     async def list_prompts(self, _: Context, params: _Page) -> types.ListPromptsResult:
         _check_cursor(params)

@@ -20,7 +20,7 @@ from acuity.errors import AcuityError
 from acuity.mcp.asking import AskingRules, InputNeeded, Questions
 from acuity.mcp.catalog import Arguments, Call, Context, Tool
 from acuity.mcp.limits import client_of
-from acuity.mcp.results import answer, failure
+from acuity.mcp.results import failure
 from acuity.mcp.schema_checks import schema_check
 from acuity.scoring.fronts import sentence
 
@@ -146,13 +146,13 @@ async def perform(
     params: types.CallToolRequestParams,
     asking: AskingRules = _RULES,
     failed: Callable[[str], types.CallToolResult] = failure,
-) -> types.CallToolResult | types.InputRequiredResult | _Other:
-    """Check the arguments and do the work; a document becomes a result, an error a failed result."""
+) -> dict[str, object] | types.CallToolResult | types.InputRequiredResult | _Other:
+    """Check the arguments and do the work; an error becomes a failed result."""
     questions = Questions(asking, context, params)
     try:
         call = Call(tool, check(tool, params.arguments), client_of(context), context, params, questions)
         begun = work(call)
-        found = await begun if isinstance(begun, Awaitable) else begun
+        return begun if isinstance(begun, dict) or not isinstance(begun, Awaitable) else await begun
     except InputNeeded:
         return questions.result()
     except AcuityError as error:
@@ -168,4 +168,3 @@ async def perform(
         if group.subgroup(InputNeeded) is None:
             raise
         return questions.result()
-    return answer(found) if isinstance(found, dict) else found

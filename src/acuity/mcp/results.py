@@ -22,6 +22,7 @@ _SHORT: Final = 40_000  # characters of an indented text that is surely READABLE
 _EXPONENT: Final = re.compile(r"e(?<=[0-9]e)")
 _TINY: Final = "0.0000"
 _HOLDERS: Final = frozenset({dict, list, tuple})
+_FINITE: Final = frozenset({str, int, bool, type(None)})
 _LINE: Final = 100  # characters of the longest object or list that is always written on one line
 
 
@@ -78,9 +79,9 @@ def finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: item if type(item) in _FINITE else finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
+        return [item if type(item) in _FINITE else finite(item) for item in value]
     return value
 
 

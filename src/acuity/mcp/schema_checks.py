@@ -39,7 +39,7 @@ class SchemaCheck:
         if schema.keys() <= _OBJECT and schema.get("type") == "object":
             found = ((name, _plain_check(part)) for name, part in properties.items())
             self._checks = {name: check for name, check in found if check is not None}
-        self._required = tuple(schema.get("required", ()))
+        self._required = frozenset(schema.get("required", ()))
         self._defaults = {
             name: part["default"]
             for name, part in properties.items()
@@ -55,7 +55,7 @@ class SchemaCheck:
             check = checks.get(name)
             if check is None or not check(value):
                 return False
-        return all(name in arguments for name in self._required)
+        return self._required <= arguments.keys()
 
     @functools.cached_property
     def _validator(self) -> Draft202012Validator:

@@ -31,6 +31,8 @@ from mcp_types import methods as protocol
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS, is_version_at_least
 from pydantic import BaseModel, ValidationError
 
+from acuity.mcp.app import CatalogCalls
+from acuity.mcp.results import answer, finite, to_text
 from acuity.mcp.runtime.exchange import Exchange
 
 logger: Final = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ _TOKEN: Final = "progressToken"
 _TYPED_TOKEN: Final = "progress_token"  # in the SDK's model
 _TOKEN_TYPES: Final = frozenset({int, str})
 _NONE: Final[dict[str, Any]] = {}
+_TEXTS: Final = frozenset({str})
 # Structured content exists from this version on; older results are shaped by the SDK alone.
 _VERSIONS: Final = frozenset(v for v in KNOWN_PROTOCOL_VERSIONS if is_version_at_least(v, "2025-06-18"))
 _MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
@@ -106,8 +109,14 @@ class FastCalls:
             protocol.validate_client_request(CALL, version, params)
         entry = self._server.get_request_handler(CALL)
         assert entry is not None
-        result = await entry.handler(context, entry.params_type.model_validate(params, by_name=False))
-        return self._shaped(result, version)
+        handler = entry.handler
+        typed: Any = entry.params_type.model_validate(params, by_name=False)
+        if type(handler) is not CatalogCalls:
+            return self._shaped(await handler(context, typed), version)
+        found = await handler.run(context, typed)
+        if type(found) is dict and _TEXTS.issuperset(map(type, found)):
+            return self._stamped(_document_result(found, version), version)
+        return self._shaped(answer(found) if isinstance(found, dict) else found, version)
 
     # ---- metadata ---------------------------------------------------------------------------
 
@@ -150,6 +159,10 @@ class FastCalls:
         shaped = _plain_result(result, version)
         if shaped is None:
             shaped = _core_result(dumped(result), version)
+        return self._stamped(shaped, version)
+
+    def _stamped(self, shaped: dict[str, Any], version: str) -> dict[str, Any]:
+        """The same with what every result of the stateless era has."""
         if version not in _MODERN:
             return shaped
         if shaped.get("resultType") is None:
@@ -177,8 +190,14 @@ def _wrapped(middleware: ServerMiddleware[Any], call_next: CallNext) -> CallNext
     return call
 
 
+def _document_result(document: dict[str, Any], version: str) -> dict[str, Any]:
+    """The result that a tool's document makes: the same as `answer()` and the SDK's models give."""
+    safe = finite(document)
+    return _with_texts([{"text": to_text(safe), "type": "text"}], False, safe, version)
+
+
 def _plain_result(result: Any, version: str) -> dict[str, Any] | None:
-    """A result of texts and a document, with its keys in the order of the SDK's models; None: it has more."""
+    """A result of texts and a document; None: it has more."""
     if type(result) is not CallToolResult or result.meta is not None or result.result_type != "complete":
         return None
     document = result.structured_content
@@ -189,7 +208,14 @@ def _plain_result(result: Any, version: str) -> dict[str, Any] | None:
         if type(block) is not TextContent or block.annotations is not None or block.meta is not None:
             return None
         content.append({"text": block.text, "type": "text"})
-    shaped: dict[str, Any] = {"content": content, "isError": result.is_error}
+    return _with_texts(content, result.is_error, document, version)
+
+
+def _with_texts(
+    content: list[dict[str, str]], is_error: bool, document: dict[str, Any] | None, version: str
+) -> dict[str, Any]:
+    """A result, with its keys in the order of the SDK's models."""
+    shaped: dict[str, Any] = {"content": content, "isError": is_error}
     if version in _MODERN:
         shaped["resultType"] = "complete"
     if document is not None:

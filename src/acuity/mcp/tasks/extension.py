@@ -18,7 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from acuity.errors import AcuityError
 from acuity.mcp.calls import perform
-from acuity.mcp.catalog import Context, Tool
+from acuity.mcp.catalog import Answer, Context, Tool
+from acuity.mcp.results import answer
 from acuity.mcp.tasks.task import Task, TaskBackend
 
 IDENTIFIER: Final = "io.modelcontextprotocol/tasks"
@@ -68,11 +69,10 @@ class Tasks(Extension):
             if support == "required":
                 raise not_understood()
             return await call_next(ctx)
-        found: Task | types.CallToolResult | types.InputRequiredResult
-        found = await perform(tool, self._backend.start, ctx, params)
+        found: Task | Answer = await perform(tool, self._backend.start, ctx, params)
         if isinstance(found, Task):
             return {"resultType": "task", **found.summary()}
-        return found
+        return answer(found) if isinstance(found, dict) else found
 
     async def _get(self, context: Context, params: TaskParams) -> dict[str, Any]:
         return (await self._known(context, params)).details()
