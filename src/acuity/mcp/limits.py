@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -83,11 +83,12 @@ def may_see(client: str) -> bool:
 
 def client_of(context: ServerRequestContext[Any, Any]) -> str:
     """The token, connection, session or address of a request."""
-    if (token := owner()) is not None:
-        return token
+    principal = PRINCIPAL.get()
+    if principal is not None and principal.has_token:
+        return principal.key
     if (connection := CONNECTION.get()) is not None:
         return connection
-    request = http_request(context)
+    request: HttpRequest | None = context.request
     return "local" if request is None else request.client
 
 
@@ -97,14 +98,8 @@ def origin_of(context: ServerRequestContext[Any, Any]) -> str:
         return principal.key
     if (connection := CONNECTION.get()) is not None:
         return connection
-    request = http_request(context)
-    return "local" if request is None else request.principal.key
-
-
-def http_request(context: ServerRequestContext[Any, Any]) -> HttpRequest | None:
-    """The HTTP request that a call came by; None on other transports."""
     request: HttpRequest | None = context.request
-    return request
+    return "local" if request is None else request.principal.key
 
 
 # Error codes in the range that servers may define.
@@ -131,7 +126,7 @@ class CallLimits(ServerMiddleware[Any]):
         self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
         self._streams = Quota(settings.streams, settings.streams_each)
         self.refused: Counter[str] = Counter()  # by reason: `rate` or `calls`
-        self._ended = anyio.Event()
+        self._ended: anyio.Event | None = None  # is set when a request ends, for those who wait for that
         self._stopping = False
 
     @property
@@ -155,7 +150,7 @@ class CallLimits(ServerMiddleware[Any]):
     async def idle(self) -> None:
         """Wait until no request is in flight that ends by itself."""
         while self._clients.taken:
-            if self._ended.is_set():
+            if self._ended is None or self._ended.is_set():
                 self._ended = anyio.Event()
             await self._ended.wait()
 
@@ -174,7 +169,8 @@ class CallLimits(ServerMiddleware[Any]):
                 (self._origins, origin, "requests from this address or token"),
             ]
         for quota, holder, what in places:
-            self._check_places(quota, holder, what)
+            if (full := quota.full(holder)) is not None:
+                self._refuse(quota, full, what)
         self._check_rate(ctx, origin)  # last, because it takes from the allowance
         for quota, holder, _ in places:
             quota.take(holder)
@@ -183,7 +179,8 @@ class CallLimits(ServerMiddleware[Any]):
         finally:
             for quota, holder, _ in places:
                 quota.give_back(holder)
-            self._ended.set()
+            if self._ended is not None:
+                self._ended.set()
 
     def _check_rate(self, ctx: ServerRequestContext[Any, Any], origin: str) -> None:
         principal = PRINCIPAL.get()
@@ -196,10 +193,7 @@ class CallLimits(ServerMiddleware[Any]):
             sentence = f"{what} come faster than {over.rate}, their rate: try again in {seconds} s"
             raise MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
 
-    def _check_places(self, quota: Quota, holder: str, what: str) -> None:
-        full = quota.full(holder)
-        if full is None:
-            return
+    def _refuse(self, quota: Quota, full: Full, what: str) -> NoReturn:
         self.refused["calls"] += 1
         if full == "each":
             raise MCPError(BUSY, f"{quota.each} {what} are in flight, which is the most: wait for one")

@@ -24,6 +24,10 @@ class Principal:
     tools: frozenset[str] | None = None  # names and patterns of those that it may list and call; None: all
     rate: Rate | None = None  # its own, in place of the server's
     proof: bytes | None = field(default=None, repr=False, compare=False)  # stands for the token it came with
+    has_token: bool = field(init=False, repr=False, compare=False)  # whether a token proved who this is
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_token", self.key.startswith(_TOKEN))
 
     @classmethod
     def of_token(
@@ -38,11 +42,6 @@ class Principal:
     @classmethod
     def of_address(cls, host: str) -> Principal:
         return cls(f"address:{host}")
-
-    @property
-    def has_token(self) -> bool:
-        """Whether a token proved who this is."""
-        return self.key.startswith(_TOKEN)
 
     def may_call(self, tool: str) -> bool:
         return self.tools is None or any(fnmatchcase(tool, pattern) for pattern in self.tools)

@@ -116,6 +116,8 @@ class RateLimits:
         Nothing is taken from any allowance if one is empty.
         """
         rate = own or self._rate
+        if rate is None and not self._tools:
+            return None
         held: list[tuple[Hashable, Rate, str | None]] = [] if rate is None else [(principal, rate, None)]
         if self._tools and params:
             held += [((principal, entry), self._tools[entry], entry) for entry in self._entries(params)]

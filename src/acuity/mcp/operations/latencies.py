@@ -1,4 +1,4 @@
-"""Latency histograms for Prometheus that cost little to add to."""
+"""Latency histograms and counts of calls for Prometheus, which cost little to add to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 
@@ -18,6 +18,26 @@ class LatencyFigures:
     count: int
     seconds: float  # all together
     counts: tuple[int, ...]  # between the bounds, and beyond the last
+
+
+class CallCounts(Collector):
+    """How many calls of each tool ended how. Only the event loop changes the numbers."""
+
+    def __init__(self, name: str, documentation: str) -> None:
+        self._name = name
+        self._documentation = documentation
+        self.by_tool: dict[str, dict[str, int]] = {}  # of these, by outcome
+
+    def add(self, tool: str, outcomes: Iterable[str]) -> None:
+        """Know another tool."""
+        self.by_tool.setdefault(tool, dict.fromkeys(outcomes, 0))
+
+    def collect(self) -> Iterable[Metric]:
+        family = CounterMetricFamily(self._name, self._documentation, labels=["tool", "outcome"])
+        for tool, counts in self.by_tool.items():
+            for outcome, count in counts.items():
+                family.add_metric([tool, outcome], count)
+        yield family
 
 
 class Latencies(Collector):

@@ -7,7 +7,6 @@ from typing import Final, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
-    Counter,
     Gauge,
     Histogram,
     Info,
@@ -21,7 +20,7 @@ from prometheus_client.registry import Collector
 
 from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
-from acuity.mcp.operations.latencies import Latencies
+from acuity.mcp.operations.latencies import CallCounts, Latencies
 from acuity.mcp.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
 from acuity.mcp.operations.worker_figures import WorkerFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -54,6 +53,7 @@ METHODS: Final = (
     "tasks/cancel",
 )
 _KNOWN: Final = frozenset(METHODS)
+_CALL: Final = "tools/call"
 
 # Seconds. Calls are a millisecond or minutes; waits are nothing or minutes.
 _CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
@@ -105,20 +105,17 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         Info("acuity_build", "The version of Acuity", registry=self.registry).info({"version": __version__})
-        calls = Counter(
-            "acuity_mcp_calls", "Tool calls that are over", ("tool", "outcome"), registry=self.registry
-        )
+        self._calls = CallCounts("acuity_mcp_calls", "Tool calls that are over")
+        self.registry.register(self._calls)
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
         self.connections = OpenConnections()
         connected = Gauge("acuity_mcp_connections", "Open network connections", registry=self.registry)
         connected.set_function(lambda: len(self.connections))
-        # Looked up once, because .labels() costs more than counting.
         names = (*self._tools, UNKNOWN)
-        self._counted_calls = calls
-        self._labelled = calls.labels
-        self._calls = {(tool, outcome): calls.labels(tool, outcome) for tool in names for outcome in OUTCOMES}
+        for name in names:
+            self._calls.add(name, OUTCOMES)
         self.call_seconds = Latencies(
             "acuity_mcp_call_seconds",
             "Seconds that tool calls took, waiting included",
@@ -141,7 +138,7 @@ class Metrics:
         for tool in tools:
             if tool not in self._tools and len(self._tools) < _MOST_TOOLS:
                 self._tools |= {tool}
-                self._calls |= {(tool, outcome): self._labelled(tool, outcome) for outcome in OUTCOMES}
+                self._calls.add(tool, OUTCOMES)
                 self.call_seconds.add(tool)
 
     def tool(self, name: object) -> str:
@@ -149,21 +146,21 @@ class Metrics:
         return name if isinstance(name, str) and name in self._tools else UNKNOWN
 
     def called(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a finished call; `tool` is a label."""
-        self._calls[tool, outcome].inc()
+        """Count a finished call, and its request; `tool` is a label."""
+        self._calls.by_tool[tool][outcome] += 1
         self.call_seconds.observe(tool, seconds)
+        self.request_seconds.observe(_CALL, seconds)
 
     def outcomes(self) -> dict[str, dict[str, int]]:
         """How many calls of each tool ended how; without those that none did."""
-        found: dict[str, dict[str, int]] = {}
-        for family in self._counted_calls.collect():
-            for sample in family.samples:
-                if sample.value and sample.name.endswith("_total"):
-                    found.setdefault(sample.labels["tool"], {})[sample.labels["outcome"]] = int(sample.value)
-        return found
+        found = {
+            tool: {outcome: count for outcome, count in counts.items() if count}
+            for tool, counts in self._calls.by_tool.items()
+        }
+        return {tool: counts for tool, counts in found.items() if counts}
 
     def answered(self, method: str, seconds: float) -> None:
-        """Count a request that is over; `method` is as the client wrote it."""
+        """Count another request that is over; `method` is as the client wrote it."""
         self.request_seconds.observe(method if method in _KNOWN else UNKNOWN, seconds)
 
     def watch_runtime(

@@ -73,7 +73,6 @@ class Observer(ServerMiddleware[Any]):
         asked = ctx.params.get("name") if ctx.params else None
         tool = self._metrics.tool(asked)
         self._metrics.called(tool, outcome, seconds)
-        self._metrics.answered(ctx.method, seconds)
         if self._traced:
             span = get_current_span()
             span.set_attributes({"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome})
