@@ -48,9 +48,7 @@ class _Incoming:
     __slots__ = ("request",)
 
     can_send_request = False
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    request: Request
 
     @property
     def transport(self) -> TransportContext:
@@ -70,7 +68,7 @@ class Exchange(_Incoming):
     __slots__ = ("_cancel_requested", "_params", "_timer", "is_over", "request_id", "task")
 
     def __init__(self, message: PlainRequest, request: Request) -> None:
-        super().__init__(request)
+        self.request = request
         self.request_id: RequestId = message.id
         self.task: Cancellable | None = None  # once the handler has to wait for something
         self.is_over = False
@@ -188,7 +186,7 @@ class Notice(_Incoming):
     request_id: Final = None
 
     def __init__(self, request: Request, outbound: Outbound) -> None:
-        super().__init__(request)
+        self.request = request
         self.cancel_requested = anyio.Event()
         self._outbound = outbound
 

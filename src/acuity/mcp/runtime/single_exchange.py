@@ -68,7 +68,8 @@ class SingleExchange(HttpExchange):
 
     def end(self) -> None:
         super().end()
-        self._heartbeats.discard(self._responder)
+        if self._streaming:
+            self._heartbeats.discard(self._responder)
 
     def cancelled(self) -> None:
         self.end()

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    NAME_BEARING_METHODS,
     InboundLadderRejection,
+    InboundModernRoute,
     classify_inbound_request,
     unsupported_protocol_version_rejection,
 )
 from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
     HEADER_MISMATCH,
     INVALID_REQUEST,
+    PROTOCOL_VERSION_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
     JSONRPCNotification,
 )
@@ -21,7 +28,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.core import Core
-from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, accepted, body_problem
+from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted, body_problem
 from acuity.mcp.runtime.parameter_headers import ParameterHeaders
 from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
 from acuity.mcp.runtime.single_exchange import SingleExchange
@@ -30,6 +37,7 @@ from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_reque
 from acuity.mcp.wire.serving import has_envelope
 
 _CALL: Final = "tools/call"
+_ENCODED: Final = "=?"  # how a header begins that has its value in base64
 _LISTEN: Final = "subscriptions/listen"  # is answered by events alone
 # How requests that are refused for their envelope or headers are counted, by the code of the error.
 _REASONS: Final = {HEADER_MISMATCH: "header", UNSUPPORTED_PROTOCOL_VERSION: "version"}
@@ -73,20 +81,22 @@ class Stateless:
     def _request(self, request: Request, responder: Responder, message: PlainRequest) -> None:
         headers = request.headers
         method, params = message.method, message.params
-        route = classify_inbound_request({"method": method, "params": params}, headers=headers)
-        if isinstance(route, InboundLadderRejection):
-            self._reject(responder, message, _named_missing(route, headers))
-            return
+        connection = _plain_connection(method, params, headers)
+        if connection is None:
+            route = classify_inbound_request({"method": method, "params": params}, headers=headers)
+            if isinstance(route, InboundLadderRejection):
+                self._reject(responder, message, _named_missing(route, headers))
+                return
+            connection = _connection(route)
         if method == _CALL and (problem := self._parameters.problem(params or {}, headers)) is not None:
             self._reject(responder, message, problem)
             return
         request.client = request.principal.key
         core = self._core
-        if (quick := core.quick(message, request.client, route.protocol_version)) is not None:
+        if (quick := core.quick(message, request.client, connection.protocol_version)) is not None:
             responder.answer(200, quick, JSON)
             return
         exchange = _exchange(core, message, request, responder)
-        connection = EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
         core.dispatcher.request(exchange, connection, method, params)
 
     def _reject(
@@ -140,10 +150,29 @@ class Bare:
                 _count(core, route)
                 refuse(responder, 200, route.code, route.message, message.id, data=route.data)
                 return
-            connection = EnvelopeConnection(
-                route.protocol_version, route.client_info, route.client_capabilities
-            )
+            connection = _connection(route)
         core.dispatcher.request(exchange, connection, message.method, message.params)
+
+
+def _plain_connection(
+    method: str, params: dict[str, Any] | None, headers: Mapping[str, str]
+) -> EnvelopeConnection | None:
+    """The connection of a request whose headers repeat its envelope as it is; None: the SDK has to look."""
+    meta = params.get("_meta") if params is not None else None
+    if params is None or type(meta) is not dict or CLIENT_CAPABILITIES_META_KEY not in meta:
+        return None
+    version = headers[VERSION]
+    if meta.get(PROTOCOL_VERSION_META_KEY) != version or headers.get(MCP_METHOD_HEADER) != method:
+        return None
+    if (named_by := NAME_BEARING_METHODS.get(method)) is not None:
+        name = headers.get(MCP_NAME_HEADER)
+        if name is None or name != params.get(named_by) or name.startswith(_ENCODED):
+            return None
+    return EnvelopeConnection(version, meta.get(CLIENT_INFO_META_KEY), meta[CLIENT_CAPABILITIES_META_KEY])
+
+
+def _connection(route: InboundModernRoute) -> EnvelopeConnection:
+    return EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
 
 
 def _exchange(

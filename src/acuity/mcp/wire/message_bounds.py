@@ -14,6 +14,7 @@ MOST_ARGUMENTS: Final = 1000
 MOST_MEMBERS: Final = 10_000  # of one list or object
 MOST_VALUES: Final = 100_000  # of all lists and objects together
 _LONGEST: Final = {"name": 1024, "cursor": 1024, "uri": 8192}  # characters of a parameter
+_SURELY_SHORT: Final = min(*_LONGEST.values(), MOST_ARGUMENTS)  # bytes of a text with no room for longer ones
 _SURELY_FEW: Final = 2 * MOST_MEMBERS  # bytes of a text that has no room for more members
 
 TOO_LONG_ID: Final = (
@@ -33,6 +34,8 @@ def excess(document: dict[str, Any], size: int) -> str | None:
     method = document.get("method")
     if isinstance(method, str) and len(method) > LONGEST_METHOD:
         return f"the method has {len(method)} characters: {LONGEST_METHOD} are the most"
+    if size <= _SURELY_SHORT:
+        return None
     params = document.get("params")
     if type(params) is not dict:
         return None if size <= _SURELY_FEW else _crowd(params)
