@@ -71,18 +71,11 @@ def whole_answer(
     status: int, body: bytes, kind: bytes, headers: HeaderList, general: bytes, *, with_body: bool = True
 ) -> bytes:
     """A whole answer. `general` are lines of the connection; one to HEAD is written without its body."""
-    lines = status_line(status)
     if status in _WITHOUT_BODY:
-        return b"".join((lines, general, header_lines(headers), b"\r\n"))
-    return b"".join(
-        (
-            lines,
-            general,
-            header_lines(((b"content-type", kind), *headers)) if kind else header_lines(headers),
-            b"content-length: %d\r\n\r\n" % len(body),
-            body if with_body else b"",
-        )
-    )
+        return b"".join((status_line(status), general, header_lines(headers), b"\r\n"))
+    lines = header_lines(((b"content-type", kind), *headers) if kind else headers)
+    length = b"content-length: %d\r\n\r\n" % len(body)
+    return b"".join((status_line(status), general, lines, length, body if with_body else b""))
 
 
 def events_head(headers: HeaderList, general: bytes) -> bytes:

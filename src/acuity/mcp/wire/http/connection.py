@@ -263,14 +263,11 @@ class HttpConnection:
         self.deadline = self._clock() + self._seconds(wait) if wait else _NEVER
 
     def _seconds(self, wait: Wait) -> float:
-        limits = self._limits
-        seconds = {
-            "head": limits.head_timeout,
-            "body": limits.read_timeout,
-            "request": limits.keep_alive,
-            "end": _LINGER,
-        }
-        return seconds[wait]
+        if wait == "request":
+            return self._limits.keep_alive
+        if wait == "end":
+            return _LINGER
+        return self._limits.head_timeout if wait == "head" else self._limits.read_timeout
 
     def _read_on(self, wanted: bool) -> None:
         if wanted == self._paused:

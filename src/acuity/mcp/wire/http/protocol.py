@@ -133,7 +133,7 @@ class HttpProtocol(asyncio.Protocol):
         if connection is None:
             return
         self._port.presence.heard(self)
-        self._turn(lambda: connection.receive(data))
+        self._turn(connection.receive, data)
         if connection.waits_for == "body":
             self._port.keeps(self, connection.parser.buffered)
 
@@ -215,14 +215,15 @@ class HttpProtocol(asyncio.Protocol):
         # Not in the context of the task that has just answered: the next request is no part of it.
         self._loop.call_soon(self._turn, callback, context=self._context)
 
-    def _turn(self, work: Callable[[], None]) -> None:
+    def _turn(self, work: Callable[..., None], *given: bytes) -> None:
         """Let the connection do something; write the answers of that together and see to its deadline."""
         self._joined = []
+        self._arming = True  # at the end of this
         try:
-            work()
+            work(*given)
         finally:
             self._write_joined()
-        self._arm()
+            self._arm()
 
     def _write_joined(self) -> None:
         joined, self._joined = self._joined, None
