@@ -157,6 +157,11 @@ def says_its_size(path: str | os.PathLike[str]) -> bool:
         return _signature(source.peek(_TASTE)) is not None
 
 
+def is_container(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is read by PyAV, judged as open_video() does."""
+    return _kind(path) == "container"
+
+
 def _signature(start: bytes) -> str | None:
     """The name of the format that begins with these bytes."""
     return next((what for at, magic, what in _SIGNATURES if start[at : at + len(magic)] == magic), None)

@@ -1,0 +1,131 @@
+"""CompareReport: the scores of many encodes side by side, and its document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Final
+
+from acuity import __version__
+from acuity.errors import AcuityError, Remedy
+from acuity.report.plain import plain
+from acuity.scoring.report import ScoreReport
+
+SCHEMA: Final = "acuity.compare/1"
+
+
+@dataclass(frozen=True, eq=False)
+class CompareRow:
+    """One encode: its figures, or why it has none."""
+
+    name: str
+    reference: str
+    distorted: str
+    encoder: str | None = None
+    size: int | None = None  # of the encode's file, in bytes
+    kbps: float | None = None  # of its video stream; of the file if it is raw
+    seconds: float | None = None  # of video
+    report: ScoreReport | None = None
+    remembered: bool = False  # whether an earlier run made the figures
+    failure: Exception | None = None
+
+    @property
+    def error(self) -> str | None:
+        """Why there are no figures, in one sentence."""
+        return self.spelled(Remedy.plain)
+
+    def spelled(self, spell: Callable[[Remedy], str]) -> str | None:
+        """The error with its remedies as `spell` writes them."""
+        if isinstance(self.failure, AcuityError):
+            return self.failure.spelled(spell)
+        return None if self.failure is None else str(self.failure) or type(self.failure).__name__
+
+    @property
+    def score(self) -> float | None:
+        """Mean of the first model, or of the first metric if no model was asked for."""
+        if self.report is None:
+            return None
+        if self.report.models:
+            return self.report.score
+        return next(iter(self.report.metrics.values()), None)
+
+    def to_document(self, *, per_frame: bool = False, pools: Sequence[str] = ()) -> dict[str, Any]:
+        """The entry of the pair: plain values, with null for what JSON can't hold."""
+        report = self.report
+        document: dict[str, Any] = {
+            "name": self.name,
+            "reference": self.reference,
+            "distorted": self.distorted,
+            "encoder": self.encoder,
+            "bytes": self.size,
+            "kbps": self.kbps,
+            "score": self.score,
+            "summary": report and report.summary(pools=pools),
+            "about": report and report.about(),
+            "remembered": self.remembered,
+            "error": self.error,
+        }
+        if per_frame and report is not None:
+            columns = {name: values.tolist() for name, values in report.results.columns.items()}
+            document["per_frame"] = {"frame": report.results.frames, **columns}
+        found: dict[str, Any] = plain(document)
+        return found
+
+
+def with_rate(row: CompareRow) -> CompareRow:
+    """The row with the bitrate of a raw file, which is known when its frames and their rate are."""
+    if row.kbps is not None or row.size is None or row.report is None:
+        return row
+    about = row.report.input["distorted"]
+    frames, rate = about.get("frames"), about.get("frame_rate")
+    if about.get("kind") not in ("raw", "y4m") or not frames or not rate:
+        return row
+    seconds = float(frames / Fraction(rate))
+    return replace(row, seconds=seconds, kbps=row.size * 8 / seconds / 1000)
+
+
+@dataclass(frozen=True, eq=False)
+class CompareReport:
+    """All encodes, in the order given."""
+
+    rows: list[CompareRow]
+    seconds: float  # of wall time
+    notes: list[str] = field(default_factory=list)  # about the comparison as a whole
+    interrupted: bool = False  # rows without figures may only lack the time
+
+    @property
+    def ranking(self) -> list[CompareRow]:
+        """The rows, the best first; those without a score come last, in the order given."""
+        better = -1.0 if self._lower_is_better else 1.0
+
+        def place(row: CompareRow) -> tuple[bool, float]:
+            known = row.score is not None and row.score == row.score
+            return not known, -better * row.score if known and row.score is not None else 0.0
+
+        return sorted(self.rows, key=place)
+
+    @property
+    def _lower_is_better(self) -> bool:
+        report = next((row.report for row in self.rows if row.report is not None), None)
+        if report is None or report.models or not report.headlines:
+            return False
+        return report.headlines[0].metric.better == "lower"
+
+    @property
+    def model(self) -> str | None:
+        """The model of the scores; None if pairs have different ones, or none."""
+        models = {row.report.model for row in self.rows if row.report is not None}
+        return models.pop() if len(models) == 1 else None
+
+    def to_document(self, *, per_frame: bool = False, pools: Sequence[str] = ()) -> dict[str, Any]:
+        """The document `acuity.compare/1`."""
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "model": self.model,
+            "seconds": round(self.seconds, 3),
+            "pairs": [row.to_document(per_frame=per_frame, pools=pools) for row in self.rows],
+            "ranking": [row.name for row in self.ranking],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,87 @@
+"""Comparisons: a row for each pair, with the digits of scoring it alone, or with its error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acuity.compare.report import CompareReport
+from acuity.compare.request import ComparePair, CompareRequest
+from acuity.compare.run import compare_videos
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
+from moving_pictures import HEIGHT, WIDTH
+from scoring_clips import container, raw, y4m
+
+
+def compared(*paths: tuple[Path, Path], remember: bool = False, **settings: object) -> CompareReport:
+    pairs = [ComparePair(str(ref), str(dis)) for ref, dis in paths]
+    return compare_videos(CompareRequest(pairs, Request("", "", **settings), remember=remember))  # type: ignore[arg-type]
+
+
+def assert_alone(report: CompareReport, **settings: object) -> None:
+    """Every row has the figures and notes of its pair scored alone."""
+    for row in report.rows:
+        alone = run_request(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+        assert row.error is None, row.error
+        assert row.report is not None
+        assert list(row.report.results.columns) == list(alone.results.columns)
+        for name, values in alone.results.columns.items():
+            np.testing.assert_array_equal(row.report.results.columns[name], values, strict=True)
+        assert row.report.notes == alone.notes
+        assert row.report.input == alone.input
+        assert row.report.summary() == alone.summary()
+
+
+def test_every_row_has_the_digits_of_its_pair_alone(tmp_path):
+    ref = container(tmp_path / "ref.mkv", 12)
+    good = container(tmp_path / "good.mp4", 12, codec="libx264")
+    bad = container(tmp_path / "bad.mkv", 12, worse=True)
+    report = compared((ref, good), (ref, bad))
+    assert_alone(report)
+    assert [row.name for row in report.ranking] == ["good.mp4", "bad.mkv"]
+
+
+def test_a_pair_that_fails_is_a_row_with_its_sentence(tmp_path):
+    ref = container(tmp_path / "ref.mkv", 8)
+    bad = container(tmp_path / "bad.mkv", 8, worse=True)
+    broken = tmp_path / "broken.mp4"
+    broken.write_bytes(b"\0\0\0\x18ftypisom no video at all")
+    report = compared((ref, tmp_path / "gone.mkv"), (ref, bad), (ref, broken), (tmp_path / "no.mkv", bad))
+    gone, fine, torn, alone = report.rows
+    assert fine.error is None
+    assert gone.error is not None
+    assert "gone.mkv" in gone.error
+    assert torn.error is not None
+    assert "broken.mp4" in torn.error
+    assert alone.error is not None
+    assert "no.mkv" in alone.error
+    assert next(row.name for row in report.ranking) == "bad.mkv"
+    document = report.to_document(per_frame=True)
+    assert document["schema"] == "acuity.compare/1"
+    assert [entry["error"] is None for entry in document["pairs"]] == [False, True, False, False]
+    assert len(document["pairs"][1]["per_frame"]["vmaf"]) == 8
+
+
+def test_the_bitrate_is_that_of_the_video_alone(tmp_path):
+    ref = container(tmp_path / "ref.mkv", 50)
+    dis = container(tmp_path / "dis.mkv", 50, worse=True)
+    row = compared((ref, dis)).rows[0]
+    assert row.size == dis.stat().st_size
+    assert row.seconds == pytest.approx(2.0, abs=0.001)
+    assert row.kbps is not None
+    assert 0.9 < row.kbps * 1000 * 2 / 8 / row.size < 1.0
+
+
+def test_raw_video_has_the_bitrate_of_its_file_where_its_rate_is_known(tmp_path):
+    ref, dis = y4m(tmp_path / "ref.y4m", 5), y4m(tmp_path / "dis.y4m", 5, worse=True)
+    row = compared((ref, dis)).rows[0]
+    assert row.kbps == pytest.approx(dis.stat().st_size * 8 / 0.2 / 1000)
+    plain = raw(tmp_path / "ref.yuv", 5), raw(tmp_path / "dis.yuv", 5, worse=True)
+    geometry = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
+    row = compared(plain, **geometry).rows[0]
+    assert row.error is None
+    assert row.size == plain[1].stat().st_size
+    assert row.kbps is None
