@@ -1,0 +1,1 @@
+"""Pages that people open: one HTML file with curves, figures, pictures and notes."""

@@ -1,0 +1,105 @@
+"""Packed columns: what comes out is what went in, rounded once."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+
+import numpy as np
+import pytest
+from packed_columns import unpack
+
+from acuity.report.page.packing import DETAILS, LARGEST, decimals_for, pack, pack_ranges, storable
+
+DIGITS = (0, 2, 3, 4, 6, 9, 12)
+
+
+def _rounded(value: float, decimals: int) -> float:
+    return float(f"{value:.{decimals}f}")
+
+
+def _awkward(seed: int) -> np.ndarray:
+    """Values of all sizes, halves, figures of reports, and what isn't a number."""
+    random_number = random.Random(seed)
+    kinds = (
+        lambda: random_number.uniform(0, 100),
+        lambda: round(random_number.uniform(0, 100), 6),
+        lambda: random_number.randrange(-4000, 4000) / 2 / 10 ** random_number.choice(DIGITS),
+        lambda: random_number.randrange(10) + 0.005,
+        lambda: struct.unpack("d", random_number.randbytes(8))[0],
+        lambda: random_number.choice(
+            (math.nan, math.inf, -math.inf, 0.0, -0.0, LARGEST, -LARGEST + 1, 1e300)
+        ),
+        lambda: 10.0 ** random_number.uniform(-12, 15),
+    )
+    chosen = random_number.sample(kinds, random_number.randrange(1, 4))
+    count = random_number.choice((0, 1, 2, 3, 50, 500))
+    return np.array([random_number.choice(chosen)() for _ in range(count)], np.float64)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_values_come_back_rounded_once(seed: int) -> None:
+    values = _awkward(seed)
+    for wanted in DIGITS:
+        packed = pack(values, wanted)
+        decimals = packed["decimals"]
+        assert 0 <= decimals <= wanted
+        found = unpack(packed)
+        kept = storable(values)
+        assert [math.isnan(value) for value in found] == (~kept).tolist()
+        assert [v for v in found if v == v] == [_rounded(v, decimals) for v in values[kept].tolist()]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ranges_are_the_least_and_the_greatest(seed: int) -> None:
+    values = _awkward(seed)
+    for bucket in (2, 3, 7, 1000):
+        packed = pack_ranges(values, 4, bucket)
+        found = unpack(packed)
+        for number, start in enumerate(range(0, len(values), bucket)):
+            rows = values[start : start + bucket]
+            rows = rows[storable(rows)]
+            low, high = found[2 * number : 2 * number + 2]
+            if len(rows):
+                assert (low, high) == tuple(
+                    _rounded(float(v), packed["decimals"]) for v in (rows.min(), rows.max())
+                )
+            else:
+                assert math.isnan(low)
+                assert math.isnan(high)
+
+
+def test_every_whole_number_up_to_the_limit_is_exact() -> None:
+    edges = [sign * (2**power + by) for power in range(51) for by in (-1, 0, 1) for sign in (1, -1)]
+    values = np.array([*edges, LARGEST - 1, 1 - LARGEST, LARGEST - 1], np.float64)
+    assert unpack(pack(values, 0)) == values.tolist()
+
+
+def test_digits_are_those_of_the_largest_value() -> None:
+    assert decimals_for(np.array([0.5, math.nan]), 5) == 5
+    assert decimals_for(np.array([99.0, 0.001]), 5) == 3
+    assert decimals_for(np.array([1e9]), 5) == 0
+    assert decimals_for(np.array([1e-300]), 5) == 12
+    assert decimals_for(np.array([0.0]), 5) == 0
+    assert decimals_for(np.array([math.inf]), 5) == 0
+
+
+def test_regular_columns_take_no_room() -> None:
+    rows = np.arange(170_000)
+    assert len(pack(rows, 0)["data"]) < 500
+    assert len(pack(rows / 30, 6)["data"]) < 2000
+    assert len(pack(np.full(170_000, math.nan), 6)["absent"]) < 500
+
+
+def test_details_become_shorter() -> None:
+    """Each row of the table is smaller than the one before, so that the first that fits is the most exact."""
+    random_number = np.random.default_rng(5)
+    values = 80 + np.cumsum(random_number.normal(0, 1, 20_000))
+    sizes = [
+        len(pack(values, detail.decimals)["data"])
+        + len(pack(values, decimals_for(values, detail.feature_digits))["data"])
+        for detail in DETAILS
+        if detail.feature_points is None
+    ]
+    assert sizes == sorted(sizes, reverse=True)
