@@ -20,7 +20,7 @@ ENGINE: list[str] = PROJECT["dependencies"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # What single functions ask for, and say how to install where it lacks.
 OPTIONAL: list[str] = [
-    entry for extra in ("pandas", "tiny", "verify", "eval", "vlm") for entry in EXTRAS[extra]
+    entry for extra in ("pandas", "yaml", "tiny", "verify", "eval", "vlm") for entry in EXTRAS[extra]
 ]
 SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *EXTRAS["otel"], *EXTRAS["cluster"]]
 DATA = {"ffmpeg-quality-metrics"}  # whose files are read and whose code is not run

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from acuity import __version__
 from acuity.errors import AcuityError, EncoderError, Remedy, TuneError, UnreachableError
+from acuity.scoring.bd_rate import compare_curves
 from acuity.text import shortened
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.material import Material, material
 from acuity.tune.request import CompareRequest
-from acuity.tune.search.bd_rate import compare_curves
 from acuity.tune.search.searching import Found, search_rows
 
 if TYPE_CHECKING:

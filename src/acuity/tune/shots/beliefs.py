@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.tune.search.bd_rate import pchip_slopes
+from acuity.scoring.bd_rate import pchip_slopes
 from acuity.tune.shots.shot_curve import Choice, Curve
 
 _REACH: Final = 8  # steps that a curve is believed beyond what was measured of it

@@ -1,5 +1,7 @@
 """The BD-rate of two encoders: how many more or fewer bits one needs for the score of the other, on average.
 
+Also the opposite: how much higher one scores at equal rates.
+
 Bjøntegaard's delta rate as the standards bodies compute it (JCTVC-L1100, JVET-T2010): each curve is the
 logarithm of the rate over the score, interpolated by a piecewise cubic that is monotonic where its points
 are (PCHIP), and the two are averaged over the scores that both curves have.
@@ -50,8 +52,24 @@ def compare_curves(anchor: Curve, test: Curve) -> BdRate:
     if high - low < OVERLAP * all_scores:
         spans = " and ".join(f"{first:.2f} to {last:.2f}" for first, last in ranges)
         return BdRate(None, f"less than a quarter of the scores are common to both curves: {spans}")
-    means = [_mean_log_rate(points, low, high) for points in curves]
+    means = [_mean_value([(math.log(rate), score) for rate, score in points], low, high) for points in curves]
     return BdRate(100.0 * math.expm1(means[1] - means[0]), None, (low, high))
+
+
+def compare_scores(anchor: Curve, test: Curve) -> float | None:
+    """How much higher `test` scores than `anchor` at equal rates, on average over the logarithm of the rate.
+
+    None where a BD-rate can't be said either, or less than a quarter of the rates are common to both curves.
+    """
+    if compare_curves(anchor, test).percent is None:
+        return None
+    curves = [[(score, math.log(rate)) for rate, score in rising(points)] for points in (anchor, test)]
+    low, high = max(points[0][1] for points in curves), min(points[-1][1] for points in curves)
+    all_rates = max(points[-1][1] for points in curves) - min(points[0][1] for points in curves)
+    if high - low < OVERLAP * all_rates:
+        return None
+    means = [_mean_value(points, low, high) for points in curves]
+    return means[1] - means[0]
 
 
 def rising(points: Curve) -> list[tuple[float, float]]:
@@ -67,12 +85,11 @@ def rising(points: Curve) -> list[tuple[float, float]]:
     return kept
 
 
-def _mean_log_rate(points: Sequence[tuple[float, float]], low: float, high: float) -> float:
-    """The mean of the interpolated logarithm of the rate from one score to another."""
-    rates, scores = np.array(points, dtype=np.float64).T
-    values = np.log(rates)
-    slopes = pchip_slopes(scores, values)
-    return (_integral(scores, values, slopes, high) - _integral(scores, values, slopes, low)) / (high - low)
+def _mean_value(points: Sequence[tuple[float, float]], low: float, high: float) -> float:
+    """The mean of interpolated points (value, place) from one place to another."""
+    values, places = np.array(points, dtype=np.float64).T
+    slopes = pchip_slopes(places, values)
+    return (_integral(places, values, slopes, high) - _integral(places, values, slopes, low)) / (high - low)
 
 
 def pchip_slopes(x: Floats, y: Floats) -> Floats:

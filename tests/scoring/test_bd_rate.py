@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.tune.search.bd_rate import bd_rate, compare_curves, rising
+from acuity.scoring.bd_rate import bd_rate, compare_curves, rising
 
 # JCTVC-E137's two sequences, with the figures that its spreadsheet gives.
 FIRST = (

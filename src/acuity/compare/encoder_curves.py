@@ -1,0 +1,111 @@
+"""BD-rates among the encoders of a comparison: the bits that each needs for the score of another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from acuity.scoring.bd_rate import compare_curves, compare_scores
+
+
+class CurvePoint(NamedTuple):
+    """One encode of an encoder."""
+
+    reference: str
+    encoder: str
+    name: str
+    kbps: float
+    score: float
+
+
+class EncoderRate(NamedTuple):
+    """The BD-rate of an encoder against another, or why there is none; `reference` is None for a mean."""
+
+    encoder: str
+    against: str
+    reference: str | None
+    percent: float | None  # below 0: it needs fewer bits
+    score: float | None  # how much higher it scores at equal rates
+    note: str | None
+
+    def to_document(self) -> dict[str, object]:
+        return {
+            "encoder": self.encoder,
+            "against": self.against,
+            "reference": self.reference,
+            "bd_rate_percent": self.percent,
+            "bd_score": self.score,
+            "note": self.note,
+        }
+
+
+def encoder_rates(points: Iterable[CurvePoint], against: str | None = None) -> list[EncoderRate]:
+    """The BD-rates of each encoder against `against`, or the first; for each reference, then their means.
+
+    Empty unless two encoders have several encodes of one reference.
+    """
+    usable = [point for point in points if point.kbps > 0 and math.isfinite(point.score)]
+    found: list[EncoderRate] = []
+    references = list(dict.fromkeys(point.reference for point in usable))
+    for reference in references:
+        curves = _curves(point for point in usable if point.reference == reference)
+        several = [encoder for encoder, curve in curves.items() if len(curve) > 1]
+        if len(several) < 2:
+            continue
+        anchor = against if against in several else several[0]
+        for encoder in several:
+            if encoder != anchor:
+                found.append(_rate(reference, encoder, anchor, curves[encoder], curves[anchor]))
+    return [*found, *_means(found)] if len(references) > 1 else found
+
+
+def _curves(points: Iterable[CurvePoint]) -> dict[str, list[tuple[float, float]]]:
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        curves.setdefault(point.encoder, []).append((point.kbps, point.score))
+    return curves
+
+
+def _rate(
+    reference: str,
+    encoder: str,
+    anchor: str,
+    test: Sequence[tuple[float, float]],
+    base: Sequence[tuple[float, float]],
+) -> EncoderRate:
+    names = {"the first curve": anchor, "the other curve": encoder}
+    rate, score = compare_curves(base, test), compare_scores(base, test)
+    reason = rate.reason
+    for words, name in names.items():
+        reason = reason and reason.replace(words, name, 1)
+    if reason is None and rate.scores is not None:
+        reason = "scores {:.2f} to {:.2f}".format(*rate.scores)
+    return EncoderRate(encoder, anchor, reference, rate.percent, score, reason)
+
+
+def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
+    """The means over all references of which a BD-rate is known."""
+    means = []
+    for encoder, anchor in dict.fromkeys((entry.encoder, entry.against) for entry in found):
+        rates = [
+            (entry.percent, entry.score)
+            for entry in found
+            if (entry.encoder, entry.against) == (encoder, anchor) and entry.percent is not None
+        ]
+        if len(rates) < 2:
+            continue
+        percents, scores = zip(*rates, strict=True)
+        known = [score for score in scores if score is not None]
+        mean = sum(known) / len(known) if len(known) == len(scores) else None
+        means.append(
+            EncoderRate(
+                encoder,
+                anchor,
+                None,
+                sum(percents) / len(percents),
+                mean,
+                f"mean of {len(rates)} references",
+            )
+        )
+    return means

@@ -1,0 +1,90 @@
+"""Decides which encoder made an encode, so that encodes of one encoder are points of one curve.
+
+In this order: what the list says, the file's name (`x264_slow_2000k.mp4` is 2000 kbit/s of `x264_slow`), the
+tag that an encoder left in the file, and at last the codec.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from acuity.errors import InputError
+from acuity.text import quoted
+
+AUTO: Final = "auto"
+_GROUP: Final = "encoder"
+# What a name ends in that says how much was spent: a bitrate, a quality, or the height of a rung.
+_SETTING: Final = (
+    r"(?:\d+(?:\.\d+)?(?:k|m|kb|mb|kbps|mbps|kbit|mbit)|(?:crf|cqp|cq|qp|q|br|b|vbr|cbr)[-_=]?\d+(?:\.\d+)?k?"
+    r"|\d{3,4}p\d{0,3}|\d+)"
+)
+_NAME: Final = re.compile(rf"(?P<{_GROUP}>.*?[^\W_].*?)(?:[-_. @]+{_SETTING})+", re.IGNORECASE)
+_LIBRARY: Final = re.compile(r"^Lav[cf][\d.]*\s*", re.IGNORECASE)  # FFmpeg names itself before the encoder
+
+Finder = Callable[[str, Mapping[str, Any] | None], str | None]
+
+
+def from_name(path: str, _: Mapping[str, Any] | None = None) -> str | None:
+    """The part of a file's name before its bitrate or quality."""
+    found = _NAME.fullmatch(os.path.splitext(os.path.basename(path))[0])
+    return found[_GROUP] if found else None
+
+
+def from_folder(path: str, _: Mapping[str, Any] | None = None) -> str | None:
+    """The name of the folder that the encode is in."""
+    return os.path.basename(os.path.dirname(os.path.abspath(path))) or None
+
+
+def from_metadata(_: str, info: Mapping[str, Any] | None) -> str | None:
+    """The tag of the file's encoder without FFmpeg's own name, or the codec."""
+    if info is None:
+        return None
+    tag = _LIBRARY.sub("", str(info.get("encoder") or "")).strip()
+    return tag or info.get("codec")
+
+
+def _automatic(path: str, info: Mapping[str, Any] | None) -> str | None:
+    return from_name(path) or from_metadata(path, info)
+
+
+def _nothing(_: str, __: Mapping[str, Any] | None) -> None:
+    return None
+
+
+SOURCES: Final[Mapping[str, Finder]] = {
+    AUTO: _automatic,
+    "name": from_name,
+    "folder": from_folder,
+    "metadata": from_metadata,
+    "none": _nothing,
+}
+
+
+def encoder_finder(source: str) -> Finder:
+    """What finds the encoder of a path, given the reader's description of the video; raises InputError.
+
+    `source` is one of SOURCES, or a regular expression with the group `encoder` that is looked for in the
+    file's name.
+    """
+    if source in SOURCES:
+        return SOURCES[source]
+    try:
+        pattern = re.compile(source)
+    except re.error as error:
+        raise InputError(f"{quoted(source)} says no encoder: {error}; {_advice()}") from None
+    if _GROUP not in pattern.groupindex:
+        raise InputError(f"{quoted(source)} says no encoder: {_advice()}")
+
+    def find(path: str, _: Mapping[str, Any] | None) -> str | None:
+        found = pattern.search(os.path.basename(path))
+        return found[_GROUP] or None if found else None
+
+    return find
+
+
+def _advice() -> str:
+    words = ", ".join(SOURCES)
+    return rf"use one of {words}, or a regular expression such as '(?P<{_GROUP}>\w+)_\d+k'"
