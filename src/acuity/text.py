@@ -27,6 +27,16 @@ def shortened(text: str, limit: int = _LONGEST_VALUE) -> str:
     return text if len(text) <= limit else f"{text[: limit * 3 // 4]}…{text[-limit // 8 :]}"
 
 
+def clock(seconds: float, decimals: int = 0) -> str:
+    """1:02:03 or 2:03, with decimals if asked for."""
+    units = round(seconds * 10**decimals)
+    whole, fraction = divmod(units, 10**decimals)
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    text = f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
+    return f"{text}.{fraction:0{decimals}d}" if decimals else text
+
+
 def quoted(value: object) -> str:
     """A value for a sentence, shortened before anything else is done with it."""
     return repr(shortened(value) if isinstance(value, str) else value)

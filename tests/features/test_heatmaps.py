@@ -13,7 +13,7 @@ import pytest
 
 from acuity.errors import OutputError
 from acuity.measure import Measurement
-from acuity.video.png import grey_png
+from acuity.png import grey_png
 from banding import HEATMAPS, Case, pictures
 
 SUMS: list[list[int]] = json.loads(Path(__file__).with_name("banding_figures.json").read_text())["heatmaps"]

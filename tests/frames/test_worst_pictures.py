@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from acuity.frames.artefacts.box import Box
 from acuity.frames.colours import PairColours, colours_of
 from acuity.frames.contact_sheet import MOST, ContactSheet, layout, resized
-from acuity.frames.letters import LINE, fitting, width_of, wrapped, write
 from acuity.frames.pictures import Drawn, draw, heat_colours
 from acuity.frames.tone_map import tone_mapped
+from acuity.report.plots.letters import LINE, fitting, width_of, wrapped, write
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import pair_videos
 from acuity.video.picture import Picture, PixelFormat

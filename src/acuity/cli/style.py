@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Final, TextIO
 
+from acuity.text import clock as clock
+
 _WIDEST: Final = 100  # columns of a sentence, however wide the terminal is
 _NARROWEST: Final = 24  # columns that words need
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36"}
@@ -38,16 +40,6 @@ class Style:
         lines = textwrap.wrap(text, width - margin - hanging, break_long_words=False, break_on_hyphens=False)
         styled = [self(name, line) for line in lines] if name else lines
         return [(later if number else first) + line for number, line in enumerate(styled)]
-
-
-def clock(seconds: float, decimals: int = 0) -> str:
-    """1:02:03 or 2:03, with decimals if asked for."""
-    units = round(seconds * 10**decimals)
-    whole, fraction = divmod(units, 10**decimals)
-    minutes, second = divmod(whole, 60)
-    hours, minute = divmod(minutes, 60)
-    text = f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
-    return f"{text}.{fraction:0{decimals}d}" if decimals else text
 
 
 def count(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import OutputError
-from acuity.video.png import grey_png
+from acuity.png import grey_png
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.frames.artefacts.box import Box
-from acuity.frames.letters import LINE, fitting, width_of, wrapped, write
 from acuity.frames.pictures import Drawn, heat_colours
+from acuity.report.plots.letters import LINE, fitting, width_of, wrapped, write
 
 Image = NDArray[np.uint8]
 

@@ -22,9 +22,9 @@ from acuity.frames.progress import Listener, WorstProgress
 from acuity.frames.report import WorstFrame
 from acuity.frames.request import WorstRequest
 from acuity.measure import available_threads
+from acuity.png import rgb_png
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Note
-from acuity.video.png import rgb_png
 
 SHEET: Final = "contact_sheet.png"
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large

@@ -15,7 +15,7 @@ from av.video.reformatter import Interpolation
 from numpy.typing import NDArray
 
 from acuity.errors import InputError
-from acuity.video.png import rgb_png
+from acuity.png import rgb_png
 
 LONGEST_SIDE: Final = 1280  # pixels; models that look at pictures make larger ones smaller anyway
 _LEAST: Final = 16  # pixels across

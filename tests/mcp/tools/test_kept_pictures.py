@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.frames.previews import picture_size, previews
 from acuity.mcp.resources.worst import WorstResources
 from acuity.mcp.tools.kept_pictures import KeptPictures
-from acuity.video.png import rgb_png
+from acuity.png import rgb_png
 
 
 class KnownJobs:

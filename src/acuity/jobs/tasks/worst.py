@@ -99,7 +99,7 @@ def _detail(frame: dict[str, Any], room: int, folder: Path) -> tuple[dict[str, A
     import numpy as np
 
     from acuity.frames.previews import rgb_samples
-    from acuity.video.png import rgb_png
+    from acuity.png import rgb_png
 
     picture = Path(frame["png"])
     samples = rgb_samples(picture)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.video.png import rgb_png
+from acuity.png import rgb_png
 
 
 def decoded(data: bytes) -> NDArray[np.uint8]:

@@ -1,0 +1,1 @@
+"""Plots of scores over time, as SVG and PNG, for papers, messages and pages without JavaScript."""

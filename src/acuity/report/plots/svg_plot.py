@@ -1,0 +1,108 @@
+"""Plots scores over time as SVG: small enough to stand in a page, and fit for a paper at any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any, Final
+
+import numpy as np
+
+from acuity.report.plots.figure import PAPER, Area, Figure, Line, Words, figure
+from acuity.report.plots.plot_series import Floats, PlotSeries
+
+# Columns of all curves together, so that a plot in a page takes less than 15 KB, and values that need none.
+_COLUMNS: Final = 420
+_NAMED: Final = 12  # of them, instead of which a curve has a name
+_LEAST: Final = 16
+_POINTS: Final = 800
+_FONT: Final = "Helvetica, Arial, Liberation Sans, sans-serif"
+
+
+def svg_plot(
+    series: Sequence[PlotSeries],
+    *,
+    width: int = 1200,
+    height: int = 480,
+    title: str = "",
+    seconds: float | None = None,
+    label: str = "VMAF",
+    columns: int | None = None,
+) -> str:
+    """The plot as an SVG element, which is also a whole file.
+
+    `seconds` is how long the frames last; None shows their numbers. `columns` is how many of them a curve may
+    have; unless given, as many as keep the text below 15 KB for a few curves.
+    """
+    curves, values = max(len(series), 1), max((len(one.values) for one in series), default=0)
+    fitting = values if values * curves <= _POINTS else _COLUMNS // curves - _NAMED
+    most = columns or max(fitting, _LEAST)
+    return _svg(
+        figure(series, width=width, height=height, title=title, seconds=seconds, label=label, columns=most)
+    )
+
+
+def _svg(drawn: Figure) -> str:
+    size = f'width="{drawn.width}" height="{drawn.height}" viewBox="0 0 {drawn.width} {drawn.height}"'
+    shapes = "\n".join(_DRAWERS[type(part)](part) for part in drawn.parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{_FONT}">\n'
+        f"<title>{_text(drawn.title or drawn.description)}</title>\n"
+        f"<desc>{_text(drawn.description)}</desc>\n"
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>\n'
+        f"{shapes}\n</svg>\n"
+    )
+
+
+def _line(part: Line) -> str:
+    dash = f' stroke-dasharray="{" ".join(f"{length:g}" for length in part.dash)}"' if part.dash else ""
+    round_ = ' stroke-linejoin="round" stroke-linecap="round"' if len(part.points) != 2 else ""
+    return (
+        f'<path d="{_path(part.points)}" fill="none" stroke="{part.colour}" '
+        f'stroke-width="{part.width:.3g}"{dash}{round_}/>'
+    )
+
+
+def _area(part: Area) -> str:
+    there = np.column_stack((part.x, part.top))
+    back = np.column_stack((part.x, part.bottom))[::-1]
+    path = _path(np.concatenate((there, back)))
+    # The edge keeps an area visible that is thinner than a pixel.
+    return (
+        f'<path d="{path}z" fill="{part.colour}" fill-opacity="{part.opacity:g}" stroke="{part.colour}" '
+        f'stroke-opacity="{part.opacity:g}" stroke-width=".8"/>'
+    )
+
+
+def _words(part: Words) -> str:
+    turn = f' transform="rotate(-90 {part.x:.1f} {part.y:.1f})"' if part.upwards else ""
+    anchor = f' text-anchor="{part.anchor}"' if part.anchor != "start" else ""
+    bold = ' font-weight="bold"' if part.bold else ""
+    return (
+        f'<text x="{part.x:.1f}" y="{part.y:.1f}" font-size="{part.size:.3g}" fill="{part.colour}"'
+        f"{anchor}{bold}{turn}>{_text(part.text)}</text>"
+    )
+
+
+_DRAWERS: Final[dict[type, Callable[[Any], str]]] = {Line: _line, Area: _area, Words: _words}
+
+
+def _path(points: Floats) -> str:
+    """The points as a path: one place, then steps in tenths of a pixel, which take the fewest letters."""
+    tenths = np.rint(points * 10).astype(np.int64)
+    first = "M{} {}".format(*map(_tenth, tenths[0].tolist()))
+    steps = np.diff(tenths, axis=0).tolist()
+    if not steps:
+        return f"{first}h0"
+    return f"{first}l{' '.join(f'{_tenth(x)} {_tenth(y)}' for x, y in steps)}".replace(" -", "-")
+
+
+def _tenth(number: int) -> str:
+    """A tenth of a whole number, in as few letters as it takes."""
+    sign, whole, rest = "-" * (number < 0), abs(number) // 10, abs(number) % 10
+    return f"{sign}{whole or ''}.{rest}" if rest else f"{sign}{whole}"
+
+
+def _text(text: str) -> str:
+    """Text for XML, which has no control characters."""
+    return escape("".join(c if c.isprintable() else " " for c in text).encode("utf-8", "replace").decode())

@@ -1,0 +1,88 @@
+"""Round numbers for the axes of a plot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.text import clock
+
+_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_SECONDS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
+_SLACK: Final = 1e-9
+
+
+class Tick(NamedTuple):
+    """A place on an axis, and what is written there."""
+
+    value: float
+    text: str
+
+
+class Axis(NamedTuple):
+    """The ends of an axis, which are ticks of it if it shows values, and its ticks."""
+
+    low: float
+    high: float
+    ticks: Sequence[Tick]
+    title: str = ""
+
+    def share(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far along the axis values are: 0 at its low end, 1 at its high end."""
+        return np.asarray((values - self.low) / (self.high - self.low))
+
+
+def value_axis(low: float, high: float, most: int) -> Axis:
+    """An axis around the values with at most so many ticks, three at least; the outer ones are its ends."""
+    most = max(most, 3)
+    if not high > low:  # a constant: some room on both sides
+        room = max(abs(low) * 0.01, 0.5)
+        low, high = low - room, high + room
+    step = _step((high - low) / (most - 1))
+    while True:
+        first, last = math.floor(low / step + _SLACK), math.ceil(high / step - _SLACK)
+        if last - first + 1 <= most:
+            break
+        step = _step(step * 1.01)
+    decimals = max(0, -math.floor(math.log10(step) + _SLACK))
+    ticks = [Tick(number * step, _plain(number * step, decimals)) for number in range(first, last + 1)]
+    return Axis(ticks[0].value, ticks[-1].value, ticks)
+
+
+def frame_axis(first: int, last: int, most: int) -> Axis:
+    """The axis of frame numbers, which may begin anywhere."""
+    if last <= first:
+        return Axis(first - 0.5, first + 0.5, [Tick(first, str(first))], "frame")
+    step = max(_step((last - first) / max(most, 1)), 1.0)
+    numbers = range(math.ceil(first / step - _SLACK), math.floor(last / step + _SLACK) + 1)
+    return Axis(first, last, [Tick(number * step, f"{number * step:.0f}") for number in numbers], "frame")
+
+
+def time_axis(seconds: float, most: int) -> Axis:
+    """The axis of a clip's time from 0 on; short clips in seconds, others as a clock shows them."""
+    wanted = seconds / max(most, 1)
+    if seconds < 60:
+        step = _step(wanted)
+        decimals = max(0, -math.floor(math.log10(step) + _SLACK))
+        count = math.floor(seconds / step + _SLACK)
+        ticks = [Tick(number * step, _plain(number * step, decimals)) for number in range(count + 1)]
+        return Axis(0.0, seconds, ticks, "time (s)")
+    whole = next((step for step in _SECONDS if step >= wanted), _step(wanted / 3600) * 3600)
+    ticks = [Tick(n * whole, clock(n * whole)) for n in range(math.floor(seconds / whole + _SLACK) + 1)]
+    return Axis(0.0, seconds, ticks, "time (h:mm:ss)" if seconds >= 3600 else "time (min:s)")
+
+
+def _step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is no less than this."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next((step * power for step in _STEPS if step * power >= least * (1 - _SLACK)), 10 * power)
+
+
+def _plain(value: float, decimals: int) -> str:
+    if abs(value) >= 1e7 or decimals > 6:
+        return f"{value:.6g}"
+    return f"{value + 0.0:.{decimals}f}".replace("-0", "0") if value == 0 else f"{value:.{decimals}f}"
