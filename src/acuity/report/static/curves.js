@@ -1,0 +1,190 @@
+// The panel with the curves: what is shown, of which series, how its values are spread, and one frame's figures.
+
+import { TimeChart } from './chart.js';
+import { button, chooser, element, panel, say, shape } from './elements.js';
+import { clock, count, decimalsOf, figure } from './format.js';
+import { histogram } from './histogram.js';
+
+const KINDS = [['score', 'Scores'], ['metric', 'Metrics'], ['feature', 'Features']];
+const HEIGHTS = [['whole', 'all frames'], ['view', 'frames in view'], ['zero', 'from zero']];
+const LINES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
+const REST = 120; // milliseconds after the last move until the spread is counted again
+
+const sample = (index) => {
+  const line = shape('path', { class: 'line', d: 'M0 6H26', 'stroke-dasharray': LINES[index % 4].join(' ') });
+  line.style.stroke = `var(--curve-${(index % 8) + 1})`;
+  return shape('svg', { width: 26, height: 12, 'aria-hidden': 'true' }, line);
+};
+
+export class Curves {
+  // data is a PageSeries; onPick(row) is told of a frame that was chosen.
+  constructor(host, data, { onPick }) {
+    this.data = data;
+    this.onPick = onPick;
+    this.columns = data.columns();
+    this.name = this.columns.find((one) => one.kind === 'score')?.name ?? this.columns[0].name;
+    this.on = data.list.map(() => true);
+    this.base = null; // the series that the others are compared with
+    this.ofView = false;
+    this.of = 0; // the series whose spread is shown
+    this.shown = [];
+    this.build(host);
+  }
+
+  build(host) {
+    const { section, controls, heading } = panel('Curve over time');
+    this.heading = heading;
+    const groups = KINDS.map(([kind, group]) => ({ group, options: this.columns.filter((one) => one.kind === kind).map((one) => [one.name, one.label]) }))
+      .filter(({ options }) => options.length);
+    this.metric = chooser('Figure', groups, (name) => { this.name = name; this.refresh(); }, { class: 'metric' });
+    this.metric.select.value = this.name;
+    const names = this.data.list.map((one) => one.name);
+    const compared = chooser('as', [['', 'values'], ...names.map((name, index) => [index, `difference to ${name}`])], (value) => {
+      this.base = value === '' ? null : Number(value);
+      this.refresh();
+    });
+    const height = chooser('Height', HEIGHTS, (value) => this.chart.setHeight(value));
+    controls.append(this.metric.field, ...(names.length > 1 ? [compared.field] : []), height.field,
+      element('span', { class: 'joined', role: 'group', 'aria-label': 'Zoom' },
+        button('−', { class: 'square', 'aria-label': 'Zoom out', onclick: () => this.chart.zoom(2) }),
+        button('+', { class: 'square', 'aria-label': 'Zoom in', onclick: () => this.chart.zoom(0.5) }),
+        button('Whole', { onclick: () => this.chart.view(0, this.chart.rows) })));
+    this.legend = element('fieldset', { class: 'legend' }, element('legend', { class: 'unseen' }, 'Series'), ...names.map((name, index) => {
+      const box = element('input', { type: 'checkbox', checked: true, onchange: () => { this.on[index] = box.checked; this.refresh(); } });
+      return element('label', { class: 'check' }, box, sample(index), name);
+    }));
+    this.legend.hidden = names.length < 2;
+    this.remark = element('p', { class: 'soft' });
+    const place = element('div');
+    section.append(this.legend, place, this.remark);
+    const { data } = this;
+    this.chart = new TimeChart(place, {
+      label: 'Curve over time', time: (row) => (data.times ? data.times[row] : null), frame: (row) => data.frames[row],
+      onPick: (row) => this.picked(row), onView: () => this.later(),
+    });
+    this.chart.setEvents(data.list.flatMap((one) => one.events.map((event) => ({
+      row: data.rowOfFrame(event.frame), text: names.length > 1 ? `${one.name}: ${event.text}` : event.text,
+    }))).sort((a, b) => a.row - b.row));
+    host.append(section, element('div', { class: 'pair' }, this.spreadPanel(names), this.framePanel()));
+    this.ready = this.refresh();
+  }
+
+  spreadPanel(names) {
+    const { section, controls, heading } = panel('Distribution');
+    this.spreadHeading = heading;
+    this.spread = element('div');
+    const scope = [['all', 'All'], ['view', 'In view']].map(([name, text]) => button(text, {
+      'aria-pressed': name === 'all', onclick: () => this.setScope(name === 'view'),
+    }));
+    this.scopes = scope;
+    const which = chooser('of', names.map((name, index) => [index, name]), (value) => { this.of = Number(value); this.count(); });
+    controls.append(...(names.length > 1 ? [which.field] : []), element('span', { class: 'joined', role: 'group', 'aria-label': 'Frames counted' }, ...scope));
+    section.append(this.spread);
+    return section;
+  }
+
+  framePanel() {
+    const { section, controls, heading } = panel('Frame');
+    this.frameHeading = heading;
+    this.frameBody = element('div', {}, element('p', { class: 'soft' }, 'Press a point of the curve, or Enter on it, for all figures of that frame.'));
+    this.steps = [['◂', 'Previous frame', -1], ['▸', 'Next frame', 1]].map(([text, label, by]) => button(text, {
+      class: 'square', 'aria-label': label, disabled: true, onclick: () => this.chart.pick(Math.min(Math.max(0, this.row + by), this.chart.rows - 1)),
+    }));
+    controls.append(element('span', { class: 'joined' }, ...this.steps));
+    section.append(this.frameBody);
+    return section;
+  }
+
+  setScope(view) {
+    this.ofView = view;
+    this.scopes.forEach((made, index) => made.setAttribute('aria-pressed', (index === 1) === view));
+    this.count();
+  }
+
+  // Fetch what is to be shown and draw it.
+  async refresh() {
+    const { name, base } = this;
+    const known = await Promise.all(this.data.list.map((_, index) => this.data.values(index, name)));
+    if (name !== this.name || base !== this.base) return; // another choice came in between
+    const column = this.columns.find((one) => one.name === name);
+    this.column = column;
+    this.shown = known.map((found, index) => found && this.on[index] && this.line(found, known, index)).filter(Boolean);
+    say(this.heading, base === null ? `${column.label} over time` : `${column.label}: difference to ${this.data.list[base].name}`);
+    this.chart.label = this.heading.textContent;
+    this.chart.setSeries(this.shown);
+    const coarse = this.shown.find((one) => one.high);
+    say(this.remark, coarse ? `Shown as ranges of ${count(coarse.bucket)} frames; the JSON report has every figure.` : '');
+    this.remark.hidden = !coarse;
+    this.count();
+  }
+
+  line(found, known, index) {
+    const common = {
+      name: this.data.list.length > 1 ? this.data.list[index].name : this.column.label,
+      colour: `--curve-${(index % 8) + 1}`, dash: LINES[index % 4], stored: found.decimals, unit: this.column.unit, index,
+    };
+    if (this.base === null) return { ...found, ...common };
+    const against = known[this.base];
+    if (index === this.base || !against || found.high || against.high) return null;
+    // Both are rounded to their decimals, so is the difference.
+    const stored = Math.min(found.decimals, against.decimals);
+    const rows = Math.min(found.values.length, against.values.length);
+    const values = Float64Array.from({ length: rows }, (_, row) => Number((found.values[row] - against.values[row]).toFixed(stored)));
+    return { ...common, stored, values, rows, name: `${common.name} − ${this.data.list[this.base].name}` };
+  }
+
+  later() {
+    if (!this.ofView) return;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.count(), REST);
+  }
+
+  // The spread of the values of one series.
+  count() {
+    const one = this.shown.find((found) => found.index === this.of) ?? this.shown[0];
+    say(this.spreadHeading, 'Distribution');
+    if (!one) { this.spread.replaceChildren(element('p', { class: 'soft' }, 'Nothing is shown.')); return; }
+    const column = this.data.column(one.index, this.name);
+    const whole = !this.ofView || (this.chart.from <= 0 && this.chart.to >= this.chart.rows);
+    const [from, to] = whole ? [0, one.values.length] : [Math.floor(this.chart.from), Math.ceil(this.chart.to)];
+    say(this.spreadHeading, `Distribution: ${one.name}, ${whole ? 'all frames' : `${count(Math.min(to, one.values.length) - from)} frames in view`}`);
+    const known = whole && this.base === null ? column.figures : [];
+    if (one.high) {
+      const list = known.map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text)));
+      this.spread.replaceChildren(element('p', { class: 'soft' }, 'This column is in the page as ranges only, so its values can’t be counted here.'), element('dl', { class: 'figures' }, ...list));
+      return;
+    }
+    histogram(this.spread, one.values.slice(from, to), { label: one.name, better: this.base === null ? column.better : null, known, stored: one.stored });
+  }
+
+  picked(row) {
+    this.onPick(row);
+    this.detail(row);
+  }
+
+  // All figures of a frame.
+  async detail(row) {
+    this.row = row;
+    const { data } = this;
+    const time = data.times ? ` · ${clock(data.times[row], 3)}` : '';
+    say(this.frameHeading, `Frame ${count(data.frames[row])}${time}`);
+    this.steps[0].disabled = row === 0;
+    this.steps[1].disabled = row >= this.chart.rows - 1;
+    const cells = await Promise.all(this.columns.map((column) => Promise.all(data.list.map((_, index) => data.values(index, column.name)))));
+    if (row !== this.row) return;
+    const heads = data.list.length > 1 ? data.list.map((one) => one.name) : ['value'];
+    const rows = this.columns.map((column, at) => element('tr', { 'aria-current': column.name === this.name ? 'true' : null },
+      element('th', { scope: 'row' }, column.label), ...cells[at].map((found) => element('td', { class: 'number' }, found ? this.cell(found, row, column.unit) : ''))));
+    this.frameBody.replaceChildren(element('div', { class: 'table-box frame-box', role: 'region', tabindex: 0, 'aria-label': 'Figures of the frame' }, element('table', {},
+      element('thead', {}, element('tr', {}, element('th', { scope: 'col' }, 'figure'), ...heads.map((name) => element('th', { scope: 'col', class: 'number' }, name)))),
+      element('tbody', {}, ...rows))));
+  }
+
+  cell(found, row, unit) {
+    if (row >= found.rows) return '–';
+    const index = Math.floor(row / found.bucket);
+    const shown = (value) => figure(value, found.decimals, found.decimals);
+    const text = found.high ? `${shown(found.values[index])} to ${shown(found.high[index])}` : shown(found.values[row]);
+    return unit && text !== '–' ? `${text} ${unit}` : text;
+  }
+}
