@@ -58,7 +58,9 @@ def test_the_mean_and_the_share_of_better_frames() -> None:
     assert (found.a, found.b, found.frames) == ("a", "b", 3)
     assert found.mean == 5.0
     assert found.better_share == pytest.approx(2 / 3)
-    assert found.low <= found.mean <= found.high
+    assert found.worse_share == pytest.approx(1 / 3)
+    assert found.ci95 is None  # three frames say nothing of others
+    assert found.turned().turned() == found
     lower = difference(scored("a", [1.0, 2.0]), scored("b", [3.0, 1.0]), lower_is_better=True)
     assert lower is not None
     assert lower.better_share == 0.5
@@ -68,11 +70,11 @@ def test_equal_encodes_tie_and_a_constant_step_does_not() -> None:
     same = difference(scored("a", np.full(50, 90.0)), scored("b", np.full(50, 90.0)))
     assert same is not None
     assert same.tie
-    assert (same.mean, same.low, same.high, same.worst) == (0.0, 0.0, 0.0, [])
+    assert (same.mean, same.ci95, same.worst) == (0.0, (0.0, 0.0), [])
     step = difference(scored("a", np.arange(50.0)), scored("b", np.arange(50.0) + 0.5))
     assert step is not None
     assert not step.tie
-    assert (step.low, step.high) == (pytest.approx(-0.5), pytest.approx(-0.5))
+    assert step.ci95 == (pytest.approx(-0.5), pytest.approx(-0.5))
 
 
 def test_only_frames_that_both_have_count() -> None:

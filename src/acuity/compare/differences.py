@@ -43,16 +43,29 @@ class Difference(NamedTuple):
     b: str
     frames: int  # that both have a figure of
     mean: float  # of a - b
-    low: float  # of the 95 % interval
-    high: float
+    ci95: tuple[float, float] | None  # the interval of the mean; None: the clip is too short to say
     better_share: float  # of the frames in which a is better
+    worse_share: float  # and in which b is; in others they are equal
     block: int  # frames that were drawn together
     worst: list[FrameDifference]  # the greatest, at least a second apart
 
     @property
     def tie(self) -> bool:
         """Whether the difference may be chance: its interval reaches zero."""
-        return self.low <= 0.0 <= self.high
+        low, high = self.ci95 or (self.mean, self.mean)
+        return low <= 0.0 <= high
+
+    def turned(self) -> Difference:
+        """The difference the other way round."""
+        return self._replace(
+            a=self.b,
+            b=self.a,
+            mean=-self.mean,
+            ci95=None if self.ci95 is None else (-self.ci95[1], -self.ci95[0]),
+            better_share=self.worse_share,
+            worse_share=self.better_share,
+            worst=[entry._replace(difference=-entry.difference) for entry in self.worst],
+        )
 
     def to_document(self) -> dict[str, object]:
         return {
@@ -60,9 +73,10 @@ class Difference(NamedTuple):
             "b": self.b,
             "frames": self.frames,
             "mean": self.mean,
-            "ci95": [self.low, self.high],
+            "ci95": None if self.ci95 is None else list(self.ci95),
             "tie": self.tie,
             "better_share": self.better_share,
+            "worse_share": self.worse_share,
             "block_frames": self.block,
             "worst": [entry._asdict() for entry in self.worst],
         }
@@ -85,16 +99,15 @@ def difference(a: Scored, b: Scored, *, lower_is_better: bool = False) -> Differ
     apart = max(1, round(rate))
     step = int(np.median(np.diff(frames))) if len(frames) > 1 else 1
     block = block_length(len(values), rate / max(step, 1))
-    low, high = interval(values, block)
-    wins = values < 0 if lower_is_better else values > 0
+    better = -values if lower_is_better else values
     return Difference(
         a.name,
         b.name,
         len(values),
         float(values.mean()),
-        low,
-        high,
-        float(wins.mean()),
+        interval(values, block) if len(values) >= FEWEST else None,
+        float((better > 0).mean()),
+        float((better < 0).mean()),
         block,
         [
             FrameDifference(int(frames[row]), a.report.time_of(int(frames[row])), float(values[row]))

@@ -26,7 +26,7 @@ class EncoderRate(NamedTuple):
     against: str
     reference: str | None
     percent: float | None  # below 0: it needs fewer bits
-    score: float | None  # how much higher it scores at equal rates
+    score: float | None  # how much better it scores at equal rates
     note: str | None
 
     def to_document(self) -> dict[str, object]:
@@ -40,7 +40,9 @@ class EncoderRate(NamedTuple):
         }
 
 
-def encoder_rates(points: Iterable[CurvePoint], against: str | None = None) -> list[EncoderRate]:
+def encoder_rates(
+    points: Iterable[CurvePoint], against: str | None = None, *, lower_is_better: bool = False
+) -> list[EncoderRate]:
     """The BD-rates of each encoder against `against`, or the first; for each reference, then their means.
 
     Empty unless two encoders have several encodes of one reference.
@@ -56,7 +58,8 @@ def encoder_rates(points: Iterable[CurvePoint], against: str | None = None) -> l
         anchor = against if against in several else several[0]
         for encoder in several:
             if encoder != anchor:
-                found.append(_rate(reference, encoder, anchor, curves[encoder], curves[anchor]))
+                both = curves[anchor], curves[encoder]
+                found.append(_rate(reference, encoder, anchor, *both, -1 if lower_is_better else 1))
     return [*found, *_means(found)] if len(references) > 1 else found
 
 
@@ -71,16 +74,19 @@ def _rate(
     reference: str,
     encoder: str,
     anchor: str,
-    test: Sequence[tuple[float, float]],
     base: Sequence[tuple[float, float]],
+    test: Sequence[tuple[float, float]],
+    sign: int,
 ) -> EncoderRate:
+    """The rate of two curves; `sign` is -1 where low scores are good, because curves have to rise."""
     names = {"the first curve": anchor, "the other curve": encoder}
+    base, test = ([(kbps, sign * score) for kbps, score in curve] for curve in (base, test))
     rate, score = compare_curves(base, test), compare_scores(base, test)
-    reason = rate.reason
+    reason = rate.reason if sign > 0 or rate.reason is None else rate.reason.partition(":")[0]
     for words, name in names.items():
         reason = reason and reason.replace(words, name, 1)
     if reason is None and rate.scores is not None:
-        reason = "scores {:.2f} to {:.2f}".format(*rate.scores)
+        reason = "scores {:.2f} to {:.2f}".format(*sorted(sign * score for score in rate.scores))
     return EncoderRate(encoder, anchor, reference, rate.percent, score, reason)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from acuity.errors import InputError
-from acuity.text import quoted
+from acuity.text import note, quoted
 
 AUTO: Final = "auto"
 _GROUP: Final = "encoder"
@@ -42,7 +42,7 @@ def from_metadata(_: str, info: Mapping[str, Any] | None) -> str | None:
     """The tag of the file's encoder without FFmpeg's own name, or the codec."""
     if info is None:
         return None
-    tag = _LIBRARY.sub("", str(info.get("encoder") or "")).strip()
+    tag = _LIBRARY.sub("", note(str(info.get("encoder") or "")))
     return tag or info.get("codec")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final
 
 from acuity import __version__
+from acuity.compare.analysis import Analysis, analyse
 from acuity.errors import AcuityError, Remedy
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
@@ -49,6 +52,20 @@ class CompareRow:
         if self.report.models:
             return self.report.score
         return next(iter(self.report.metrics.values()), None)
+
+    @property
+    def column(self) -> str | None:
+        """The column that the score is the mean of."""
+        if self.report is None:
+            return None
+        if self.report.models:
+            return self.report.scores[0]
+        return self.report.headlines[0].key if self.report.headlines else None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether there is a score to rank it by."""
+        return self.score is not None and not math.isnan(self.score)
 
     def to_document(self, *, per_frame: bool = False, pools: Sequence[str] = ()) -> dict[str, Any]:
         """The entry of the pair: plain values, with null for what JSON can't hold."""
@@ -93,20 +110,37 @@ class CompareReport:
     seconds: float  # of wall time
     notes: list[str] = field(default_factory=list)  # about the comparison as a whole
     interrupted: bool = False  # rows without figures may only lack the time
+    against: str | None = None  # the encoder that others are compared with; None: the first
 
     @property
     def ranking(self) -> list[CompareRow]:
-        """The rows, the best first; those without a score come last, in the order given."""
-        better = -1.0 if self._lower_is_better else 1.0
+        """The rows, the best of each reference first; those without a score come last, in the order given.
 
-        def place(row: CompareRow) -> tuple[bool, float]:
-            known = row.score is not None and row.score == row.score
-            return not known, -better * row.score if known and row.score is not None else 0.0
+        Scores of different references say nothing about each other, so references stay in the order given.
+        """
+        better = -1.0 if self.lower_is_better else 1.0
+        references = self.references
+
+        def place(row: CompareRow) -> tuple[bool, int, float]:
+            if not row.ranked or row.score is None:
+                return True, 0, 0.0
+            return False, references.index(row.reference), -better * row.score
 
         return sorted(self.rows, key=place)
 
     @property
-    def _lower_is_better(self) -> bool:
+    def references(self) -> list[str]:
+        """The references, in the order given."""
+        return list(dict.fromkeys(row.reference for row in self.rows))
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """Places and ties, differences of two encodes, BD-rates of encoders."""
+        return analyse(self.rows, self.ranking, lower_is_better=self.lower_is_better, against=self.against)
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a low score is a good one, as of some metrics."""
         report = next((row.report for row in self.rows if row.report is not None), None)
         if report is None or report.models or not report.headlines:
             return False
@@ -118,14 +152,22 @@ class CompareReport:
         models = {row.report.model for row in self.rows if row.report is not None}
         return models.pop() if len(models) == 1 else None
 
-    def to_document(self, *, per_frame: bool = False, pools: Sequence[str] = ()) -> dict[str, Any]:
+    def to_document(
+        self, *, per_frame: bool = False, pools: Sequence[str] = (), command: str | None = None
+    ) -> dict[str, Any]:
         """The document `acuity.compare/1`."""
+        found = self.analysis
         return {
             "schema": SCHEMA,
             "version": __version__,
+            **({"command": command} if command is not None else {}),
             "model": self.model,
             "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
             "pairs": [row.to_document(per_frame=per_frame, pools=pools) for row in self.rows],
             "ranking": [row.name for row in self.ranking],
+            "places": {standing.row.name: standing.place for standing in found.standings},
+            "differences": plain([entry.to_document() for entry in found.differences]),
+            "bd_rates": plain([entry.to_document() for entry in found.rates]),
             "notes": list(self.notes),
         }

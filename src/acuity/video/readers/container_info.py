@@ -65,6 +65,7 @@ _BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever
 # Frame times are even when each step is this close to the usual one (or to it by two clock ticks).
 _UNEVEN: Final = 0.3
 _MOST_STAMPS: Final = 100_000
+_LONGEST_TAG: Final = 200  # characters
 UNKNOWN_FRAMES: Final = 1 << 30  # that FFmpeg promises in an AVI header that it can't complete, on a pipe
 
 
@@ -82,6 +83,8 @@ def describe(
     context = stream.codec_context
     rate = _rate(stream, variable=variable)
     extra = {"container": container.format.name}
+    if tag := next((text for key, text in stream.metadata.items() if key.lower() == "encoder"), ""):
+        extra["encoder"] = tag[:_LONGEST_TAG]
     if planar.description is not None:
         extra["converted"] = planar.description
     rotation, flipped = orientation(first)

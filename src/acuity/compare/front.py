@@ -1,0 +1,53 @@
+"""Runs a comparison for the command, Python and the server: encodes are found, scored and told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from acuity.compare.encoder_names import AUTO, Finder, encoder_finder
+from acuity.compare.report import CompareReport, CompareRow
+from acuity.compare.request import CompareRequest
+from acuity.compare.run import WatchCallback, compare_videos
+from acuity.text import quoted
+
+if TYPE_CHECKING:
+    from acuity.compare.encodes import Encodes
+    from acuity.measure.feed import ProgressCallback
+    from acuity.scoring.request import Request
+
+
+def run_comparison(
+    encodes: Encodes,
+    scoring: Request,
+    *,
+    encoder_from: str = AUTO,
+    against: str | None = None,
+    remember: bool = True,
+    progress: ProgressCallback | None = None,
+    watch: WatchCallback | None = None,
+) -> CompareReport:
+    """Score all encodes; what goes wrong with one is in its row.
+
+    `encoder_from` says how the encoders are found that a list doesn't name; BD-rates compare them with the
+    one called `against`, or the first.
+    """
+    find = encoder_finder(encoder_from)  # a typing error should cost nothing
+    request = CompareRequest(encodes.pairs, scoring, remember=remember)
+    report = compare_videos(request, progress=progress, watch=watch)
+    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, encodes.kbps, strict=True)]
+    notes = [*encodes.notes, *report.notes]
+    known = list(dict.fromkeys(row.encoder for row in rows if row.encoder is not None))
+    if against is not None and against not in known:
+        there = ", ".join(known) or "none"
+        notes.append(
+            f"no encode is of the encoder {quoted(against)}, so BD-rates are against the first: {there}"
+        )
+    return replace(report, rows=rows, notes=notes, against=against)
+
+
+def _completed(row: CompareRow, find: Finder, kbps: float | None) -> CompareRow:
+    """The row with its encoder, and with the bitrate that a list gives."""
+    info: dict[str, Any] | None = None if row.report is None else row.report.input.get("distorted")
+    encoder = row.encoder or find(row.distorted, info)
+    return replace(row, encoder=encoder, kbps=row.kbps if kbps is None else kbps)

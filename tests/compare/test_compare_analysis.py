@@ -1,0 +1,147 @@
+"""Places and ties of a comparison, its differences and BD-rates, and their document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from acuity.compare.report import CompareReport, CompareRow
+from acuity.measure.results import Results
+from acuity.scoring.metrics import find_metrics, headlines
+from acuity.scoring.report import ScoreReport
+from acuity.video.pairs.clock import Timeline
+
+FRAMES = 100
+
+
+class Model:
+    """What is read of a model."""
+
+    name = "vmaf"
+    label = "vmaf_v0.6.1"
+
+
+def report(values: Any, *, metric: str | None = None) -> ScoreReport:
+    column = np.asarray(values, np.float64)
+    name = metric or "vmaf"
+    results = Results(
+        frames=list(range(len(column))),
+        columns={name: column},
+        models=[] if metric else ["vmaf"],
+        model_labels={} if metric else {"vmaf": "vmaf_v0.6.1"},
+        width=64,
+        height=48,
+        fps=1.0,
+        undefined={name: np.isnan(column)} if np.isnan(column).any() else {},
+    )
+    return ScoreReport(
+        results=results,
+        models=[] if metric else [cast(Any, Model())],
+        choice=None,
+        notes=[],
+        input={"pairs": len(column), "distorted": {}},
+        bitdepth=8,
+        timeline=cast(Timeline, _Clock()),
+        threads=1,
+        instruction_set="plain",
+        seconds=1.0,
+        headlines=headlines(find_metrics([metric]), {}) if metric else [],
+    )
+
+
+class _Clock:
+    def at(self, frame: int) -> float:
+        return frame / 25
+
+
+def row(name: str, level: float, *, spread: float = 1.0, reference: str = "ref", **more: Any) -> CompareRow:
+    values = level + spread * np.sin(np.arange(FRAMES) * (1 + len(name)))
+    return CompareRow(name, reference, f"{name}.mp4", report=report(values), **more)
+
+
+def test_places_and_ties() -> None:
+    rows = [row("low", 60.0), row("top", 90.0), row("twin", 89.99), CompareRow("bad", "ref", "x")]
+    found = CompareReport(rows, 1.0).analysis
+    assert [(one.row.name, one.place, one.shown_place) for one in found.standings] == [
+        ("top", 1, "1="),
+        ("twin", 1, "1="),
+        ("low", 3, "3"),
+        ("bad", None, ""),
+    ]
+    best, twin, low, bad = found.standings
+    assert (best.to_best, bad.to_best) == (None, None)
+    assert twin.to_best is not None
+    assert twin.to_best.tie
+    assert low.to_best is not None
+    assert low.to_best.mean == pytest.approx(-30.0, abs=0.2)
+    assert [(entry.a, entry.b) for entry in found.differences] == [
+        ("top", "twin"),
+        ("top", "low"),
+        ("twin", "low"),
+    ]
+
+
+def test_a_score_that_is_not_a_number_is_ranked_last() -> None:
+    values = np.full(FRAMES, 95.0)
+    values[3] = np.nan
+    broken = CompareRow("broken", "ref", "b.mp4", report=report(values))
+    found = CompareReport([broken, row("low", 50.0)], 1.0)
+    assert [entry.name for entry in found.ranking] == ["low", "broken"]
+    document = found.to_document()
+    assert document["pairs"][0]["score"] is None
+    assert document["places"] == {"low": 1, "broken": None}
+    assert document["differences"] == []
+
+
+def test_references_are_ranked_by_themselves() -> None:
+    rows = [
+        row("a", 60.0),
+        row("b", 90.0, reference="other"),
+        row("c", 70.0),
+        row("d", 95.0, reference="other"),
+    ]
+    found = CompareReport(rows, 1.0)
+    assert [entry.name for entry in found.ranking] == ["c", "a", "d", "b"]
+    assert [(entry.a, entry.b) for entry in found.analysis.differences] == [("c", "a"), ("d", "b")]
+    assert [one.place for one in found.analysis.standings] == [1, 2, 1, 2]
+
+
+def test_low_figures_can_be_good_ones() -> None:
+    rows = [
+        CompareRow(name, "ref", name, report=report(np.full(FRAMES, level), metric="cambi"))
+        for name, level in (("banded", 9.0), ("smooth", 1.0))
+    ]
+    rows = [replace(one, encoder="x", kbps=100.0) for one in rows]
+    found = CompareReport(rows, 1.0)
+    assert [entry.name for entry in found.ranking] == ["smooth", "banded"]
+    (difference,) = found.analysis.differences
+    assert (difference.a, difference.mean, difference.better_share) == ("smooth", -8.0, 1.0)
+
+
+def test_of_many_encodes_each_is_compared_with_the_best_and_the_next() -> None:
+    rows = [row(f"e{number:02d}", 90.0 - 3 * number) for number in range(14)]
+    found = CompareReport(rows, 1.0).analysis.differences
+    assert len(found) == 13 + 12
+    assert all(entry.a == "e00" or int(entry.b[1:]) == int(entry.a[1:]) + 1 for entry in found)
+
+
+def test_the_document_has_bd_rates() -> None:
+    curves = {"x264": 1.0, "x265": 0.5}
+    rows = [
+        row(
+            f"{encoder}_{level}", 40.0 + 10 * level, spread=0, encoder=encoder, kbps=100.0 * 2**level * factor
+        )
+        for encoder, factor in curves.items()
+        for level in range(5)
+    ]
+    document = CompareReport(rows, 1.0).to_document(command="acuity compare …")
+    (entry,) = document["bd_rates"]
+    assert (entry["encoder"], entry["against"]) == ("x265", "x264")
+    assert entry["bd_rate_percent"] == pytest.approx(-50.0)
+    assert entry["bd_score"] == pytest.approx(10.0)
+    assert document["command"] == "acuity compare …"
+    swapped = CompareReport(rows, 1.0, against="x265").to_document()["bd_rates"][0]
+    assert (swapped["encoder"], swapped["bd_rate_percent"]) == ("x264", pytest.approx(100.0))
