@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.png import rgb_png
 from acuity.report.page.html_page import html_page
 from acuity.report.page.page_document import (
     Card,
@@ -22,7 +23,6 @@ from acuity.report.page.page_document import (
     Series,
 )
 from acuity.report.tables import Table
-from acuity.video.png import rgb_png
 
 HOSTILE = "<script>window.stopped = ['ran']</script><img src=x onerror=alert(1)>.mp4"
 FILM = 170_000

@@ -115,11 +115,31 @@ export class TimeChart {
     this.show(from, from + wide);
   }
 
-  // Move the cursor by columns: one frame where frames have their own pixels.
+  // The rows that share a pixel with a row, and whole pixels beside it: [first, after the last].
+  pixel(row, beside = 0) {
+    const each = (this.to - this.from) / (this.box?.width || 1);
+    if (each <= 1) return [row + beside, row + beside + 1];
+    const column = Math.floor(row / each + 1e-9) + beside;
+    return [Math.ceil(column * each - 1e-9), Math.max(Math.ceil((column + 1) * each - 1e-9), Math.ceil(column * each) + 1)].map((at) => Math.min(Math.max(0, at), this.rows));
+  }
+
+  // Where a pixel stands for many frames, the one to look at is the worst of them.
+  worst([from, to]) {
+    const one = this.series[0];
+    if (!one || one.pyramid.ranges || to - from < 2) return Math.min(Math.max(0, from), this.rows - 1);
+    const values = one.pyramid.base.data;
+    const sign = one.better === 'lower' ? -1 : 1;
+    let best = from;
+    for (let row = from; row < Math.min(to, one.pyramid.length); row += 1) {
+      if (values[best] !== values[best] || values[row] * sign < values[best] * sign) best = row;
+    }
+    return best;
+  }
+
+  // Move the cursor by pixels: one frame where frames have their own.
   step(by) {
-    const stride = Math.max(1, Math.round((this.to - this.from) / Math.max(1, this.box?.width ?? 1)));
     const start = this.cursor ?? this.selected ?? Math.floor((this.from + this.to) / 2);
-    this.point(start + by * stride);
+    this.point(this.worst(this.pixel(start, by)));
   }
 
   // Put the cursor on a row, in view.
@@ -156,15 +176,14 @@ export class TimeChart {
     return `${shown(one.pyramid.base.data[index])} to ${shown(one.pyramid.upper.data[index])} within ${count(one.bucket)} frames`;
   }
 
-  // The range that the cursor's column of pixels stands for.
+  // The range that the cursor's pixel stands for.
   column() {
-    const wide = (this.to - this.from) / this.box.width;
-    if (wide <= 1 || this.series.length !== 1) return '';
+    const [from, to] = this.pixel(this.cursor);
     const [one] = this.series;
-    const begin = Math.floor(Math.floor(this.cursor / wide) * wide / one.bucket);
-    const found = one.pyramid.over(begin, Math.max(begin + 1, Math.ceil((Math.floor(this.cursor / wide) + 1) * wide / one.bucket)));
+    if (to - from < 2 || this.series.length !== 1 || one.pyramid.ranges) return '';
+    const found = one.pyramid.over(from, to);
     const shown = (value) => figure(value, one.decimals, one.stored);
-    return found.known ? `here ${shown(found.low)} to ${shown(found.high)} in ${count(Math.ceil(wide))} frames` : '';
+    return found.known ? `worst of ${count(to - from)} frames here, which are ${shown(found.low)} to ${shown(found.high)}` : '';
   }
 
   tell() {
@@ -189,9 +208,16 @@ export class TimeChart {
       ...(column ? [element('span', { class: 'readout-soft' }, column)] : []),
       ...said.events.map((event) => element('span', { class: 'readout-event' }, event.text)),
     );
+    this.roomy();
     const words = [said.time, said.frame, ...said.each.map(({ one, text }) => `${one.name} ${text}`), ...said.events.map((event) => event.text)];
     clearTimeout(this.speaking);
     this.speaking = setTimeout(() => say(this.spoken, words.filter(Boolean).join(', ')), 150);
+  }
+
+  // What is below doesn't jump when a longer text comes and goes.
+  roomy() {
+    const tall = this.readout.offsetHeight;
+    if (tall > (this.tallest ?? 0)) { this.tallest = tall; this.readout.style.minHeight = `${tall}px`; }
   }
 
   redraw() {
@@ -233,7 +259,7 @@ export class TimeChart {
     pen.clip();
     for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour));
     pen.restore();
-    drawEvents(pen, this.events, box, this.colours, true);
+    drawEvents(pen, this.events, box, this.colours);
     if (this.selected !== null && this.selected >= this.from && this.selected < this.to) {
       drawLine(pen, box.x(this.selected + 0.5), box, this.colours.accent);
     }

@@ -3,7 +3,7 @@
 import { TimeChart } from './chart.js';
 import { button, chooser, element, panel, say, shape } from './elements.js';
 import { clock, count, decimalsOf, figure } from './format.js';
-import { histogram } from './histogram.js';
+import { figureList, histogram } from './histogram.js';
 
 const KINDS = [['score', 'Scores'], ['metric', 'Metrics'], ['feature', 'Features']];
 const HEIGHTS = [['whole', 'all frames'], ['view', 'frames in view'], ['zero', 'from zero']];
@@ -90,10 +90,14 @@ export class Curves {
     this.steps = [['◂', 'Previous frame', -1], ['▸', 'Next frame', 1]].map(([text, label, by]) => button(text, {
       class: 'square', 'aria-label': label, disabled: true, onclick: () => this.chart.pick(Math.min(Math.max(0, this.row + by), this.chart.rows - 1)),
     }));
-    controls.append(element('span', { class: 'joined' }, ...this.steps));
+    const worst = button('Worst in view', { title: 'The worst frame of those in view (W)', onclick: () => this.worst() });
+    controls.append(worst, element('span', { class: 'joined' }, ...this.steps));
     section.append(this.frameBody);
     return section;
   }
+
+  // Go to the worst frame in view.
+  worst() { this.chart.pick(this.chart.worst([Math.floor(this.chart.from), Math.ceil(this.chart.to)])); }
 
   setScope(view) {
     this.ofView = view;
@@ -121,7 +125,7 @@ export class Curves {
   line(found, known, index) {
     const common = {
       name: this.data.list.length > 1 ? this.data.list[index].name : this.column.label,
-      colour: `--curve-${(index % 8) + 1}`, dash: LINES[index % 4], stored: found.decimals, unit: this.column.unit, index,
+      colour: `--curve-${(index % 8) + 1}`, dash: LINES[index % 4], stored: found.decimals, unit: this.column.unit, better: this.column.better, index,
     };
     if (this.base === null) return { ...found, ...common };
     const against = known[this.base];
@@ -150,11 +154,10 @@ export class Curves {
     say(this.spreadHeading, `Distribution: ${one.name}, ${whole ? 'all frames' : `${count(Math.min(to, one.values.length) - from)} frames in view`}`);
     const known = whole && this.base === null ? column.figures : [];
     if (one.high) {
-      const list = known.map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text)));
-      this.spread.replaceChildren(element('p', { class: 'soft' }, 'This column is in the page as ranges only, so its values can’t be counted here.'), element('dl', { class: 'figures' }, ...list));
+      this.spread.replaceChildren(element('p', { class: 'soft' }, 'This figure is in the page as ranges only, so its values can’t be counted here.'), figureList(known));
       return;
     }
-    histogram(this.spread, one.values.slice(from, to), { label: one.name, better: this.base === null ? column.better : null, known, stored: one.stored });
+    histogram(this.spread, one.values.slice(from, to), { label: one.name, better: this.base === null ? column.better : null, known, stored: one.stored, colour: one.colour });
   }
 
   picked(row) {

@@ -61,6 +61,6 @@ export const stepDecimals = (step) => Math.max(0, Math.ceil(-Math.log10(step) - 
 // The multiples of a step within a range.
 export function multiples(low, high, step) {
   const found = [];
-  for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index += 1) found.push(index * step);
+  for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index += 1) found.push(index * step || 0);
   return found;
 }

@@ -68,6 +68,7 @@ export class FrameViewer {
     const sides = mode === 'slider' ? [element('span', { class: 'side left' }, 'reference'), element('span', { class: 'side right' }, 'distorted'), this.split]
       : [element('span', { class: 'side left' }, MODES.find((one) => one.name === mode).text.toLowerCase())];
     this.stage.toggleAttribute('data-zoom', this.zoom !== null);
+    this.stage.style.width = this.zoom ? 'auto' : `min(100%, ${((74 * picture.width) / picture.height).toFixed(1)}vh)`;
     this.stage.replaceChildren(...images, ...sides, ...this.regionBox());
     this.place();
   }

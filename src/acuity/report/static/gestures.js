@@ -77,8 +77,10 @@ export class Gestures {
   }
 
   hover(event) {
+    const { chart } = this;
     const row = Math.floor(this.place(event));
-    this.chart.point(row < this.chart.from - 1 || row > this.chart.to ? null : Math.min(Math.max(row, Math.floor(this.chart.from)), Math.ceil(this.chart.to) - 1));
+    const inside = row >= chart.from - 1 && row <= chart.to;
+    chart.point(inside ? chart.worst(chart.pixel(Math.min(Math.max(row, Math.floor(chart.from)), Math.ceil(chart.to) - 1))) : null);
   }
 
   // Two fingers: the rows below them stay below them.
@@ -115,7 +117,7 @@ export class Gestures {
   nearest(x) {
     const found = this.chart.marks.map(({ row }) => ({ row, far: Math.abs(this.chart.box.x(row + 0.5) - x) }))
       .filter(({ far }) => far <= CLOSE).sort((a, b) => a.far - b.far)[0];
-    return found?.row ?? Math.min(Math.max(0, Math.floor(this.chart.box.row(x))), this.chart.rows - 1);
+    return found?.row ?? this.chart.worst(this.chart.pixel(Math.min(Math.max(0, Math.floor(this.chart.box.row(x))), this.chart.rows - 1)));
   }
 
   wheeled(event) {

@@ -18,6 +18,7 @@ const HELP = [
   ['Everywhere', ''],
   ['C', 'go to the curve'],
   ['M', 'choose a figure'],
+  ['W', 'the worst frame in view'],
   ['V', 'distribution of all frames or of those in view'],
   ['[ ]', 'previous and next worst frame'],
   ['1 to 5', 'slider, reference, distorted, difference, heat map'],
@@ -50,6 +51,7 @@ class Report {
     this.frames();
     document.addEventListener('keydown', (event) => this.key(event));
     await this.curves?.ready;
+    if (!this.film) this.curves?.worst();
     document.body.dataset.ready = 'true';
   }
 
@@ -125,7 +127,7 @@ class Report {
     section.append(film, this.nearby);
     this.viewer = new FrameViewer(section);
     if (this.data) this.curves.chart.setMarks(pictures.map((picture) => ({ row: this.data.rowOfFrame(picture.frame), label: number(picture.score, 2) })));
-    this.open(0, { select: false });
+    this.open(0);
   }
 
   open(index, { select = true, words = '' } = {}) {
@@ -182,6 +184,7 @@ class Report {
       c: () => this.curves?.chart.plot.focus(),
       m: () => this.curves?.metric.select.focus(),
       v: () => this.curves?.setScope(!this.curves.ofView),
+      w: () => this.curves?.worst(),
       x: () => this.viewer?.flip(),
       z: () => this.viewer?.nextZoom(),
     };

@@ -181,11 +181,11 @@ export function drawTimeAxis(pen, box, { rows, time, frame, colours }) {
 }
 
 // Where something happened: a line and a diamond, and its words where they fit.
-export function drawEvents(pen, events, box, colours, words) {
-  let free = box.left;
-  for (const { row, text } of events) {
+export function drawEvents(pen, events, box, colours) {
+  const right = box.left + box.width;
+  events.forEach(({ row, text }, index) => {
     const x = box.x(row + 0.5);
-    if (x < box.left || x > box.left + box.width) continue;
+    if (x < box.left || x > right) return;
     pen.strokeStyle = colours.busy;
     pen.fillStyle = colours.busy;
     pen.setLineDash([3, 3]);
@@ -201,12 +201,12 @@ export function drawEvents(pen, events, box, colours, words) {
     pen.lineTo(x, box.top + 5);
     pen.lineTo(x - 4, box.top);
     pen.fill();
-    if (!words || x < free || x + 8 + pen.measureText(text).width > box.left + box.width) continue;
+    const next = index + 1 < events.length ? box.x(events[index + 1].row + 0.5) - 6 : right;
+    if (x + 8 + pen.measureText(text).width > Math.min(next, right)) return;
     pen.textAlign = 'left';
     pen.textBaseline = 'middle';
     pen.fillText(text, x + 8, box.top - 1);
-    free = x + 20 + pen.measureText(text).width;
-  }
+  });
 }
 
 // Frames that have pictures: a triangle at the foot, the selected one filled.
