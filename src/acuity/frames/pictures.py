@@ -15,6 +15,7 @@ from acuity.video.picture import Picture
 
 Floats = NDArray[np.float64]
 
+GAIN: Final = 4  # of the picture of differences
 _STEPS: Final = 256  # of the scale of colours
 _ROWS: Final = 128  # drawn at once
 _COVER: Final = 0.75  # of the picture that colours hide at most
@@ -53,6 +54,16 @@ def draw(ref: Picture, dis: Picture, colours: PairColours, *, crop: bool = False
         found.mean,
         found.mean_of(region),
     )
+
+
+def difference_picture(reference: Rgb8, distorted: Rgb8) -> Rgb8:
+    """How much two pictures differ, GAIN times as bright; black where they are equal."""
+    out = np.empty_like(reference)
+    for start in range(0, len(out), _ROWS):
+        rows = slice(start, start + _ROWS)
+        x, y = reference[rows], distorted[rows]
+        out[rows] = np.minimum(np.maximum(x, y) - np.minimum(x, y), 255 // GAIN) * GAIN
+    return out
 
 
 def _over_grey(found: HeatMap, picture: Rgb8, box: Box) -> Rgb8:

@@ -52,6 +52,11 @@ def rgb_samples(path: Path) -> NDArray[np.uint8]:
     return cast("NDArray[np.uint8]", _decoded(path)[0].to_ndarray(format="rgb24"))
 
 
+def sample_aspect(path: Path) -> Fraction:
+    """The shape of the samples of a PNG file, as width to height; raises InputError."""
+    return _decoded(path)[1]
+
+
 def _decoded(path: Path) -> tuple[av.VideoFrame, Fraction]:
     """The picture in a PNG file, and the shape of its samples; raises InputError."""
     try:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
-from acuity.errors import AcuityError, InputError, ScoreError, to_set
+from acuity.errors import AcuityError, InputError, to_set
 from acuity.frames.compared import Identity, check_unchanged
-from acuity.frames.differences import differences, needs_differences
-from acuity.frames.drawing import SHEET, Drawing
+from acuity.frames.drawing import Drawing
 from acuity.frames.folder import PictureFolder
 from acuity.frames.narrator import Narrator
-from acuity.frames.pick import FRAMES_A_SECOND, Picked, pick, tied
+from acuity.frames.picked import picked_frames
+from acuity.frames.picture_files import SHEET, PictureFiles
 from acuity.frames.progress import Listener, WorstProgress
 from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import WorstRequest
@@ -44,11 +41,12 @@ def find_worst(
     tell = progress or _nobody
     with PictureFolder(request.output) as folder:
         report = _scored(scoring, tell)
-        picked, about = _picked(report, request, tell)
-        drawing = Drawing(request, report, picked.picks, folder, tell)
+        picked, about = picked_frames(scoring, report, request.n, request.apart, tell)
+        files = PictureFiles(request, report, picked.picks, folder)
+        drawing = Drawing(scoring, report, picked.picks, files.take, tell, crop=request.region)
         drawing.run()
         check_unchanged(scoring, before)
-        frames, narrated = _narrated(drawing.frames(), narrator, folder, tell)
+        frames, narrated = _narrated(files.frames(drawing), narrator, folder, tell)
         answer = WorstReport(
             scoring=report,
             frames=frames,
@@ -80,58 +78,6 @@ def _scored(request: Request, tell: Listener) -> ScoreReport:
         tell(WorstProgress("scoring", done, total, mean))
 
     return run_request(request, progress=passed, every=_EVERY, started=started)
-
-
-def _picked(report: ScoreReport, request: WorstRequest, tell: Listener) -> tuple[Picked, list[Note]]:
-    """The worst frames, and notes about how they were found."""
-    results = report.results
-    scores = results.columns[results.models[0]]
-
-    def picked(off: dict[int, float] | None = None) -> Picked:
-        return pick(results.frames, scores, request.n, request.apart, report.time_of, off)
-
-    found = picked()
-    if not found.picks:
-        raise ScoreError(f"no frame has a finite score of {report.model}, so none is the worst")
-    if not needs_differences(found.picks, tied(scores, found.picks) > 0):
-        return found, [*_about_picks(found, request, 0)]
-    tell(WorstProgress("comparing", 0, report.pairs))
-
-    def passed(index: int) -> None:
-        tell(WorstProgress("comparing", index + 1, report.pairs))
-
-    off = differences(request.scoring, report, passed)
-    found = picked(off)
-    identical = sum(not value for value in off.values())
-    if not found.picks:
-        text = "every scored frame is identical to its reference, so none is the worst and none is shown"
-        return found, [notes.info("identical-frames", text)]
-    differing = np.array([off[int(frame)] > 0 for frame in results.frames])
-    equal = tied(scores[differing], found.picks)
-    ties = [] if not equal else [notes.info("equal-scores", _EQUAL.format(equal))]
-    return found, [*ties, *_about_picks(found, request, identical)]
-
-
-_EQUAL: Final = (
-    "{} frames have the same score as another, so the score can't rank them: they are ranked by how much "
-    "their samples differ from the reference's"
-)
-
-
-def _about_picks(picked: Picked, request: WorstRequest, identical: int) -> Iterator[Note]:
-    if len(picked.picks) < request.n:
-        apart = f" {request.apart:g} s apart" if request.apart else ""
-        same = f"; {identical} are identical to their reference" if identical else ""
-        yield notes.info(
-            "fewer-frames",
-            f"{len(picked.picks)} of {request.n} frames are shown: the clip has no more{apart} with a score"
-            f"{' and a difference' if identical else ''}{same}",
-        )
-    if request.apart and not picked.timed:
-        yield notes.info(
-            "no-rate",
-            f"no frame rate is known, so a second between the frames is taken for {FRAMES_A_SECOND} frames",
-        )
 
 
 def _narrated(

@@ -1,0 +1,73 @@
+"""Finds which frames of a scored comparison are the worst, also where their scores don't say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from acuity.errors import ScoreError
+from acuity.frames.differences import differences, needs_differences
+from acuity.frames.pick import FRAMES_A_SECOND, Picked, pick, tied
+from acuity.frames.progress import Listener, WorstProgress
+from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
+from acuity.video import notes
+from acuity.video.notes import Note
+
+_EQUAL: Final = (
+    "{} frames have the same score as another, so the score can't rank them: they are ranked by how much "
+    "their samples differ from the reference's"
+)
+IDENTICAL: Final = "every scored frame is identical to its reference, so none is the worst and none is shown"
+
+
+def picked_frames(
+    request: Request, report: ScoreReport, n: int, apart: float, tell: Listener
+) -> tuple[Picked, list[Note]]:
+    """The worst frames, and notes about how they were found; raises AcuityError.
+
+    Both videos are read once more if scores tie, or may be those of identical pictures.
+    """
+    results = report.results
+    scores = results.columns[results.models[0]]
+
+    def picked(off: dict[int, float] | None = None) -> Picked:
+        return pick(results.frames, scores, n, apart, report.time_of, off)
+
+    found = picked()
+    if not found.picks:
+        raise ScoreError(f"no frame has a finite score of {report.model}, so none is the worst")
+    if not needs_differences(found.picks, tied(scores, found.picks) > 0):
+        return found, [*_about_picks(found, n, apart, 0)]
+    tell(WorstProgress("comparing", 0, report.pairs))
+
+    def passed(index: int) -> None:
+        tell(WorstProgress("comparing", index + 1, report.pairs))
+
+    off = differences(request, report, passed)
+    found = picked(off)
+    identical = sum(not value for value in off.values())
+    if not found.picks:
+        return found, [notes.info("identical-frames", IDENTICAL)]
+    differing = np.array([off[int(frame)] > 0 for frame in results.frames])
+    equal = tied(scores[differing], found.picks)
+    ties = [] if not equal else [notes.info("equal-scores", _EQUAL.format(equal))]
+    return found, [*ties, *_about_picks(found, n, apart, identical)]
+
+
+def _about_picks(picked: Picked, n: int, apart: float, identical: int) -> Iterator[Note]:
+    if len(picked.picks) < n:
+        distance = f" {apart:g} s apart" if apart else ""
+        same = f"; {identical} are identical to their reference" if identical else ""
+        yield notes.info(
+            "fewer-frames",
+            f"{len(picked.picks)} of {n} frames are shown: the clip has no more{distance} with a score"
+            f"{' and a difference' if identical else ''}{same}",
+        )
+    if apart and not picked.timed:
+        yield notes.info(
+            "no-rate",
+            f"no frame rate is known, so a second between the frames is taken for {FRAMES_A_SECOND} frames",
+        )
