@@ -24,6 +24,8 @@ export class TimeChart {
     this.brush = null; // a range that is being drawn: [row, row]
     this.plot = element('canvas', { class: 'chart-plot', tabindex: 0, role: 'application', 'aria-roledescription': 'curve' });
     this.strip = element('canvas', { class: 'chart-strip', 'aria-hidden': 'true' });
+    this.wholeStrip = element('canvas');
+    this.drawn = 0; // counts what changes the strip
     this.readout = element('div', { class: 'chart-readout', 'aria-hidden': 'true' });
     this.spoken = element('p', { class: 'unseen', 'aria-live': 'polite' });
     this.root = element('div', { class: 'chart' }, this.readout, this.plot, this.strip, this.spoken);
@@ -56,6 +58,7 @@ export class TimeChart {
   }
 
   count() {
+    this.drawn += 1;
     this.rows = Math.max(0, ...this.series.map((one) => rowsOf(one)));
     for (const one of this.series) {
       one.whole = one.pyramid.over(0, one.pyramid.length);
@@ -63,8 +66,8 @@ export class TimeChart {
     }
   }
 
-  setEvents(events) { this.events = events; this.redraw(); }
-  setMarks(marks) { this.marks = marks; this.redraw(); }
+  setEvents(events) { this.events = events; this.drawn += 1; this.redraw(); }
+  setMarks(marks) { this.marks = marks; this.drawn += 1; this.redraw(); }
   setHeight(height) { this.height = height; this.redraw(); }
 
   view(from, to) { this.show(from, to); }
@@ -177,36 +180,45 @@ export class TimeChart {
   }
 
   // The range that the cursor's pixel stands for.
-  column() {
-    const [from, to] = this.pixel(this.cursor);
+  column(row) {
+    const [from, to] = this.pixel(row);
     const [one] = this.series;
     if (to - from < 2 || this.series.length !== 1 || one.pyramid.ranges) return '';
     const found = one.pyramid.over(from, to);
     const shown = (value) => figure(value, one.decimals, one.stored);
-    return found.known ? `worst of ${count(to - from)} frames here, which are ${shown(found.low)} to ${shown(found.high)}` : '';
+    return found.known && this.worst([from, to]) === row ? `worst of ${count(to - from)} frames here, which are ${shown(found.low)} to ${shown(found.high)}` : '';
   }
 
+  // How much is in view.
+  extent() {
+    if (!this.rows) return 'no frames yet';
+    const shown = Math.round(this.to - this.from);
+    const ends = [Math.floor(this.from), Math.min(this.rows, Math.ceil(this.to)) - 1];
+    const times = this.time(0) === null ? '' : `, ${ends.map((row) => clock(this.time(row), 2)).join(' to ')}`;
+    return `${shown >= this.rows ? `all ${count(this.rows)}` : `${count(shown)} of ${count(this.rows)}`} frames${times}`;
+  }
+
+  // Say what is below the cursor, else of the selected frame.
   tell() {
-    if (this.cursor === null || !this.box || !this.rows) {
-      const shown = Math.round(this.to - this.from);
-      const all = shown >= this.rows;
-      const times = this.rows && this.time(0) !== null ? `, ${clock(this.time(Math.floor(this.from)), 2)} to ${clock(this.time(Math.min(this.rows, Math.ceil(this.to)) - 1), 2)}` : '';
-      const text = this.rows ? `${all ? `all ${count(this.rows)}` : `${count(shown)} of ${count(this.rows)}`} frames${times}` : 'no frames yet';
-      this.readout.replaceChildren(element('span', { class: 'readout-soft' }, text));
+    const row = this.cursor ?? this.selected;
+    const extent = element('span', { class: 'readout-extent' }, this.extent());
+    if (row === null || row >= this.rows) {
+      this.readout.replaceChildren(extent);
       return;
     }
-    const said = this.reading(this.cursor);
-    const column = this.column();
+    const said = this.reading(row);
+    const column = this.column(row);
     const parts = said.each.map(({ one, text }) => {
       const key = element('i', { class: 'readout-key' });
       key.style.background = this.colours.of(one.colour);
-      return element('span', { class: 'readout-value' }, key, `${one.name} `, element('b', {}, text));
+      return element('span', {}, key, `${one.name} `, element('b', {}, text));
     });
     this.readout.replaceChildren(
       element('span', { class: 'readout-place' }, [said.time, said.frame].filter(Boolean).join(' · ')),
       ...parts,
-      ...(column ? [element('span', { class: 'readout-soft' }, column)] : []),
+      ...(column ? [element('span', { class: 'soft' }, column)] : []),
       ...said.events.map((event) => element('span', { class: 'readout-event' }, event.text)),
+      extent,
     );
     this.roomy();
     const words = [said.time, said.frame, ...said.each.map(({ one, text }) => `${one.name} ${text}`), ...said.events.map((event) => event.text)];
@@ -293,7 +305,21 @@ export class TimeChart {
     }
   }
 
-  // The whole, with a window where the view is.
+  // The whole, drawn once for a size, its colours and its values.
+  drawWhole(wide, box) {
+    const key = [wide, window.devicePixelRatio, this.rows, this.colours.paper, this.drawn].join();
+    if (this.wholeKey === key) return;
+    this.wholeKey = key;
+    const pen = sized(this.wholeStrip, wide, STRIP);
+    pen.fillStyle = this.colours.raised;
+    pen.fillRect(box.left, 0, box.width, STRIP);
+    for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour), { width: 1 });
+    for (const { row } of this.events) drawLine(pen, box.x(row + 0.5), box, this.colours.busy, [2, 2]);
+    pen.fillStyle = this.colours.accent;
+    for (const { row } of this.marks) pen.fillRect(box.x(row + 0.5) - 1, STRIP - 5, 2, 5);
+  }
+
+  // The strip: the whole, with a window where the view is.
   drawStrip(wide, { left, width }) {
     const pen = sized(this.strip, wide, STRIP);
     const whole = this.series.map((one) => one.whole);
@@ -303,12 +329,8 @@ export class TimeChart {
     const air = (high - low) * 0.08 || 1;
     const box = frameBox({ left, width, top: 4, height: STRIP - 8, low: low - air, high: high + air, from: 0, to: this.rows });
     this.stripBox = box;
-    pen.fillStyle = this.colours.raised;
-    pen.fillRect(left, 0, width, STRIP);
-    for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour), { width: 1 });
-    for (const { row } of this.events) drawLine(pen, box.x(row + 0.5), box, this.colours.busy, [2, 2]);
-    pen.fillStyle = this.colours.accent;
-    for (const { row } of this.marks) pen.fillRect(box.x(row + 0.5) - 1, STRIP - 5, 2, 5);
+    this.drawWhole(wide, box);
+    pen.drawImage(this.wholeStrip, 0, 0, wide, STRIP);
     const [begin, end] = [box.x(this.from), box.x(this.to)];
     pen.fillStyle = this.colours.paper;
     pen.globalAlpha = 0.72;

@@ -74,7 +74,7 @@ export class Curves {
     this.spreadHeading = heading;
     this.spread = element('div');
     const scope = [['all', 'All'], ['view', 'In view']].map(([name, text]) => button(text, {
-      'aria-pressed': name === 'all', onclick: () => this.setScope(name === 'view'),
+      'aria-pressed': String(name === 'all'), onclick: () => this.setScope(name === 'view'),
     }));
     this.scopes = scope;
     const which = chooser('of', names.map((name, index) => [index, name]), (value) => { this.of = Number(value); this.count(); });
@@ -172,7 +172,7 @@ export class Curves {
     const time = data.times ? ` · ${clock(data.times[row], 3)}` : '';
     say(this.frameHeading, `Frame ${count(data.frames[row])}${time}`);
     this.steps[0].disabled = row === 0;
-    this.steps[1].disabled = row >= this.chart.rows - 1;
+    this.steps[1].disabled = row >= data.frames.length - 1;
     const cells = await Promise.all(this.columns.map((column) => Promise.all(data.list.map((_, index) => data.values(index, column.name)))));
     if (row !== this.row) return;
     const heads = data.list.length > 1 ? data.list.map((one) => one.name) : ['value'];
@@ -186,7 +186,8 @@ export class Curves {
   cell(found, row, unit) {
     if (row >= found.rows) return '–';
     const index = Math.floor(row / found.bucket);
-    const shown = (value) => figure(value, found.decimals, found.decimals);
+    // Six decimals are what reports have; tiny figures are shown with all that are stored.
+    const shown = (value) => figure(value, value === 0 || Math.abs(value) >= 0.001 ? 6 : found.decimals, found.decimals);
     const text = found.high ? `${shown(found.values[index])} to ${shown(found.high[index])}` : shown(found.values[row]);
     return unit && text !== '–' ? `${text} ${unit}` : text;
   }
