@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from acuity.cli.getopt import UsageError
 from acuity.errors import (
@@ -27,10 +27,6 @@ from acuity.errors import (
     UnfitPictureError,
 )
 from acuity.text import one_line
-
-if TYPE_CHECKING:
-    from acuity.measure import Measurement
-    from acuity.scoring.run import WatchCallback
 
 OK: Final = 0
 FAILED: Final = 1
@@ -59,6 +55,14 @@ LIBVMAF_CODES: Final[Codes] = (
     (MissingExtra, FAILED),
     (AcuityError, 255),
 )
+
+
+class Interruptible(Protocol):
+    """A measurement, or a comparison of many, that a signal ends so that its results are kept."""
+
+    def interrupt(self) -> bool:
+        """Ask it to end; returns whether it will, with something to keep."""
+        ...
 
 
 def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> int:
@@ -99,13 +103,13 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
 
 
 @contextmanager
-def interruptible() -> Iterator[WatchCallback]:
+def interruptible() -> Iterator[Callable[[Interruptible], None]]:
     """Make the first SIGINT or SIGTERM end a measurement at a frame boundary, so that its frames are kept.
 
     Yields the function that names the measurement. A later signal ends the command at once, and so does
     the first one if no frame was computed yet. The block ends with SystemExit if a signal came.
     """
-    running: list[Measurement] = []
+    running: list[Interruptible] = []
     before: dict[int, Any] = {}
     code, since = OK, 0.0
 

@@ -25,6 +25,7 @@ from acuity.text import shortened
 # A module with a table COMMANDS has commands of its own. Only the module of the called command is imported.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
+    "compare": ("acuity.cli.compare", "compare many encodes with their reference, and rank them"),
     "worst": ("acuity.cli.worst", "show the worst frames: pictures, heat maps, what is wrong"),
     "tune": ("acuity.cli.tune", "find the right encode: search, compare, ladder, tune-per-shot"),
     "evaluate": ("acuity.cli.evaluate", "evaluate ONNX models against ratings, and rank them"),

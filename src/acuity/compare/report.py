@@ -14,6 +14,7 @@ from acuity.compare.analysis import Analysis, analyse
 from acuity.errors import AcuityError, Remedy
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
+from acuity.video.notes import Level
 
 SCHEMA: Final = "acuity.compare/1"
 
@@ -145,6 +146,14 @@ class CompareReport:
         if report is None or report.models or not report.headlines:
             return False
         return report.headlines[0].metric.better == "lower"
+
+    def notes_by_encode(self, spell: Callable[[Remedy], str]) -> dict[tuple[Level, str], list[str]]:
+        """The notes on all pairs, warnings first, each with the names of the encodes that it is about."""
+        found: dict[tuple[Level, str], list[str]] = {}
+        for row in self.rows:
+            for note in row.report.notes if row.report is not None else ():
+                found.setdefault((note.level, note.spelled(spell)), []).append(row.name)
+        return dict(sorted(found.items(), key=lambda entry: entry[0][0] != "warning"))
 
     @property
     def model(self) -> str | None:

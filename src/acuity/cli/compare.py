@@ -1,0 +1,252 @@
+"""Compare many encodes with their reference: which one looks best, and for how many bits?
+
+All encodes are scored as 'acuity score' scores them, with one reading of the reference:
+
+    acuity compare original.mkv x264.mp4 x265.mp4 av1.mp4
+    acuity compare original.mkv 'encodes/*.mp4' -o compare.html
+    acuity compare original.mkv encodes/ --metrics vmaf,psnr,ssim --csv
+    acuity compare encodes.csv -o compare.json     # reference, distorted, name, encoder, bitrate
+    acuity compare original.mkv encodes.yaml --encoder-from folder
+
+A file that fails is a row with its error, and the others go on. Encodes whose scores differ by no more than
+chance, frame by frame, are a tie. With four or more encodes of each encoder there is a BD-rate. What is
+finished is remembered: after Ctrl-C the same command scores the rest."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from typing import Any, Final
+
+from acuity.cli.compare_text import comparison_lines
+from acuity.cli.exits import FAILED, OK, STRICT, interruptible
+from acuity.cli.getopt import UsageError
+from acuity.cli.progress import for_people
+from acuity.cli.score_options import (
+    GROUPS,
+    add_groups,
+    check_pools,
+    scoring_request,
+)
+from acuity.cli.scoring import check_target
+from acuity.cli.style import Style, count
+from acuity.compare.encoder_names import AUTO, SOURCES
+from acuity.compare.report import CompareReport
+from acuity.errors import OutputError
+from acuity.report import check_output
+from acuity.report.plain import plain
+from acuity.scoring.fronts import ACUITY
+from acuity.text import one_line
+
+USAGE: Final = "REF ENCODE... [options]\n       acuity compare [REF] LIST.csv|LIST.yaml [options]"
+FORMATS: Final = ("html", "json", "csv")
+
+# The groups of `acuity score` that mean the same here, and what of them doesn't.
+_GROUPS: Final = [title for title in GROUPS if title not in ("output", "for agents, while it runs")]
+_LEFT_OUT: Final = frozenset(("resume", "no_reference"))
+_ENCODER: Final = (
+    f"where the encoder's name comes from unless a list has it: {', '.join(SOURCES)}, or a regular "
+    "expression with (?P<encoder>…) (default: auto: the file's name before its bitrate or quality, or "
+    "its metadata)"
+)
+_OPTIONS: Final[dict[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]]] = {
+    "the comparison": (
+        (("--encoder-from",), {"metavar": "SOURCE", "default": AUTO, "help": _ENCODER}),
+        (("--against",), {"metavar": "ENCODER", "help": "the anchor of BD-rates (default: the first)"}),
+        (
+            ("--differences",),
+            {"action": "store_true", "help": "print how every two encodes differ, frame by frame"},
+        ),
+        (
+            ("--no-remember",),
+            {"action": "store_true", "help": "score all encodes again, and remember none"},
+        ),
+    ),
+    "output": (
+        (("-o", "--output"), {"metavar": "FILE", "help": "write a report: .html, .json or .csv"}),
+        (("--format",), {"choices": FORMATS, "help": "format of the report, whatever its name"}),
+        (("--json",), {"action": "store_true", "help": "print one JSON document on standard output"}),
+        (("--per-frame",), {"action": "store_true", "help": "with --json: the figures of every frame too"}),
+        (("--csv",), {"action": "store_true", "help": "print a CSV on standard output"}),
+        (
+            ("-q", "--quiet"),
+            {"action": "store_true", "help": "print only the scores, best first, and errors on stderr"},
+        ),
+        (
+            ("--strict",),
+            {"action": "store_true", "help": "exit with 3 if a score has a warning"},
+        ),
+    ),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "videos",
+        metavar="REF ENCODE",
+        nargs="*",
+        help="the original, and the versions to judge: files, folders, patterns, lists (.csv, .yaml)",
+    )
+    for title, options in _OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for names, settings in options:
+            group.add_argument(*names, **settings)
+    add_groups(parser, _GROUPS, _LEFT_OUT)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from acuity.compare.encodes import find_encodes
+    from acuity.compare.front import run_comparison
+
+    check_pools(arguments.pools)
+    _check_combinations(arguments)
+    format = _format(arguments)
+    arguments.reference = arguments.distorted = ""
+    scoring = scoring_request(arguments)
+    encodes = find_encodes(arguments.videos)
+    if arguments.output is None:
+        check_output("-")
+    else:
+        inputs = [path for pair in encodes.pairs for path in (pair.reference, pair.distorted)]
+        check_target(arguments.output, inputs)
+        _spare_lists(arguments.output, arguments.videos)
+    quiet = arguments.quiet or arguments.json or arguments.csv
+    if not quiet:
+        _announce(encodes.pairs)
+    shown = for_people(sys.stderr, quiet)
+    with interruptible() as watch:
+        try:
+            report = run_comparison(
+                encodes,
+                scoring,
+                encoder_from=arguments.encoder_from,
+                against=arguments.against,
+                remember=not arguments.no_remember,
+                progress=None if shown is None else shown.frame,
+                watch=watch,
+            )
+        finally:
+            if shown is not None:
+                shown.done()
+        if arguments.output is not None:
+            _write(report, arguments, format)
+        if quiet:
+            _say_failures(report)
+        print("\n".join(_answer(report, arguments)))
+        sys.stdout.flush()
+    return exit_code(report, strict=arguments.strict)
+
+
+def exit_code(report: CompareReport, *, strict: bool) -> int:
+    """A row without figures is no success; with --strict a warning isn't either."""
+    if any(row.report is None for row in report.rows):
+        return FAILED
+    warned = any(row.report is not None and row.report.warnings for row in report.rows)
+    return STRICT if strict and warned else OK
+
+
+def _check_combinations(arguments: argparse.Namespace) -> None:
+    """Refuse options that contradict each other, or do nothing."""
+    if arguments.json and arguments.csv:
+        raise UsageError("argument --csv: --json is printed in its place: leave one of them out")
+    if arguments.per_frame and not arguments.json:
+        raise UsageError("argument --per-frame: it adds to the JSON document: pass --json too")
+    if arguments.format and arguments.output is None:
+        raise UsageError("argument --format: it is the report's: pass -o FILE too")
+    if arguments.differences and (arguments.json or arguments.csv or arguments.quiet):
+        raise UsageError("argument --differences: it adds to the printed table, and the JSON has them anyway")
+    if arguments.encoder_from not in SOURCES:
+        from acuity.compare.encoder_names import encoder_finder
+
+        encoder_finder(arguments.encoder_from)
+
+
+def _format(arguments: argparse.Namespace) -> str:
+    """The format of the report, from --format or the file's name."""
+    if arguments.format or arguments.output is None:
+        return str(arguments.format or "json")
+    suffix = os.path.splitext(arguments.output)[1].lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise UsageError(
+            f"'{arguments.output}' doesn't say its format: end it with .html, .json or .csv, or pass --format"
+        )
+    return str(suffix)
+
+
+def _spare_lists(output: str, words: list[str]) -> None:
+    from acuity.compare.list_files import is_list
+
+    for path in filter(is_list, words):
+        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise OutputError(f"the report would overwrite the list '{path}': name another file")
+
+
+def _announce(pairs: Any) -> None:
+    references = list(dict.fromkeys(pair.reference for pair in pairs))
+    named = (
+        f"'{os.path.basename(references[0])}'" if len(references) == 1 else f"{len(references)} references"
+    )
+    text = f"comparing {count(len(pairs), 'encode')} with {one_line(named)}"
+    print("\n".join(Style(sys.stderr).paragraph("dim", text)), file=sys.stderr)
+
+
+def command_line() -> str:
+    """The command as it was typed, so that others can run it again."""
+    return shlex.join([os.path.basename(sys.argv[0]) or "acuity", *sys.argv[1:]])
+
+
+def _write(report: CompareReport, arguments: argparse.Namespace, format: str) -> None:
+    from acuity.report.write import write_document
+
+    write_document(arguments.output, _WRITERS[format](report, arguments))
+
+
+def _as_json(report: CompareReport, arguments: argparse.Namespace) -> str:
+    document = report.to_document(per_frame=True, pools=arguments.pools, command=command_line())
+    return json.dumps(plain(document), indent=1, allow_nan=False) + "\n"
+
+
+def _as_csv(report: CompareReport, arguments: argparse.Namespace) -> str:
+    from acuity.compare.tables import csv_text
+
+    return csv_text(report, arguments.pools)
+
+
+def _as_html(report: CompareReport, arguments: argparse.Namespace) -> str:
+    from acuity.compare.page import compare_page
+    from acuity.report.page.html_page import html_page
+
+    page = compare_page(report, pools=arguments.pools, command=command_line(), spell=ACUITY.spell)
+    return "".join(html_page(page))
+
+
+_WRITERS: Final = {"html": _as_html, "json": _as_json, "csv": _as_csv}
+
+
+def _answer(report: CompareReport, arguments: argparse.Namespace) -> list[str]:
+    if arguments.json:
+        document = report.to_document(
+            per_frame=arguments.per_frame, pools=arguments.pools, command=command_line()
+        )
+        return [json.dumps(plain(document), indent=2, allow_nan=False)]
+    if arguments.csv:
+        return _as_csv(report, arguments).splitlines()
+    if arguments.quiet:
+        return [f"{row.score:.6f} {one_line(row.name)}" for row in report.ranking if row.ranked]
+    style = Style(sys.stdout)
+    return comparison_lines(report, style, pools=arguments.pools, differences=arguments.differences)
+
+
+def _say_failures(report: CompareReport) -> None:
+    """Print on stderr what the table would say."""
+    for row in report.rows:
+        if (said := row.spelled(ACUITY.spell)) is not None:
+            print(f"acuity: {one_line(row.name)}: {one_line(said)}", file=sys.stderr)
+        for note in row.report.warnings if row.report is not None else ():
+            text = one_line(note.spelled(ACUITY.spell))
+            print(f"acuity: warning: {one_line(row.name)}: {text}", file=sys.stderr)
+    for text in report.notes:
+        print(f"acuity: note: {one_line(text)}", file=sys.stderr)

@@ -1,0 +1,211 @@
+"""The page of a comparison: curves of all encodes over each other, ranking, rates, differences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity import __version__
+from acuity.compare.tables import (
+    Figure,
+    all_figures,
+    differences_table,
+    figure_of,
+    ranking_table,
+    rates_table,
+    score_figure,
+)
+from acuity.errors import Remedy
+from acuity.report.page.page_document import Card, Column, Page, PageNote, RatePoint, Rates, Series
+
+if TYPE_CHECKING:
+    from acuity.compare.report import CompareReport, CompareRow
+    from acuity.report.page.page_document import Picture
+    from acuity.report.tables import Table
+    from acuity.scoring.report import ScoreReport
+
+Spell = Callable[[Remedy], str]
+
+_FIGURES: Final = (
+    ("mean", "mean"),
+    ("harmonic mean", "harmonic_mean"),
+    ("lowest", "min"),
+    ("p5", "p5"),
+    ("p50", "p50"),
+    ("p95", "p95"),
+    ("highest", "max"),
+)
+
+
+def compare_page(
+    report: CompareReport,
+    *,
+    pools: Sequence[str] = (),
+    command: str | None = None,
+    spell: Spell = Remedy.plain,
+    pictures: Sequence[Picture] = (),
+    no_pictures: str | None = None,
+) -> Page:
+    """All that the page shows; `series` of pictures are numbers of the rows that drawn_rows() has."""
+    rows = drawn_rows(report)
+    names = [os.path.basename(reference) or reference for reference in report.references]
+    several = len(names) > 1
+    of = f"{len(names)} references" if several else names[0]
+    figures = all_figures(report)
+    clocks: list[tuple[list[int], NDArray[np.float64] | None]] = []
+    return Page(
+        kind="compare",
+        title=f"{len(report.rows)} {'encode' if len(report.rows) == 1 else 'encodes'} of {of}",
+        subtitle=f"scored with {report.model}" if report.model is not None else "",
+        cards=list(_cards(report)),
+        series=[_series(row, row.report, figures, clocks) for row in rows if row.report is not None],
+        pictures=pictures,
+        no_pictures=no_pictures,
+        rates=_rates(report),
+        rate_score=score_figure(report).title,
+        tables=list(_tables(report, pools)),
+        notes=list(_notes(report, spell)),
+        facts=list(_facts(report, command)),
+    )
+
+
+def drawn_rows(report: CompareReport) -> list[CompareRow]:
+    """The rows with curves, in their order on the page: as they are ranked."""
+    return [row for row in report.ranking if row.report is not None]
+
+
+def _cards(report: CompareReport) -> Iterator[Card]:
+    score = score_figure(report)
+    ranked = [standing for standing in report.analysis.standings if standing.place is not None]
+    several = len(report.references) > 1
+    for standing in ranked:
+        if standing.place == 1 and standing.to_best is None:  # the highest of those that share the place
+            row = standing.row
+            word = "highest, with ties" if standing.shared else "best"
+            where = f" of {os.path.basename(row.reference)}" if several else ""
+            yield Card(
+                row.name, f"{row.score:.{score.decimals}f}", f"{word}{where}, {score.title}{_rate(row)}"
+            )
+    if len(ranked) > 1 and not several and (last := ranked[-1]).place != 1:
+        row = last.row
+        yield Card(row.name, f"{row.score:.{score.decimals}f}", f"lowest, {score.title}{_rate(row)}")
+    for rate in report.analysis.rates:
+        if rate.percent is not None and (rate.reference is None or not several):
+            yield Card(f"BD-rate of {rate.encoder}", f"{rate.percent:+.2f} %", f"against {rate.against}")
+    if failed := sum(row.report is None for row in report.rows):
+        yield Card("Failed", str(failed), f"of {len(report.rows)} encodes; see the notes", "warning")
+
+
+def _rate(row: CompareRow) -> str:
+    return "" if row.kbps is None else f" at {row.kbps:,.0f} kbit/s"
+
+
+def _series(
+    row: CompareRow,
+    report: ScoreReport,
+    figures: Sequence[Figure],
+    clocks: list[tuple[list[int], NDArray[np.float64] | None]],
+) -> Series:
+    results = report.results
+    columns = [
+        Column(
+            figure.key,
+            figure.title,
+            "score" if figure.key in report.scores else "metric",
+            np.asarray(results.columns[figure.key], np.float64),
+            unit=figure.unit,
+            better=figure.better,
+            figures=list(_pooled(row, figure)),
+        )
+        for figure in figures
+        if figure.key in results.columns
+    ]
+    return Series(row.name, np.asarray(results.frames, np.int64), columns, _times(report, clocks))
+
+
+def _pooled(row: CompareRow, figure: Figure) -> Iterator[tuple[str, str]]:
+    for label, method in _FIGURES:
+        if method == "harmonic_mean" and not figure.harmonic:
+            continue
+        value = figure_of(row, figure, method)
+        if value is not None and value == value:
+            yield label, f"{value:.{figure.decimals}f}"
+
+
+def _times(
+    report: ScoreReport, clocks: list[tuple[list[int], NDArray[np.float64] | None]]
+) -> NDArray[np.float64] | None:
+    """The times of all frames; encodes of one reference share them, because long films have many."""
+    frames = report.results.frames
+    ends = frames[:1] + frames[-1:]
+    for known, times in clocks:
+        same = [None] * len(ends) if times is None else [times[0], times[-1]]
+        if known == frames and [report.time_of(frame) for frame in ends] == same:
+            return times
+    found = [report.time_of(frame) for frame in frames]
+    made = None if None in found else np.array(found, np.float64)
+    clocks.append((frames, made))
+    return made
+
+
+def _rates(report: CompareReport) -> list[Rates]:
+    """A curve for each encoder and reference; encodes without a known encoder are points by themselves."""
+    several = len(report.references) > 1
+    curves: dict[str, list[RatePoint]] = {}
+    for row in report.rows:
+        if row.kbps is None or not row.ranked or row.score is None:
+            continue
+        name = row.encoder or row.name
+        if several:
+            name = f"{name}, {os.path.basename(row.reference)}"
+        curves.setdefault(name, []).append(RatePoint(row.kbps, row.score, row.name))
+    return [Rates(name, sorted(points, key=lambda point: point.kbps)) for name, points in curves.items()]
+
+
+def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
+    for reference in report.references:
+        name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
+        yield f"Ranking{name}", ranking_table(report, report.analysis.of(reference), pools)
+    if report.analysis.rates:
+        yield "BD-rates", rates_table(report)
+    if report.analysis.differences:
+        yield "Differences, frame by frame", differences_table(report)
+
+
+def _notes(report: CompareReport, spell: Spell) -> Iterator[PageNote]:
+    for row in report.rows:
+        if (said := row.spelled(spell)) is not None:
+            yield PageNote("warning", f"{row.name} failed: {said}")
+    if any(standing.shared for standing in report.analysis.standings):
+        yield PageNote(
+            "info",
+            "encodes that share a place tie: the 95 % interval of their difference, frame by frame, reaches "
+            "zero, so it may be chance",
+        )
+    scored = [row for row in report.rows if row.report is not None]
+    for (level, text), names in report.notes_by_encode(spell).items():
+        who = "" if len(names) == len(scored) else f"{', '.join(names)}: "
+        yield PageNote(level, f"{who}{text}")
+    for text in report.notes:
+        yield PageNote("info", text)
+
+
+def _facts(report: CompareReport, command: str | None) -> Iterator[tuple[str, str]]:
+    for reference in report.references:
+        yield "reference", reference
+    for row in report.rows:
+        yield "encode", row.distorted if row.name == row.distorted else f"{row.name}: {row.distorted}"
+    if command is not None:
+        yield "command", command
+    remembered = sum(row.remembered for row in report.rows)
+    known = f", {remembered} remembered from an earlier run" if remembered else ""
+    yield "scored in", f"{report.seconds:.1f} s{known}"
+    yield (
+        "confidence",
+        "of mean differences: 95 %, from blocks of about a second that are drawn 2,000 times",
+    )
+    yield "version", f"acuity {__version__}"
