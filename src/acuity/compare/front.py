@@ -9,6 +9,11 @@ from acuity.compare.encoder_names import AUTO, Finder, encoder_finder
 from acuity.compare.report import CompareReport, CompareRow
 from acuity.compare.request import CompareRequest
 from acuity.compare.run import WatchCallback, compare_videos
+from acuity.devices import open_devices
+from acuity.features import make_extractor
+from acuity.models import load_model
+from acuity.models.choose import AUTO as CHOSEN
+from acuity.scoring.metrics import find_metrics
 from acuity.text import quoted
 
 if TYPE_CHECKING:
@@ -33,6 +38,7 @@ def run_comparison(
     one called `against`, or the first.
     """
     find = encoder_finder(encoder_from)  # a typing error should cost nothing
+    check_scoring(scoring)
     request = CompareRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
     rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, encodes.kbps, strict=True)]
@@ -44,6 +50,17 @@ def run_comparison(
             f"no encode is of the encoder {quoted(against)}, so BD-rates are against the first: {there}"
         )
     return replace(report, rows=rows, notes=notes, against=against)
+
+
+def check_scoring(scoring: Request) -> None:
+    """Raise what is wrong with all pairs alike, which would be the error of every row otherwise."""
+    open_devices(scoring.backend, scoring.excluded_backends, scoring.cpu)
+    find_metrics(scoring.metrics)
+    for model in scoring.models:
+        if isinstance(model, str) and model != CHOSEN:
+            load_model(model)
+    for feature in scoring.features:
+        make_extractor(feature)
 
 
 def _completed(row: CompareRow, find: Finder, kbps: float | None) -> CompareRow:

@@ -1,0 +1,186 @@
+"""`acuity compare`: its table on any terminal, CSV, JSON and page, its exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acuity.cli.compare_text import fitted
+from acuity.cli.style import Style
+from acuity.report.tables import Table
+from cli_helpers import Ran, run_acuity
+from scoring_clips import container, y4m
+
+Capture = pytest.CaptureFixture[str]
+FRAMES = 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("compare")
+    y4m(made / "ref.y4m", FRAMES)
+    container(made / "good_1000k.mkv", FRAMES, codec="libx264")
+    container(made / "bad_500k.mkv", FRAMES, worse=True)
+    (made / "broken.mkv").write_bytes(b"no video")
+    (made / "encodes").mkdir()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _here(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def compare(capsys: Capture, *words: str) -> Ran:
+    return run_acuity(capsys, "compare", *words)
+
+
+def score(capsys: Capture, name: str) -> float:
+    return float(run_acuity(capsys, "score", "ref.y4m", name, "-q").out)
+
+
+def document(capsys: Capture, *words: str, code: int = 0) -> dict[str, Any]:
+    ran = compare(capsys, *words, "--json")
+    assert ran.code == code, ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_the_table_has_the_digits_of_score(capsys: Capture) -> None:
+    ran = compare(capsys, "ref.y4m", "bad_500k.mkv", "good_1000k.mkv")
+    assert ran.code == 0
+    lines = [line.split() for line in ran.out.splitlines() if "_" in line and ".mkv" in line]
+    assert [line[:3] for line in lines] == [
+        ["1", "good_1000k.mkv", "good"],
+        ["2", "bad_500k.mkv", "bad"],
+    ]
+    for line in lines:
+        assert line[3] == f"{score(capsys, line[1]):.2f}"
+    assert "comparing 2 encodes with 'ref.y4m'" in ran.err
+
+
+def test_a_failing_file_is_a_row_and_the_code_is_1(capsys: Capture) -> None:
+    ran = compare(capsys, "ref.y4m", "good_1000k.mkv", "broken.mkv", "gone.mkv")
+    assert ran.code == 1
+    assert ran.out.count(" failed\n") + ran.out.count(" failed ") >= 2
+    assert "broken.mkv failed: " in ran.out
+    assert "gone.mkv failed: " in ran.out
+    assert f"{score(capsys, 'good_1000k.mkv'):.2f}" in ran.out
+    found = document(capsys, "ref.y4m", "good_1000k.mkv", "broken.mkv", code=1)
+    assert found["ranking"] == ["good_1000k.mkv", "broken.mkv"]
+    assert [entry["error"] is None for entry in found["pairs"]] == [True, False]
+
+
+def test_json_csv_and_quiet_say_the_same(capsys: Capture) -> None:
+    words = ("ref.y4m", "*_*.mkv", "--metrics", "vmaf,psnr", "--pool", "p10")
+    found = document(capsys, *words, "--per-frame")
+    assert found["schema"] == "acuity.compare/1"
+    assert found["command"].startswith(("acuity", "pytest", "__main__", "main"))
+    scores = {entry["name"]: entry["score"] for entry in found["pairs"]}
+    rows = list(csv.DictReader(io.StringIO(compare(capsys, *words, "--csv").out)))
+    assert {row["name"]: float(row["score"]) for row in rows} == scores
+    assert [row["name"] for row in rows] == found["ranking"]
+    assert float(rows[0]["psnr_y_mean"]) > float(rows[1]["psnr_y_mean"])
+    assert {"vmaf_p10", "vmaf_harmonic_mean"} <= rows[0].keys()
+    assert len(found["pairs"][0]["per_frame"]["vmaf"]) == FRAMES
+    quiet = compare(capsys, *words[:2], "-q")
+    assert quiet.out.splitlines() == [f"{scores[name]:.6f} {name}" for name in found["ranking"]]
+    assert quiet.err == ""
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.csv", "out.html"])
+def test_reports(capsys: Capture, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    ran = compare(capsys, "ref.y4m", "good_1000k.mkv", "bad_500k.mkv", "-o", str(path))
+    assert ran.code == 0
+    text = path.read_text()
+    assert "good_1000k.mkv" in text
+    assert {".json": '"per_frame"', ".csv": "to_best_low", ".html": "<!doctype html>"}[path.suffix] in text
+    assert set(os.listdir(tmp_path)) <= {name, "cache"}
+
+
+def test_a_list_with_names_and_bitrates(capsys: Capture, tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / "list.csv"
+    evil = "<script>alert(1)</script>"
+    path.write_text(
+        "reference;distorted;name;encoder;bitrate\n"
+        f"{folder}/ref.y4m;{folder}/good_1000k.mkv;{evil};x264;2M\n"
+        f"{folder}/ref.y4m;{folder}/bad_500k.mkv;same;x265;700\n"
+        f"{folder}/ref.y4m;{folder}/good_1000k.mkv;same;x265;800\n"
+    )
+    page = tmp_path / "page.html"
+    found = document(capsys, str(path), "-o", str(page))
+    assert [entry["name"] for entry in found["pairs"]] == [evil, "same", "same (2)"]
+    assert [entry["kbps"] for entry in found["pairs"]] == [2000.0, 700.0, 800.0]
+    assert [entry["encoder"] for entry in found["pairs"]] == ["x264", "x265", "x265"]
+    assert found["notes"] == ["2 encodes have the name 'same': all but the first have a number"]
+    assert "alert(1)" in page.read_text()
+    assert "<script>alert" not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to compare"),
+        (["ref.y4m"], "nothing to compare"),
+        (["ref.y4m", "none/*.mkv"], "matches nothing"),
+        (["ref.y4m", "encodes"], "has no videos"),
+        (["ref.y4m", "good_1000k.mkv", "-o", "gone/out.html"], "the folder 'gone' does not exist"),
+        (["ref.y4m", "good_1000k.mkv", "-o", "out.txt"], "end it with .html, .json or .csv"),
+        (["ref.y4m", "good_1000k.mkv", "-o", "ref.y4m", "--format", "csv"], "would overwrite the video"),
+        (["ref.y4m", "good_1000k.mkv", "--json", "--csv"], "leave one of them out"),
+        (["ref.y4m", "good_1000k.mkv", "--per-frame"], "pass --json too"),
+        (["ref.y4m", "good_1000k.mkv", "--format", "csv"], "pass -o FILE too"),
+        (["ref.y4m", "good_1000k.mkv", "--encoder-from", "guess"], "'guess' says no encoder"),
+        (["ref.y4m", "good_1000k.mkv", "--pool", "best"], "--pool"),
+        (["ref.y4m", "good_1000k.mkv", "--metrics", "vmav"], "vmav"),
+        (["ref.y4m", "-"], "standard input"),
+        (["gone.csv"], "the list 'gone.csv' can't be opened"),
+    ],
+)
+def test_what_is_refused_before_any_work(capsys: Capture, words: list[str], said: str) -> None:
+    ran = compare(capsys, *words)
+    assert ran.code == 1
+    assert said in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_a_list_is_not_overwritten(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("distorted\nbad_500k.mkv\n")
+    ran = compare(capsys, "ref.y4m", str(path), "-o", str(path))
+    assert ran.code == 1
+    assert "would overwrite the list" in ran.err
+    assert path.read_text() == "distorted\nbad_500k.mkv\n"
+
+
+def test_strict_is_about_warnings(capsys: Capture) -> None:
+    assert compare(capsys, "ref.y4m", "good_1000k.mkv", "--strict").code == 0
+    ran = compare(capsys, "ref.y4m", "ref.y4m", "--strict")  # identical files are worth a warning
+    assert ran.code == 3
+    assert "warning: " in ran.out
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [24, 40, 60, 80, 200])
+def test_tables_fit_terminals(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    names = [f"a-rather-long-name-of-an-encode-{number}.mp4" for number in (1, 2)]
+    rows = [["1", name, "x264", "93.21", "1,234"] for name in names]
+    titles = ["place", "encode", "encoder", "VMAF", "kbit/s"]
+    table = Table(titles, rows, [False] * 3 + [True] * 2, ("encoder", "kbit/s"))
+    lines = fitted(table, Style(_Terminal()))
+    assert max(map(len, lines)) <= max(columns, 25)
+    assert all("93.21" in line for line in lines[1:])
