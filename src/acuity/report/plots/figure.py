@@ -19,7 +19,7 @@ from acuity.text import note, shortened
 
 # Okabe and Ito's colours, told apart with the usual kinds of colour blindness; the lighter ones are darkened
 # until thin lines of them are seen on white. The dashes tell curves apart without any colour.
-COLOURS: Final = ("#0072b2", "#d55e00", "#007d5a", "#a8518a", "#7a6000", "#2b7fb8", "#000000", "#777777")
+COLOURS: Final = ("#0072b2", "#d55e00", "#007d5a", "#a8518a", "#7a6000", "#000000", "#3d9ad1", "#777777")
 DASHES: Final = ((), (9, 4), (3, 3), (10, 3, 2, 3), (14, 5), (6, 2, 2, 2, 2, 2), (5, 5), (2, 5))
 INK: Final = "#1a1a1a"
 FAINT: Final = "#d9d9d9"
@@ -32,7 +32,6 @@ _TITLE: Final = 25.0
 _SMALL: Final = 17.0
 _LEAST_SCALE: Final = 0.65  # so that letters of small plots can be read
 _LETTER: Final = 0.58  # of its height, that a letter is wide at most, about
-_USUAL_LETTER: Final = 0.54  # the same in the mean of many
 _KEY_ROWS: Final = 3
 _MORE: Final = 140  # pixels of the words about further names
 _ROW: Final = 30  # pixels of a row of names
@@ -129,7 +128,7 @@ def figure(
 ) -> Figure:
     """The plot; `seconds` is how long the frames last, None shows their numbers instead.
 
-    `columns` is the most that a curve is divided into; None: one for each two pixels.
+    `columns` is the most that a curve is divided into; None: as many as the pixels show.
     """
     title, label = note(title, 120), note(label, 60)
     scale = max(min(width / _USUAL[0], height / _USUAL[1]), _LEAST_SCALE)
@@ -145,8 +144,7 @@ def figure(
     if title:
         shown = shortened(title, max(int(width / (_TITLE * _LETTER * scale)), 8))
         parts.append(Words(24 * scale, 34 * scale, shown, _TITLE * scale, bold=True))
-    most = max(columns or int(room.wide / 2), 1)
-    found = [column_spans(one.values, most) for one in series]
+    found = [column_spans(one.values, columns or _columns(len(one.values), room)) for one in series]
     for number, (one, spans) in enumerate(zip(series, found, strict=True)):
         parts += _curve(one, spans, scales, number)
     longest = max((spans.frames for spans in found), default=1)
@@ -156,6 +154,11 @@ def figure(
     if said:
         parts.append(Words(room.right, height - 14 * scale, said, _SMALL * scale, "end", GREY))
     return Figure(width, height, title, _description(series, label, limits, said), parts)
+
+
+def _columns(count: int, room: _Room) -> int:
+    """How many columns values are divided into: one for each two pixels, if each has less than one."""
+    return count if count <= room.wide else max(int(room.wide / 2), 1)
 
 
 def _limits(series: Sequence[PlotSeries]) -> tuple[float, float] | None:
@@ -235,7 +238,7 @@ def _key(names: Sequence[str], top: float, width: int, scale: float) -> tuple[li
     parts: list[Line | Words] = []
     x, row, behind = 24.0, 0, 24.0
     for number, name in enumerate(names):
-        wide = 62 + len(name) * _TEXT * _USUAL_LETTER + 24
+        wide = 62 + len(name) * _TEXT * _LETTER + 24
         if x > 24 and (x + wide) * scale > width:
             x, row, behind = 24.0, row + 1, x
         more = f"and {len(names) - number} more"

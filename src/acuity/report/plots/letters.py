@@ -1,8 +1,13 @@
-"""Letters for pictures: a bitmap font of our own, 5x7 with two rows below the line, and how it is drawn."""
+"""Letters for pictures: a font of our own of 5x7 dots and two rows below the line.
+
+write() draws its dots as squares; soft_text() joins them by strokes, for plots.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+import math
+import unicodedata
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
@@ -14,6 +19,12 @@ ADVANCE: Final = 6  # columns from a character to the next
 LINE: Final = 12  # rows from a line to the next
 _COLUMNS: Final = 5
 _ROWS: Final = 9
+_BASELINE: Final = 7  # rows above the line
+# Of letters with soft edges, in parts of a line's height or of the distance of two dots.
+_CAPITAL: Final = 0.7
+_STROKE: Final = 0.95
+_BOLD: Final = 1.3
+_NARROW: Final = 0.82
 
 # Bands of 16 characters in the order of their codes.
 _DRAWN: Final = """
@@ -128,7 +139,7 @@ def write(
     scale: int = 1,
 ) -> None:
     """Draw a line of text with its top left corner there; what is outside the canvas is left out."""
-    codes = [ord(char if " " <= char <= "~" else _UNKNOWN) - _FIRST for char in text]
+    codes = [ord(char) - _FIRST for char in plain_letters(text)]
     if not codes:
         return
     dots = np.zeros((_ROWS, len(codes), ADVANCE), bool)
@@ -136,3 +147,62 @@ def write(
     large = dots.reshape(_ROWS, -1).repeat(scale, 0).repeat(scale, 1)
     place = canvas[y : y + large.shape[0], x : x + large.shape[1]]
     place[large[: place.shape[0], : place.shape[1]]] = colour
+
+
+def soft_text(text: str, size: float, *, bold: bool = False) -> tuple[NDArray[np.float32], int]:
+    """A line of text with soft edges: how much of each pixel it covers, and the row of its baseline.
+
+    The dots of the letters are joined by strokes. `size` is the height of a line as in CSS, so that capitals
+    are about 0.7 of it high.
+    """
+    dot = size * _CAPITAL / (_BASELINE - 1)
+    radius = dot * (_BOLD if bold else _STROKE) / 2
+    letters = [_soft_letter(ord(char) - _FIRST, dot, radius) for char in plain_letters(text)]
+    height, width = _soft_letter(0, dot, radius).shape
+    lefts = [round(number * ADVANCE * dot * _NARROW) for number in range(len(letters))]
+    cover = np.zeros((height, width + (lefts[-1] if lefts else 0)), np.float32)
+    for left, letter in zip(lefts, letters, strict=True):
+        place = cover[:, left : left + width]
+        np.maximum(place, letter, out=place)
+    return cover, math.ceil(radius + 1) + round((_BASELINE - 1) * dot)
+
+
+@lru_cache(maxsize=1024)
+def _soft_letter(code: int, dot: float, radius: float) -> NDArray[np.float32]:
+    """How much of each pixel a character covers; there is a margin around it."""
+    margin = math.ceil(radius + 1)
+    across = dot * _NARROW
+    size = math.ceil((_ROWS - 1) * dot) + 2 * margin, math.ceil((_COLUMNS - 1) * across) + 2 * margin
+    cover = np.zeros(size, np.float32)
+    y, x = (np.arange(length) + 0.5 - margin for length in size)
+    for x0, y0, x1, y1 in _strokes(code):
+        u, v = x - x0 * across, y[:, None] - y0 * dot
+        dx, dy = (x1 - x0) * across, (y1 - y0) * dot
+        along = np.clip((u * dx + v * dy) / (dx * dx + dy * dy), 0, 1) if dx or dy else 0.0
+        distance = np.hypot(u - along * dx, v - along * dy)
+        np.maximum(cover, np.clip(radius + 0.5 - distance, 0, 1), out=cover, casting="same_kind")
+    return cover
+
+
+def plain_letters(text: str) -> str:
+    """The text with the letters that there are: without accents, and question marks for other ones."""
+    parts = unicodedata.normalize("NFKD", text)
+    kept = (char for char in parts if not unicodedata.combining(char))
+    return "".join(char if " " <= char <= "~" else _UNKNOWN for char in kept)
+
+
+@cache
+def _strokes(code: int) -> list[tuple[int, int, int, int]]:
+    """The strokes of a character between its dots: aslant only where no third dot joins the two."""
+    dots = np.zeros((_ROWS + 1, _COLUMNS + 2), bool)
+    dots[:_ROWS, 1:-1] = _font()[code]
+    found, joined = [], set()
+    for y, x in zip(*map(np.ndarray.tolist, np.nonzero(dots)), strict=True):
+        for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
+            aslant = dy and dx and (dots[y, x + dx] or dots[y + dy, x])
+            if dots[y + dy, x + dx] and not aslant:
+                found.append((x - 1, y, x - 1 + dx, y + dy))
+                joined |= {(y, x), (y + dy, x + dx)}
+        if (y, x) not in joined:
+            found.append((x - 1, y, x - 1, y))
+    return found

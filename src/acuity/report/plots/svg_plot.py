@@ -56,7 +56,9 @@ def _svg(drawn: Figure) -> str:
 
 def _line(part: Line) -> str:
     dash = f' stroke-dasharray="{" ".join(f"{length:g}" for length in part.dash)}"' if part.dash else ""
-    round_ = ' stroke-linejoin="round" stroke-linecap="round"' if len(part.points) != 2 else ""
+    round_ = (
+        ' stroke-linejoin="round" stroke-linecap="round"' if not part.dash and len(part.points) != 2 else ""
+    )
     return (
         f'<path d="{_path(part.points)}" fill="none" stroke="{part.colour}" '
         f'stroke-width="{part.width:.3g}"{dash}{round_}/>'
