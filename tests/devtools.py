@@ -25,7 +25,10 @@ _OPTIONS = (
     "--no-first-run",
     "--remote-debugging-pipe",
 )
-_KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+_KEYS = {
+    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+    "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+}  # fmt: skip
 # What the policy stops is an event in the page, and an entry of the log.
 _WATCH = """document.addEventListener("securitypolicyviolation", (stopped) => {
   (window.stopped ??= []).push(stopped.blockedURI);
@@ -111,12 +114,28 @@ class DevTools:
                 "Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1
             )
 
+    async def at(self, x: float, y: float, *kinds: str) -> None:
+        """The mouse at a place of the window: mouseMoved, mousePressed, mouseReleased."""
+        for kind in kinds:
+            pressed = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+            await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **pressed)
+
+    async def choose(self, selector: str, value: str) -> None:
+        """Choose an option of a select element."""
+        await self.value(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); "
+            f"e.value = {json.dumps(value)}; "
+            "e.dispatchEvent(new Event('change', {bubbles: true})); })()"
+        )
+
     async def type(self, text: str) -> None:
         await self.send("Input.insertText", text=text)
 
     async def press(self, key: str) -> None:
-        text = {"Enter": "\r", " ": " "}.get(key, "")
-        common = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": _KEYS[key]}
+        """Press a key: one that has a name, or a character."""
+        text = key if len(key) == 1 else {"Enter": "\r"}.get(key, "")
+        code = _KEYS.get(key) or ord(key.upper())
+        common = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": code}
         await self.send(
             "Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **common
         )

@@ -28,7 +28,8 @@ export class TimeChart {
     this.drawn = 0; // counts what changes the strip
     this.readout = element('div', { class: 'chart-readout', 'aria-hidden': 'true' });
     this.spoken = element('p', { class: 'unseen', 'aria-live': 'polite' });
-    this.root = element('div', { class: 'chart' }, this.readout, this.plot, this.strip, this.spoken);
+    this.method = element('p', { class: 'chart-method', hidden: true }, 'A pixel stands for several frames: the band reaches from their lowest to their highest value, the line is their mean.');
+    this.root = element('div', { class: 'chart' }, this.readout, this.plot, this.strip, this.method, this.spoken);
     host.append(this.root);
     this.stop = new AbortController();
     this.listen(this.stop.signal);
@@ -74,7 +75,7 @@ export class TimeChart {
 
   select(row) {
     this.selected = row;
-    if (row !== null && (row < this.from || row >= this.to)) this.pan((row - (this.from + this.to) / 2) / (this.to - this.from));
+    if (row !== null && !this.seen(row)) this.pan((row - (this.from + this.to) / 2) / (this.to - this.from));
     this.redraw();
   }
 
@@ -100,14 +101,18 @@ export class TimeChart {
     const moved = begin !== this.from || begin + wide !== this.to;
     this.from = begin;
     this.to = begin + wide;
-    if (moved) this.onView(Math.floor(this.from), Math.min(this.rows, Math.ceil(this.to)));
+    if (moved) this.onView(...this.rowsInView());
     this.redraw();
   }
 
+  // The rows whose middle is in view: [first, after the last].
+  rowsInView() { return [this.from, this.to].map((edge) => Math.min(Math.max(0, Math.ceil(edge - 0.5)), this.rows)); }
+
+  seen(row) { return row !== null && row + 0.5 >= this.from && row + 0.5 <= this.to; }
+
   // Zoom around a row; without one around the cursor if it is in view.
   zoom(factor, around = null) {
-    const seen = this.cursor !== null && this.cursor >= this.from && this.cursor < this.to;
-    const centre = around ?? (seen ? this.cursor + 0.5 : (this.from + this.to) / 2);
+    const centre = around ?? (this.seen(this.cursor) ? this.cursor + 0.5 : (this.from + this.to) / 2);
     this.show(centre - (centre - this.from) * factor, centre + (this.to - centre) * factor);
   }
 
@@ -148,7 +153,7 @@ export class TimeChart {
   // Put the cursor on a row, in view.
   point(row) {
     this.cursor = row === null ? null : Math.min(Math.max(0, row), this.rows - 1);
-    if (this.cursor !== null && (this.cursor < this.from || this.cursor >= this.to)) {
+    if (this.cursor !== null && !this.seen(this.cursor)) {
       const off = this.cursor < this.from ? this.cursor - this.from : this.cursor + 1 - this.to;
       this.pan(off / (this.to - this.from));
     }
@@ -192,9 +197,9 @@ export class TimeChart {
   // How much is in view.
   extent() {
     if (!this.rows) return 'no frames yet';
-    const shown = Math.round(this.to - this.from);
-    const ends = [Math.floor(this.from), Math.min(this.rows, Math.ceil(this.to)) - 1];
-    const times = this.time(0) === null ? '' : `, ${ends.map((row) => clock(this.time(row), 2)).join(' to ')}`;
+    const [first, end] = this.rowsInView();
+    const shown = end - first;
+    const times = this.time(0) === null ? '' : `, ${clock(this.time(first), 2)} to ${clock(this.time(Math.max(first, end - 1)), 2)}`;
     return `${shown >= this.rows ? `all ${count(this.rows)}` : `${count(shown)} of ${count(this.rows)}`} frames${times}`;
   }
 
@@ -272,13 +277,14 @@ export class TimeChart {
     for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour));
     pen.restore();
     drawEvents(pen, this.events, box, this.colours);
-    if (this.selected !== null && this.selected >= this.from && this.selected < this.to) {
+    if (this.seen(this.selected)) {
       drawLine(pen, box.x(this.selected + 0.5), box, this.colours.accent);
     }
     drawMarks(pen, this.marks, box, this.colours, this.selected);
     this.drawBrush(pen, box);
-    if (this.cursor !== null && this.cursor >= this.from && this.cursor < this.to) this.drawCursor(pen, box);
+    if (this.seen(this.cursor)) this.drawCursor(pen, box);
     this.drawStrip(wide, box);
+    this.method.hidden = !this.series.some((one) => !one.pyramid.ranges && (this.to - this.from) > box.width);
     this.tell();
   }
 

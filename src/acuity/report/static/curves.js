@@ -97,7 +97,7 @@ export class Curves {
   }
 
   // Go to the worst frame in view.
-  worst() { this.chart.pick(this.chart.worst([Math.floor(this.chart.from), Math.ceil(this.chart.to)])); }
+  worst() { this.chart.pick(this.chart.worst(this.chart.rowsInView())); }
 
   setScope(view) {
     this.ofView = view;
@@ -150,7 +150,7 @@ export class Curves {
     if (!one) { this.spread.replaceChildren(element('p', { class: 'soft' }, 'Nothing is shown.')); return; }
     const column = this.data.column(one.index, this.name);
     const whole = !this.ofView || (this.chart.from <= 0 && this.chart.to >= this.chart.rows);
-    const [from, to] = whole ? [0, one.values.length] : [Math.floor(this.chart.from), Math.ceil(this.chart.to)];
+    const [from, to] = whole ? [0, one.values.length] : this.chart.rowsInView();
     say(this.spreadHeading, `Distribution: ${one.name}, ${whole ? 'all frames' : `${count(Math.min(to, one.values.length) - from)} frames in view`}`);
     const known = whole && this.base === null ? column.figures : [];
     if (one.high) {
@@ -169,12 +169,12 @@ export class Curves {
   async detail(row) {
     this.row = row;
     const { data } = this;
+    const cells = await Promise.all(this.columns.map((column) => Promise.all(data.list.map((_, index) => data.values(index, column.name)))));
+    if (row !== this.row) return;
     const time = data.times ? ` · ${clock(data.times[row], 3)}` : '';
     say(this.frameHeading, `Frame ${count(data.frames[row])}${time}`);
     this.steps[0].disabled = row === 0;
     this.steps[1].disabled = row >= data.frames.length - 1;
-    const cells = await Promise.all(this.columns.map((column) => Promise.all(data.list.map((_, index) => data.values(index, column.name)))));
-    if (row !== this.row) return;
     const heads = data.list.length > 1 ? data.list.map((one) => one.name) : ['value'];
     const rows = this.columns.map((column, at) => element('tr', { 'aria-current': column.name === this.name ? 'true' : null },
       element('th', { scope: 'row' }, column.label), ...cells[at].map((found) => element('td', { class: 'number' }, found ? this.cell(found, row, column.unit) : ''))));

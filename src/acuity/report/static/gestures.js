@@ -100,7 +100,7 @@ export class Gestures {
     const touch = this.touches.get(event.pointerId);
     if (!touch) return;
     const still = Math.abs(event.offsetX - touch.start) < 5 && Math.abs(event.offsetY - touch.y) < 8;
-    const brush = this.chart.brush;
+    const brush = this.chart.brush && [this.chart.brush[0], Math.min(Math.max(this.chart.from, this.place(event)), this.chart.to)];
     this.dropped(event);
     if (still && !this.touches.size && this.chart.rows) this.chart.pick(this.nearest(event.offsetX));
     else if (brush && Math.abs(event.offsetX - touch.start) >= 5) this.chart.show(Math.min(...brush), Math.max(...brush));

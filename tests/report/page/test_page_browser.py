@@ -1,0 +1,317 @@
+"""Report pages in a real browser: read back, clicked, steered by keys; their policy stops nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from axe import RUN, axe_script
+from page_fixtures import HOSTILE, compare_fixture, film_fixture, score_fixture, written
+
+from acuity.report.page.page_document import Page, Series
+from devtools import BROWSER, DevTools, devtools
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="neither chromium nor google-chrome is installed here"
+)
+
+READOUT = "document.querySelector('.chart-readout').innerText"
+FRAME = """Object.fromEntries([...document.querySelectorAll('.frame-box tbody tr')].map(
+  (row) => [row.cells[0].innerText, [...row.cells].slice(1).map((cell) => cell.innerText)]))"""
+FIGURES = """Object.fromEntries([...document.querySelectorAll('.histogram .figures > div')].map(
+  (one) => [one.children[0].innerText, one.children[1].innerText]))"""
+HEADINGS = "[...document.querySelectorAll('main h2')].map((one) => one.innerText)"
+IMAGES = "[...document.querySelectorAll('.stage img')].map((one) => one.alt)"
+CAPTION = "document.querySelector('figcaption').innerText"
+# The place of the curve in the window, and the width of its labels, which the curve begins after.
+PLOT = """(() => { const plot = document.querySelector('.chart-plot'); plot.scrollIntoView({block: 'center'});
+  const at = plot.getBoundingClientRect(); return [at.x, at.y, at.width, at.height]; })()"""
+
+
+async def opened(page: DevTools, made: Page, folder: Path, width: int = 1400, scheme: str = "light") -> None:
+    await page.resize(width, 900, scheme)
+    await page.go(written(made, folder))
+    await page.until("document.body?.dataset.ready === 'true'")
+
+
+async def nothing_stopped(page: DevTools) -> None:
+    assert await page.value("window.stopped ?? []") == []
+    assert page.problems == []
+
+
+def in_browser(test: Callable[[DevTools], Coroutine[Any, Any, None]], folder: Path) -> None:
+    """Run a test with a browser of its own, which takes its time on a busy machine."""
+
+    async def limited() -> None:
+        profile = folder / "profile"
+        profile.mkdir()
+        with anyio.fail_after(120):
+            async with AsyncExitStack() as stack:
+                page = await stack.enter_async_context(devtools(profile))
+                await test(page)
+                await nothing_stopped(page)
+
+    anyio.run(limited)
+
+
+def test_figures_of_frames_and_of_all_are_those_of_the_report(tmp_path: Path) -> None:
+    made = score_fixture()
+    vmaf, psnr = made.series[0].columns[0].values, made.series[0].columns[1].values
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        worst = int(vmaf.argmin())
+        found = await page.value(FRAME)
+        assert found["VMAF"] == [f"{vmaf[worst]:.6f}"]
+        assert found["PSNR Y"] == [f"{psnr[worst]:.6f} dB"]
+        for key, row in (("Home", 0), ("End", 599), ("ArrowLeft", 598)):
+            await page.value("document.querySelector('.chart-plot').focus()")
+            await page.press(key)
+            await page.until(f"{READOUT}.includes('frame {row}')")
+            assert f"VMAF {vmaf[row]:.2f}" in await page.value(READOUT)
+            await page.until(
+                f"document.querySelector('.chart [aria-live]').innerText.includes('frame {row}')"
+            )
+        await page.press("Enter")
+        await page.until(f"{HEADINGS}.includes('Frame 598 · 0:{598 / 30:.3f}')")
+        assert (await page.value(FRAME))["VMAF"] == [f"{vmaf[598]:.6f}"]
+        known = dict(made.series[0].columns[0].figures)
+        found = await page.value(FIGURES)
+        assert {name: found[name] for name in known} == known
+        for name, share in (("p1", 1), ("median", 50), ("p95", 95)):
+            assert found[name] == f"{np.percentile(vmaf, share):.2f}"
+
+    in_browser(test, tmp_path)
+
+
+def test_another_figure_and_the_frames_in_view(tmp_path: Path) -> None:
+    made = score_fixture()
+    psnr = made.series[0].columns[1].values
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        groups = "[...document.querySelectorAll('select.metric optgroup')].map((one) => one.label)"
+        assert await page.value(groups) == ["Scores", "Metrics", "Features"]
+        await page.choose("select.metric", "psnr_y")
+        await page.until(f"{HEADINGS}.includes('PSNR Y over time')")
+        await page.value("document.activeElement.blur()")
+        await page.press("v")
+        await page.press("c")
+        for key in ("Home", "+", "+", "+", "Escape"):
+            await page.press(key)
+        await page.until(f"{READOUT}.includes('75 of 600 frames')")
+        await page.until(f"{HEADINGS}.some((one) => one.includes('75 frames in view'))")
+        found = await page.value(FIGURES)
+        seen = psnr[:75]
+        assert found["lowest"] == f"{seen.min():.2f}"
+        assert found["highest"] == f"{seen.max():.2f}"
+        assert found["median"] == f"{np.median(seen):.2f}"
+        assert found["mean"] == f"{seen.mean():.2f}"
+        await page.press("PageDown")
+        await page.until(f"{READOUT}.includes('0:02.27 to 0:04.73')")
+        await page.press("0")
+        await page.until(f"{READOUT}.includes('all 600 frames')")
+
+    in_browser(test, tmp_path)
+
+
+def test_a_press_shows_the_pictures_of_that_frame_or_of_the_nearest(tmp_path: Path) -> None:
+    made = score_fixture()
+    worst = [picture.frame for picture in made.pictures]
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        assert (await page.value(CAPTION)).startswith(f"Frame {worst[0]} · ")
+        x, y, wide, tall = await page.value(PLOT)
+        await page.at(x + wide - 9, y + tall / 2, "mouseMoved", "mousePressed", "mouseReleased")
+        await page.until(f"{HEADINGS}.some((one) => one.startsWith('Frame 59'))")
+        near = min(worst, key=lambda frame: abs(frame - 599))
+        assert f"the nearest that has is frame {near}" in await page.value(
+            "document.getElementById('pictures').innerText"
+        )
+        assert (await page.value(CAPTION)).startswith(f"Frame {near} · ")
+        await page.click(".film button:nth-child(2)")
+        await page.until(f"{HEADINGS}.some((one) => one.startsWith('Frame {worst[1]} '))")
+        # Zoom by the wheel and by a drawn range; the page itself stays where it is.
+        x, y, wide, tall = await page.value(PLOT)
+        before = await page.value("window.scrollY")
+        await page.at(x + wide / 2, y + tall / 2, "mouseMoved")
+        await page.send(
+            "Input.dispatchMouseEvent",
+            type="mouseWheel",
+            x=x + wide / 2,
+            y=y + tall / 2,
+            deltaX=0,
+            deltaY=-240,
+        )
+        await page.until(f"!{READOUT}.includes('all 600')")
+        assert await page.value("window.scrollY") == before
+        await page.send(
+            "Input.dispatchMouseEvent", type="mousePressed", x=x + 200, y=y + 60, button="left", clickCount=1
+        )
+        await page.at(x + 300, y + 60, "mouseMoved")
+        await page.at(x + 400, y + 60, "mouseReleased")
+        await page.until(f"/ [4-6]. of 600 frames/.test(' ' + {READOUT}.replace(/.*\\n/g, ''))")
+
+    in_browser(test, tmp_path)
+
+
+def test_the_viewer_by_keys(tmp_path: Path) -> None:
+    made = score_fixture()
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        first, second = made.pictures[0].frame, made.pictures[1].frame
+        assert await page.value(IMAGES) == [f"reference of frame {first}", f"distorted of frame {first}"]
+        for key, kind in (
+            ("2", "reference"),
+            ("3", "distorted"),
+            ("4", "difference"),
+            ("5", "heat map"),
+            ("x", "reference"),
+            ("x", "distorted"),
+        ):
+            await page.press(key)
+            await page.until(f"{IMAGES}.join() === '{kind} of frame {first}'")
+        await page.press("]")
+        await page.until(f"{IMAGES}.join() === 'distorted of frame {second}'")
+        await page.press("1")
+        await page.value("document.querySelector('.split').focus()")
+        for key, share in (("Home", 0), ("ArrowRight", 2), ("PageUp", 22), ("End", 100)):
+            await page.press(key)
+            assert await page.value("document.querySelector('.split').getAttribute('aria-valuenow')") == str(
+                share
+            )
+        assert "100%" in await page.value("document.querySelectorAll('.stage img')[1].style.clipPath")
+        await page.press("z")
+        assert await page.value("document.querySelector('.stage img').clientWidth") == 640
+        assert await page.value("document.querySelectorAll('.region').length") == 1
+        await page.click(".viewer-bar .check input")
+        assert await page.value("document.querySelectorAll('.region').length") == 0
+        await page.press("?")
+        await page.until("document.querySelector('dialog').open")
+        await page.press("Escape")
+        await page.until("!document.querySelector('dialog').open")
+
+    in_browser(test, tmp_path)
+
+
+def test_a_comparison(tmp_path: Path) -> None:
+    made = compare_fixture()
+    first, second, third = (one.columns[0].values for one in made.series)
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        for key in ("c", "Home", "Enter"):
+            await page.press(key)
+        await page.until(f"{HEADINGS}.includes('Frame 0 · 0:00.000')")
+        assert (await page.value(FRAME))["VMAF"] == [f"{one[0]:.6f}" for one in (first, second, third)]
+        await page.click(".legend label:nth-of-type(3) input")
+        await page.until(f"!{READOUT}.includes('svt_av1')")
+        await page.choose(".controls .field:nth-child(2) select", "0")
+        await page.until(f"{READOUT}.includes('x265_26.mp4 \u2212 x264_24.mp4')")
+        assert f"{second[0] - first[0]:.2f}" in await page.value(READOUT)
+        # A table in the order of a column, back, and as it was.
+        names = "[...document.querySelectorAll('#tables tbody tr')].map((row) => row.cells[0].innerText)"
+        given = await page.value(names)
+        await page.click("#tables th:nth-child(2) button")
+        assert await page.value(names) == ["svt_av1_32.mp4", "x265_26.mp4", "x264_24.mp4", "broken.mp4"]
+        assert (
+            await page.value("document.querySelector('#tables th[aria-sort]').getAttribute('aria-sort')")
+            == "descending"
+        )
+        await page.click("#tables th:nth-child(2) button")
+        assert await page.value(names) == ["x264_24.mp4", "x265_26.mp4", "svt_av1_32.mp4", "broken.mp4"]
+        await page.click("#tables th:nth-child(2) button")
+        assert await page.value(names) == given
+        await page.value("document.querySelector('#rates .point.chosen').focus()")
+        point = made.rates[0].points[2]
+        told = f"x264, {point.label}: {point.kbps:.1f} kbit/s, VMAF {point.score:.2f}, chosen"
+        assert await page.value("document.querySelector('#rates [aria-live]').innerText") == told
+
+    in_browser(test, tmp_path)
+
+
+def test_series_with_other_frames_share_one_time_line(tmp_path: Path) -> None:
+    whole = compare_fixture(("all.mp4", "each fifth.mp4"))
+    one, two = whole.series
+    fifth = np.arange(0, 900, 5)
+    columns = [column._replace(values=column.values[::5]) for column in two.columns[:1]]
+    gap = one.columns[0].values.copy()
+    gap[3] = np.nan
+    first = one._replace(columns=[one.columns[0]._replace(values=gap)], times=None)
+    made = Page("compare", "two", series=[first, Series(two.name, fifth, columns)])
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        for key in ("c", "Home", *["+"] * 6, "ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+            await page.press(key)
+        await page.until(f"{HEADINGS}.includes('Frame 3')")
+        assert (await page.value(FRAME))["VMAF"] == ["\u2013", "\u2013"]
+        for key in ("ArrowRight", "ArrowRight", "Enter"):
+            await page.press(key)
+        await page.until(f"{HEADINGS}.includes('Frame 5')")
+        assert (await page.value(FRAME))["VMAF"] == [f"{gap[5]:.6f}", f"{columns[0].values[1]:.6f}"]
+
+    in_browser(test, tmp_path)
+
+
+def test_names_stay_names_and_the_page_fits_every_width(tmp_path: Path) -> None:
+    made = score_fixture(60, name=HOSTILE, pictures=0)
+
+    async def test(page: DevTools) -> None:
+        for width in (360, 800, 1400):
+            await opened(page, made, tmp_path, width)
+            assert HOSTILE in await page.value("document.querySelector('h1').innerText")
+            seen = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+            scroll, client = await page.value(seen)
+            assert scroll <= client, width
+            assert await page.value("document.querySelectorAll('main img').length") == 0
+        small = """[...document.querySelectorAll('body *')].filter((one) => one.textContent.trim()
+          && parseFloat(getComputedStyle(one).fontSize) < 12).map((one) => one.outerHTML.slice(0, 90))"""
+        assert await page.value(small) == []
+        assert "through a pipe" in await page.value("document.getElementById('pictures').innerText")
+
+    in_browser(test, tmp_path)
+
+
+def test_a_film_opens_at_once_and_its_ranges_say_so(tmp_path: Path) -> None:
+    made = film_fixture()
+    vmaf = made.series[0].columns[0].values
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        assert await page.value("performance.now()") < 8000  # 1 s on an idle machine; this one may be busy
+        worst = int(np.round(vmaf, 2).argmin())
+        assert f"Frame {worst:,} · " in " ".join(await page.value(HEADINGS))
+        found = await page.value(FRAME)
+        assert found["VMAF"] == [f"{vmaf[worst]:.2f}"]
+        assert " to " in found["adm2"][0]
+        assert "the band reaches from" in await page.value(
+            "document.querySelector('.chart-method').innerText"
+        )
+        await page.choose("select.metric", "integer_adm2")
+        await page.until("document.getElementById('chart').innerText.includes('Shown as ranges of')")
+
+    in_browser(test, tmp_path)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(tmp_path: Path, scheme: str) -> None:
+    script = axe_script()
+
+    async def test(page: DevTools) -> None:
+        for made, width in ((score_fixture(), 1400), (compare_fixture(), 1400), (score_fixture(), 360)):
+            await opened(page, made, tmp_path, width, scheme)
+            await page.value(f"{script}; 0")
+            assert await page.value(RUN) == []
+        await page.press("?")
+        await page.until("document.querySelector('dialog').open")
+        assert await page.value(RUN) == []
+
+    in_browser(test, tmp_path)
