@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
 import fcntl
 import itertools
 import json
@@ -77,6 +78,21 @@ class DevTools:
         for domain in ("Page", "Runtime", "Log"):
             await self.send(f"{domain}.enable")
         await self.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
+
+    async def frame(self, url: str) -> DevTools:
+        """The frame of another site in the page, whose address begins so; its problems are the page's."""
+        browser = copy.copy(self)
+        browser._page = None
+        while True:
+            targets = (await browser.send("Target.getTargets"))["targetInfos"]
+            if found := [one for one in targets if one["type"] == "iframe" and one["url"].startswith(url)]:
+                break
+            await asyncio.sleep(0.02)
+        attached = await browser.send("Target.attachToTarget", targetId=found[0]["targetId"], flatten=True)
+        browser._page = attached["sessionId"]
+        for domain in ("Runtime", "Log"):
+            await browser.send(f"{domain}.enable")
+        return browser
 
     async def go(self, url: str) -> None:
         await self.send("Page.navigate", url=url)

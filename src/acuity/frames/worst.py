@@ -26,10 +26,15 @@ _EVERY: Final = 0.1  # seconds between two reports of progress while scoring
 
 
 def find_worst(
-    request: WorstRequest, *, narrator: Narrator | None = None, progress: Listener | None = None
+    request: WorstRequest,
+    *,
+    scored: ScoreReport | None = None,
+    narrator: Narrator | None = None,
+    progress: Listener | None = None,
 ) -> WorstReport:
     """Score, and write the pictures of the worst frames, a contact sheet and worst.json.
 
+    `scored` is the report of the same comparison where there is one already, so that nothing is scored twice.
     `narrator` adds sentences of its own; if it fails, a note says so. What `progress` raises ends the work.
     If all frames are identical to their reference, there are no pictures, and a note says so. After an
     interruption or any error no file is left. Raises AcuityError.
@@ -40,7 +45,7 @@ def find_worst(
     before = Identity.of(scoring)
     tell = progress or _nobody
     with PictureFolder(request.output) as folder:
-        report = _scored(scoring, tell)
+        report = scored or _scored(scoring, tell)
         picked, about = picked_frames(scoring, report, request.n, request.apart, tell)
         files = PictureFiles(request, report, picked.picks, folder)
         drawing = Drawing(scoring, report, picked.picks, files.take, tell, crop=request.region)

@@ -98,7 +98,15 @@ class CatalogCalls:
         self._tools = tools
         self._asking = asking
 
-    async def __call__(
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        tool = self._tools.current().by_name.get(name)
+        return tool.input_schema if tool is not None else None
+
+    async def list_tools(self, context: Context, params: _Page) -> types.ListToolsResult:
+        _check_cursor(params)
+        return self._tools.list(context)
+
+    async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         found = await self.run(context, params)

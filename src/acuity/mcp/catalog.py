@@ -150,6 +150,7 @@ class Tool:
     idempotent: bool | None = True
     open_world: bool | None = False
     meta: dict[str, Any] | None = None
+    app: str | None = None  # the ui:// resource that shows its results in hosts with MCP Apps
     runs: str | None = None  # the argument that names another tool, whose work this one starts
     # Sentences for arguments that don't fit the schema, by name, where a specification has them word by word.
     refusals: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)

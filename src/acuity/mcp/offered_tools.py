@@ -1,4 +1,8 @@
-"""The tools that a principal may list and call: all of a catalog's, or those of its allowlist."""
+"""The tools that a principal may list and call: all of a catalog's, or those of its allowlist.
+
+A client that declares the extension MCP Apps reads in the list which page shows a tool's results. Other
+clients get the same list without a word of it.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,15 @@ from typing import Final
 
 import mcp_types as types
 
-from acuity.mcp.catalog import Tool
+from acuity.mcp.catalog import Context, Tool
 from acuity.mcp.principal import PRINCIPAL, Principal
 
 _MOST_NAMES: Final = 24  # tool names in the error for an unknown tool
 _LONGEST_NAME: Final = 128  # characters of the unknown name in that error
+APPS: Final = "io.modelcontextprotocol/ui"  # the extension MCP Apps
+APP_PAGE: Final = "text/html;profile=mcp-app"  # the type of its pages
+_OLDER_KEY: Final = "ui/resourceUri"  # where hosts looked for the page before the extension was stable
+
 _MOST_ALLOWLISTS: Final = 256  # that are remembered; auth hooks may make any number
 
 
@@ -26,6 +34,10 @@ class OfferedTools:
         self.listed: Final = types.ListToolsResult(tools=[tool.describe() for tool in self.by_name.values()])
         # A cache that several principals share must not show one what another may call.
         self.listed_privately: Final = self.listed.model_copy(update={"cache_scope": "private"})
+        # Private as well: a client without the extension must not be shown it by such a cache.
+        self.listed_with_apps: Final = self.listed_privately.model_copy(
+            update={"tools": [_with_app(tool) for tool in self.by_name.values()]}
+        )
 
     def unknown(self, name: str) -> str:
         """The error for an unknown tool: its name, and the known names, the most similar first."""
@@ -51,9 +63,11 @@ class ToolOffers:
             return self._all
         return self._allowed(principal.tools)
 
-    def list(self) -> types.ListToolsResult:
+    def list(self, context: Context) -> types.ListToolsResult:
         principal = PRINCIPAL.get()
         found = self.current()
+        if shows_apps(context):
+            return found.listed_with_apps
         return found.listed if principal is None or not principal.has_token else found.listed_privately
 
     def _make(self, allowlist: frozenset[str]) -> OfferedTools:
@@ -61,6 +75,24 @@ class ToolOffers:
         allowed = (tool for tool in self._all.by_name.values() if may_call(tool.name))
         narrowed = (_narrowed(tool, may_call) for tool in allowed)
         return OfferedTools(tool for tool in narrowed if tool is not None)
+
+
+def shows_apps(context: Context) -> bool:
+    """Whether the client declared MCP Apps, and the type of pages that there are here."""
+    capabilities = context.session.client_capabilities
+    declared = capabilities.extensions if capabilities is not None else None
+    settings = declared.get(APPS) if declared else None
+    kinds = settings.get("mimeTypes") if isinstance(settings, dict) else None
+    return isinstance(kinds, list | tuple) and APP_PAGE in kinds
+
+
+def _with_app(tool: Tool) -> types.Tool:
+    """The description of a tool with the page that shows its results."""
+    found = tool.describe()
+    if tool.app is None:
+        return found
+    link = {"ui": {"resourceUri": tool.app}, _OLDER_KEY: tool.app}
+    return found.model_copy(update={"meta": {**(found.meta or {}), **link}})
 
 
 def _narrowed(tool: Tool, may_call: Callable[[str], bool]) -> Tool | None:

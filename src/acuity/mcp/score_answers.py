@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
 from acuity.mcp.results import fits, to_ordered_text
 
 _SHORT: Final = 19_000  # characters of an answer that has its frames by default, without a job's entries
@@ -22,6 +23,8 @@ _FIRST: Final = (
     "models",
     "metrics",
     "worst",
+    "images",
+    "images_missing",
     "notes",
     "no_reference",
     "mismatched_model_warning",
@@ -39,6 +42,8 @@ _FIRST: Final = (
 )
 _LAST: Final = ("acuity", "frames")
 ASKED: Final = "include_frames"  # the entry of a stored document with its caller's choice
+IMAGES_ASKED: Final = "images_asked"  # the same for pictures
+_INSIDE: Final = (ASKED, IMAGES_ASKED, PREVIEWS, NO_PREVIEWS)  # entries that no client sees
 
 FRAMES_SCHEMA: Final[dict[str, Any]] = {
     "type": "boolean",
@@ -67,7 +72,7 @@ def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
     """A report with the score first and the frames last."""
     known = _summarized(document)
     known["notes"] = known.get("acuity", {}).get("notes", [])
-    placed = {*_FIRST, *_LAST, ASKED}
+    placed = {*_FIRST, *_LAST, *_INSIDE}
     names = [*_FIRST, *(name for name in known if name not in placed), *_LAST]
     return {name: known[name] for name in names if name in known}
 
@@ -75,6 +80,12 @@ def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
 def is_report(document: Mapping[str, Any]) -> bool:
     """Whether a tool's document is the report of a pair of videos."""
     return "frames" in document and "pooled_metrics" in document
+
+
+def score_columns(report: Mapping[str, Any]) -> list[str]:
+    """The columns with models' scores, or all columns if there are no scores."""
+    named = [model["name"] for model in report.get("models", [{"name": "vmaf"}])]
+    return [name for name in named if name in report["pooled_metrics"]] or list(report["pooled_metrics"])
 
 
 def _summarized(document: Mapping[str, Any]) -> dict[str, Any]:

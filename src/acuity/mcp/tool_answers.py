@@ -7,16 +7,15 @@ in the text, not in links of the protocol, which clients of its older versions d
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types as types
 
 from acuity.jobs.tasks.worst import PREVIEWS
 from acuity.mcp.results import ordered_answer
-from acuity.mcp.score_answers import score_answer
+from acuity.mcp.score_answers import IMAGES_ASKED, is_report, score_answer
+from acuity.mcp.score_images import kept_pictures, with_images
 
 # What comes before the frames, because clients that truncate a long answer keep its beginning.
 _FIRST: Final = ("model_id", "score", "model", "images", "images_hint", "frames")
@@ -29,29 +28,33 @@ _MOST: Final = 820_000  # characters of all pictures in base64
 
 def tool_answer(document: Mapping[str, Any]) -> types.CallToolResult:
     """The answer of a long tool, from its job's document."""
-    shown, pictures = without_files(score_answer(document))
+    shown, pictures = shown_document(document)
     return with_pictures(ordered_answer(shown), pictures)
 
 
 def has_pictures(document: Mapping[str, Any]) -> bool:
-    """Whether the answer needs files, so that it is not made on the event loop."""
-    return bool(document.get(PREVIEWS))
+    """Whether the answer needs files or drawings, so that it is not made on the event loop."""
+    return bool(document.get(PREVIEWS) or document.get(IMAGES_ASKED))
 
 
-def without_files(document: dict[str, Any]) -> tuple[dict[str, Any], list[types.ImageContent]]:
+def shown_document(
+    document: Mapping[str, Any],
+    include_frames: bool | None = None,
+    images: Sequence[str] | None = None,
+) -> tuple[dict[str, Any], list[types.ImageContent]]:
+    """What a client reads of a document, and the pictures after it; None: as the caller of the tool chose."""
+    if not is_report(document):
+        return _without_files(dict(document))
+    kinds = document.get(IMAGES_ASKED, ()) if images is None else images
+    shown = score_answer(document, include_frames)
+    return with_images(document, shown, kinds) if kinds else (shown, [])
+
+
+def _without_files(document: dict[str, Any]) -> tuple[dict[str, Any], list[types.ImageContent]]:
     """The document with the list `images` in the place of files, and the pictures that the list names."""
     if PREVIEWS not in document:
         return document, []
-    names, pictures, room = [], [], _MOST
-    for entry in document[PREVIEWS]:
-        try:
-            data = base64.b64encode(Path(entry["file"]).read_bytes()).decode()
-        except OSError:  # they are kept for a while only
-            continue
-        if (room := room - len(data)) < 0:
-            break
-        names.append(f"frame {entry['frame_index']}, {entry['picture']}, {entry['width']}x{entry['height']}")
-        pictures.append(types.ImageContent(type="image", data=data, mime_type="image/png"))
+    names, pictures = kept_pictures(document[PREVIEWS], _MOST)
     known = {**document, "images": names, "images_hint": _HINT}
     order = dict.fromkeys([*_FIRST, *known])
     return {name: known[name] for name in order if name in known and name != PREVIEWS}, pictures

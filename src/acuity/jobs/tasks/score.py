@@ -18,16 +18,27 @@ if TYPE_CHECKING:
 _EVERY: Final = 0.1  # seconds between two messages
 
 
-def score_payload(request: Request, *, precision: str = "legacy", **echo: Any) -> dict[str, Any]:
-    """The task's payload: the request, the report's digits, and entries of the document known in advance."""
-    return {"request": request.to_document(), "precision": precision, "echo": echo}
+def score_payload(
+    request: Request, *, precision: str = "legacy", pictures: str | None = None, **echo: Any
+) -> dict[str, Any]:
+    """The task's payload: the request, the report's digits, and entries of the document known in advance.
+
+    `pictures` is the folder for pictures of the worst frames, if those are wanted.
+    """
+    document = {"request": request.to_document(), "precision": precision, "echo": echo}
+    return document if pictures is None else {**document, "pictures": pictures}
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
     """Score, and return the command's JSON report with the summary and notes."""
     request = Request.from_document(payload["request"])
-    found = _document(request, _score(request, report), payload["precision"])
-    return {**found, **payload["echo"]}
+    scored = _score(request, report)
+    found = {**_document(request, scored, payload["precision"]), **payload["echo"]}
+    if "pictures" not in payload:
+        return found
+    from acuity.jobs.tasks.worst import score_previews
+
+    return {**found, **score_previews(request, scored, payload["pictures"])}
 
 
 def _score(request: Request, report: Callable[[Progress], None]) -> ScoreReport:

@@ -9,18 +9,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.errors import AcuityError
 from acuity.jobs.job import Progress
 
 if TYPE_CHECKING:
     from acuity.frames.progress import WorstProgress
     from acuity.frames.request import WorstRequest
+    from acuity.scoring.report import ScoreReport
+    from acuity.scoring.request import Request
 
 # The pictures of a frame, and the entries of the document that have their paths.
 PICTURES: Final = {"distorted": "png", "reference": "reference_png", "heat": "heat_png"}
 PREVIEWS: Final = "previews"  # the entry of the document, and the folder, of the small copies
+NO_PREVIEWS: Final = "no_previews"  # the entry that says why a score that should have them has none
 DETAIL: Final = "detail"  # a picture for messages alone: a part of the distorted one in full size
 KINDS: Final = (*PICTURES, DETAIL)  # what a message may have of a frame
 _BUDGET: Final = 600_000  # bytes of them all: in base64, and with the text, less than 1 MiB
+_SCORE_BUDGET: Final = 500_000  # of those beside a score, which may have its plot too
+_SCORE_FRAMES: Final = 3  # beside a score
 _OVERVIEW: Final = 1 / 3  # the share of whole pictures in that, where there are details too
 _LEAST: Final = 16  # pixels across a detail
 
@@ -59,18 +65,36 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     return {**document, PREVIEWS: _previews(document, payload["images"], Path(request.output))}
 
 
-def _previews(document: dict[str, Any], kinds: Sequence[str], folder: Path) -> list[dict[str, Any]]:
+def score_previews(request: Request, scored: ScoreReport, folder: str) -> dict[str, Any]:
+    """The worst frames of a comparison that was just scored, as small copies; or why there are none."""
+    from acuity.frames.request import WorstRequest
+    from acuity.frames.worst import find_worst
+
+    try:
+        Path(folder).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = find_worst(WorstRequest(request, folder, n=_SCORE_FRAMES), scored=scored)
+        document = found.to_document()
+        if not document["frames"]:
+            return {NO_PREVIEWS: "every scored frame is identical to its reference"}
+        return {PREVIEWS: _previews(document, ("distorted", "reference"), Path(folder), _SCORE_BUDGET)}
+    except (AcuityError, OSError) as error:  # the score is there, whatever becomes of pictures
+        return {NO_PREVIEWS: str(error)}
+
+
+def _previews(
+    document: dict[str, Any], kinds: Sequence[str], folder: Path, budget: int = _BUDGET
+) -> list[dict[str, Any]]:
     """Write the small copies; the list says which picture each is, and its file."""
     from acuity.frames.previews import picture_size, previews
 
     frames = document["frames"]
     whole = [kind for kind in kinds if kind in PICTURES]
     shown = [(frame, kind) for frame in frames for kind in whole]
-    room = round(_BUDGET * _OVERVIEW) if whole and DETAIL in kinds else _BUDGET
+    room = round(budget * _OVERVIEW) if whole and DETAIL in kinds else budget
     made = previews([Path(frame[PICTURES[kind]]) for frame, kind in shown], room)
     (folder / PREVIEWS).mkdir(mode=0o700, exist_ok=True)
     copies = iter(zip(shown, made, strict=False))
-    left = _BUDGET - sum(len(preview.data) for preview in made)
+    left = budget - sum(len(preview.data) for preview in made)
     entries: list[dict[str, Any]] = []
     for place, frame in enumerate(frames):
         full = False

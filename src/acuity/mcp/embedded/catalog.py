@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp.server.caching import CacheHint
 
+from acuity.mcp.apps import CAPABILITIES, AppResources, with_apps
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.presence import EndSignals
@@ -53,16 +54,19 @@ def embedded_catalog(
     subscriptions = Subscriptions(bus, publisher, lambda: NotificationMeta(live, scores))
     end.on_close(subscriptions.close)
     return Catalog(
-        tools=[
-            *watching.tools(live, scores),
-            *steering.tools(sender),
-            *listing.tools(compute),
-            *computing.tools(compute),
-        ],
-        resources=[MeasurementResources(live, scores)],
+        tools=with_apps(
+            [
+                *watching.tools(live, scores),
+                *steering.tools(sender),
+                *listing.tools(compute),
+                *computing.tools(compute),
+            ]
+        ),
+        resources=[MeasurementResources(live, scores), AppResources()],
         methods=subscriptions.methods(),
         listen=subscriptions.listen,
         cache=dict.fromkeys(_LISTS, _FIXED),
+        capabilities=CAPABILITIES,
         instructions=INSTRUCTIONS,
     )
 

@@ -10,6 +10,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import SubscriptionBus
 
+from acuity.mcp.apps import CAPABILITIES, AppResources, with_apps
 from acuity.mcp.catalog import Catalog, Services
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
@@ -71,7 +72,7 @@ def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPict
     """Everything the server offers."""
     known = ModelList()
     tools = [
-        *scoring.tools(services, known),
+        *scoring.tools(services, known, pictures),
         *videos.tools(services),
         *models.tools(services, known),
         *backends.tools(services),
@@ -82,15 +83,17 @@ def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPict
         *evaluation.tools(services, known),
     ]
     tools += [*jobs.tools(services, tools), *frames.tools(services)]
+    tools = with_apps(tools)
     families = resources(services, known, pictures)
     tasks = JobTasks(services.jobs)
     return Catalog(
         tools=tools,
         prompts=PROMPTS,
-        resources=families,
+        resources=[*families, AppResources()],
         complete=completer(services, known, PROMPTS, families),
         extensions=[Tasks(tools, tasks)],
         listen=Listen(bus, tasks),
         cache={"tools/list": _FIXED, "prompts/list": _FIXED, "resources/templates/list": _FIXED},
+        capabilities=CAPABILITIES,
         instructions=INSTRUCTIONS,
     )

@@ -136,9 +136,3 @@ async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
     if document is None:
         raise NoReport(f"the report of job '{job_id}' wasn't kept: score the pair again")
     return result_document(job, document)
-
-
-def score_columns(report: dict[str, Any]) -> list[str]:
-    """The columns with models' scores, or all columns if there are no scores."""
-    named = [model["name"] for model in report.get("models", [{"name": "vmaf"}])]
-    return [name for name in named if name in report["pooled_metrics"]] or list(report["pooled_metrics"])

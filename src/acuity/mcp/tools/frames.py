@@ -13,7 +13,8 @@ from acuity.errors import FeatureError
 from acuity.mcp.catalog import Answer, Call, Tool
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import array, outline, record, text
-from acuity.mcp.tasks.documents import score_columns, stored_report
+from acuity.mcp.score_answers import score_columns
+from acuity.mcp.tasks.documents import stored_report
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Jobs

@@ -12,9 +12,10 @@ from acuity.mcp.catalog import Answer, Call, Tool
 from acuity.mcp.limits import may_see, owner
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import array, flag, outline, record, text, whole
-from acuity.mcp.score_answers import FRAMES_SCHEMA, score_answer
+from acuity.mcp.score_answers import FRAMES_SCHEMA
+from acuity.mcp.score_images import as_before
 from acuity.mcp.tasks.documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
-from acuity.mcp.tool_answers import with_pictures, without_files
+from acuity.mcp.tool_answers import shown_document, with_pictures
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
@@ -70,11 +71,9 @@ class _JobTools:
         found = job_document(job)
         if document is None:
             return ordered_answer({**found, "result": None})
-        result = score_answer(result_document(job, document), call.arguments.get("include_frames"))
-        # The result comes first, so that an answer that a client truncates still has the score.
-        ordered = {"job_id": found["job_id"], "status": found["status"], "result": result} | found
+        asked = call.arguments.get("include_frames"), call.arguments.get("images")
         # In a thread, because writing a thousand frames would block the event loop.
-        return await asyncio.to_thread(_answer, ordered)
+        return await asyncio.to_thread(_answer, found, result_document(job, document), *asked)
 
     async def _list(self, call: Call) -> Answer:
         asked = call.arguments
@@ -118,8 +117,12 @@ class _JobTools:
             title="Look at a job",
             description=_GET,
             input_schema=record(
-                {"job_id": JOB_ID, "include_frames": FRAMES_SCHEMA},
-                optional=("include_frames",),
+                {
+                    "job_id": JOB_ID,
+                    "include_frames": FRAMES_SCHEMA,
+                    "images": as_before("vmaf_score_encoded"),
+                },
+                optional=("include_frames", "images"),
             ),
             output_schema=job_schema(result=["object", "null"]),
             run=self._get,
@@ -156,10 +159,14 @@ class _JobTools:
         )
 
 
-def _answer(document: dict[str, Any]) -> Answer:
+def _answer(
+    job: dict[str, Any], document: dict[str, Any], include_frames: bool | None, images: Sequence[str] | None
+) -> Answer:
     """The answer about a job, with the pictures of its result."""
-    result, pictures = without_files(document["result"])
-    return with_pictures(ordered_answer({**document, "result": result}), pictures)
+    result, pictures = shown_document(document, include_frames, images)
+    # The result comes first, so that an answer that a client truncates still has the score.
+    ordered = {"job_id": job["job_id"], "status": job["status"], "result": result} | job
+    return with_pictures(ordered_answer(ordered), pictures)
 
 
 async def _known(ask: Callable[[str], Awaitable[Job | None]], job_id: str) -> Job:

@@ -1,8 +1,8 @@
 """Keeps the pictures of worst frames in the server's data folder, for as long as their jobs are kept.
 
-Each job has a folder of its own, named by its id. The folder of a job that failed or was cancelled is removed
-when it ends. Those of jobs that are no longer known, and the oldest when all have too many bytes, are removed
-when the server starts and after each new one.
+Each job that has some has a folder of its own, named by its id. The folder of a job that failed or was
+cancelled is removed when it ends. Those of jobs that are no longer known, and the oldest when all have too
+many bytes, are removed when the server starts and after each new one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class KeptPictures:
         """Remove what no job needs, now and when jobs end; returns a function that stops this."""
 
         def changed(job: Job) -> None:
-            if job.tool != TOOL or not job.over:
+            if not job.over or not self.folder(job.id).exists():
                 return
             if job.status == "completed":
                 self._sweep_soon(jobs)

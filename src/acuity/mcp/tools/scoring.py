@@ -13,8 +13,11 @@ from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.external import ExternalPayload
 from acuity.jobs.tasks.score import score_payload
 from acuity.mcp.catalog import Arguments, Tool
+from acuity.mcp.score_answers import IMAGES_ASKED
+from acuity.mcp.score_images import WORST
 from acuity.mcp.tools.external import External, examine
 from acuity.mcp.tools.external_options import option_list
+from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
@@ -53,9 +56,11 @@ reference, above 93 differences are hard to see. `models` has minimum and percen
 frames. For long videos call it through submit_job."""
 
 
-def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded; other tools and resources may share the list of models."""
-    family = _Scoring(services, models or ModelList())
+def tools(
+    services: Services, models: ModelList | None = None, pictures: KeptPictures | None = None
+) -> list[Tool]:
+    """vmaf_score and vmaf_score_encoded; other tools and resources may share models and pictures."""
+    family = _Scoring(services, models or ModelList(), pictures or KeptPictures(services.settings.data))
     return [
         long_tool(
             services,
@@ -81,7 +86,9 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
 class _Scoring:
     """Makes jobs from arguments, and checks every path and the backend before anything is queued."""
 
-    def __init__(self, services: Services, models: ModelList) -> None:
+    def __init__(self, services: Services, models: ModelList, pictures: KeptPictures) -> None:
+        self._jobs = services.jobs
+        self._pictures = pictures
         self._paths = services.paths
         self._binary = services.settings.binary
         self._models = models
@@ -102,6 +109,8 @@ class _Scoring:
     ) -> JobSpec:
         """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
         fields = FRONTS[tool].fields(arguments)
+        images = [*dict.fromkeys(arguments.get("images", ()))]
+        echo = {**echo, IMAGES_ASKED: images} if images else echo
         alone = fields.get("no_reference", False)
         if alone and "model" not in arguments.given:
             fields["models"] = []
@@ -140,8 +149,10 @@ class _Scoring:
             own = [feature for preset in chosen for feature in preset.features]
             request = replace(request, features=[*request.features, *own])
             refuse_missing_device(request)
-            payload = score_payload(request, precision=arguments["precision"], **echo)
-            return JobSpec("score", payload, tool, _title(reference, pair[1]))
+            id = self._jobs.new_id() if WORST in images else None
+            folder = None if id is None else str(self._pictures.folder(id))
+            payload = score_payload(request, precision=arguments["precision"], pictures=folder, **echo)
+            return JobSpec("score", payload, tool, _title(reference, pair[1]), id=id)
         if not models and (arguments["disable_clip"] or arguments["enable_transform"]):
             raise _no_model_to_change("a preset whose models are the vmaf binary's own")
         payload = _external(external, request, arguments, presets, echo).to_document()

@@ -8,6 +8,7 @@ from typing import Any, Final
 from acuity.errors import GEOMETRY, ModelError
 from acuity.mcp.schemas import outline
 from acuity.mcp.score_answers import FRAMES_SCHEMA
+from acuity.mcp.score_images import IMAGES_SCHEMA
 from acuity.measure.measurement import MAX_THREADS
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import RAW
@@ -91,6 +92,7 @@ _OPTIONS: Final[dict[str, Any]] = {
     "disable_clip": _switch("Don't clip scores to 0..100."),
     "enable_transform": _switch("Apply the model's score transform, made for phones."),
     "include_frames": FRAMES_SCHEMA,
+    "images": IMAGES_SCHEMA,
 }
 
 
