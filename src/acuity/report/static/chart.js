@@ -3,7 +3,7 @@
 import { element, say } from './elements.js';
 import { clock, count, decimalsOf, figure } from './format.js';
 import { Gestures } from './gestures.js';
-import { dot, drawCurve, drawEvents, drawLine, drawMarks, drawScale, drawTimeAxis, palette, rowAt, scaleLabels, sized } from './plot.js';
+import { crowded, dot, drawCurve, drawEvents, drawLine, drawMarks, drawScale, drawTimeAxis, palette, rowAt, scaleLabels, sized } from './plot.js';
 import { Pyramid } from './pyramid.js';
 
 const FEWEST = 8; // rows that a view shows at least
@@ -110,9 +110,10 @@ export class TimeChart {
 
   seen(row) { return row !== null && row + 0.5 >= this.from && row + 0.5 <= this.to; }
 
-  // Zoom around a row; without one around the cursor if it is in view.
+  // Zoom around a row; without one around the cursor or the selected frame if it is in view.
   zoom(factor, around = null) {
-    const centre = around ?? (this.seen(this.cursor) ? this.cursor + 0.5 : (this.from + this.to) / 2);
+    const known = [this.cursor, this.selected].find((row) => this.seen(row));
+    const centre = around ?? (known === undefined ? (this.from + this.to) / 2 : known + 0.5);
     this.show(centre - (centre - this.from) * factor, centre + (this.to - centre) * factor);
   }
 
@@ -284,7 +285,7 @@ export class TimeChart {
     this.drawBrush(pen, box);
     if (this.seen(this.cursor)) this.drawCursor(pen, box);
     this.drawStrip(wide, box);
-    this.method.hidden = !this.series.some((one) => !one.pyramid.ranges && (this.to - this.from) > box.width);
+    this.method.hidden = !this.series.some((one) => !one.pyramid.ranges && crowded(one, box));
     this.tell();
   }
 

@@ -77,8 +77,8 @@ export class Curves {
       'aria-pressed': String(name === 'all'), onclick: () => this.setScope(name === 'view'),
     }));
     this.scopes = scope;
-    const which = chooser('of', names.map((name, index) => [index, name]), (value) => { this.of = Number(value); this.count(); });
-    controls.append(...(names.length > 1 ? [which.field] : []), element('span', { class: 'joined', role: 'group', 'aria-label': 'Frames counted' }, ...scope));
+    this.which = chooser('of', names.map((name, index) => [index, name]), (value) => { this.of = Number(value); this.count(); });
+    controls.append(...(names.length > 1 ? [this.which.field] : []), element('span', { class: 'joined', role: 'group', 'aria-label': 'Frames counted' }, ...scope));
     section.append(this.spread);
     return section;
   }
@@ -148,6 +148,7 @@ export class Curves {
     const one = this.shown.find((found) => found.index === this.of) ?? this.shown[0];
     say(this.spreadHeading, 'Distribution');
     if (!one) { this.spread.replaceChildren(element('p', { class: 'soft' }, 'Nothing is shown.')); return; }
+    this.which.select.value = one.index;
     const column = this.data.column(one.index, this.name);
     const whole = !this.ofView || (this.chart.from <= 0 && this.chart.to >= this.chart.rows);
     const [from, to] = whole ? [0, one.values.length] : this.chart.rowsInView();

@@ -168,7 +168,7 @@ class Report {
       element('dl', { class: 'keys' }, ...HELP.flatMap(([keys, text]) => (text
         ? [element('dt', {}, element('kbd', {}, keys)), element('dd', {}, text)] : [element('dt', {}, element('b', {}, keys)), element('dd')]))),
       element('p', {}, element('label', { class: 'check' }, single, 'Single letters work everywhere on this page')),
-      element('p', {}, button('Close', { onclick: () => dialog.close() })));
+      element('p', {}, button('Close', { autofocus: true, onclick: () => dialog.close() })));
     this.dialog = dialog;
     document.body.append(dialog);
     document.querySelector('.page-head')?.append(element('div', { class: 'tools' },

@@ -36,13 +36,16 @@ function columnsOf(one, box) {
   return { ...one.pyramid.range(rows(0), rows(columns), columns), first, at: (column) => box.x((first + column + 0.5) * perPixel) };
 }
 
+// Whether frames are so many that a pixel stands for several: lines between all would be a blot, and slow.
+export const crowded = (one, box) => (box.to - box.from) / one.bucket > box.width * 2;
+
 // Draw one curve: every frame where there is room, else the range of each column and its mean.
 export function drawCurve(pen, one, box, colour, { width = 1.6, mean = true } = {}) {
   pen.strokeStyle = colour;
   pen.fillStyle = colour;
   pen.lineJoin = 'bevel';
   pen.lineWidth = width;
-  if ((box.to - box.from) / one.bucket > box.width) drawColumns(pen, columnsOf(one, box), one, box, mean);
+  if (crowded(one, box)) drawColumns(pen, columnsOf(one, box), one, box, mean);
   else drawFrames(pen, one, box);
   pen.setLineDash([]);
   pen.globalAlpha = 1;
