@@ -1,21 +1,26 @@
-"""Compares many encodes with their references: one row for each, whatever happens to the others."""
+"""Compares many encodes with their references: one row for each, whatever happens to the others.
+
+Pairs with the same reference are scored in groups, in step, and decode it once for all (`group.py`).
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from acuity.compare.file_facts import file_facts
+from acuity.compare.group import MOST_PAIRS, Group, PairRun, reads_twice
 from acuity.compare.report import CompareReport, CompareRow, with_rate
-from acuity.errors import AcuityError, InputError
-from acuity.scoring.run import run_request
+from acuity.errors import InputError
 
 if TYPE_CHECKING:
-    from acuity.compare.request import ComparePair, CompareRequest
+    from acuity.compare.request import CompareRequest
     from acuity.measure.feed import ProgressCallback
-    from acuity.measure.measurement import Measurement
+
+_MOMENT: Final = 0.1  # seconds between two reports of progress
 
 
 class Interruptible(Protocol):
@@ -37,8 +42,9 @@ def compare_videos(
 ) -> CompareReport:
     """Score all pairs; what goes wrong with one is in its row.
 
-    `progress` is called with the frames of all pairs that are done, the number of all if known, and None.
-    `watch` gets the comparison when it begins, to interrupt it: pairs that are finished are kept.
+    `progress` is called with the frames of all pairs that are done, the number of all as far as it is known
+    or can be expected, and None. `watch` gets the comparison when it begins, to interrupt it: pairs that are
+    finished are kept, the others have rows without figures.
     """
     comparison = Comparison(request, progress)
     if watch is not None:
@@ -52,44 +58,73 @@ class Comparison:
     def __init__(self, request: CompareRequest, progress: ProgressCallback | None) -> None:
         self._request = request
         self._progress = progress
-        self._measurement: Measurement | None = None
-        self._interrupted = False
-        self._done = 0  # frames of the pairs that are finished
+        self._stop = threading.Event()
+        self._news = threading.Event()  # a pair has ended
+        self._runs = [PairRun(index, pair) for index, pair in enumerate(request.pairs)]
+        self._rows: dict[int, CompareRow] = {}
 
     def interrupt(self) -> bool:
         """End at the next frame; a signal handler may call it."""
-        self._interrupted = True
-        if self._measurement is not None:
-            self._measurement.interrupt()
+        self._stop.set()
         return True
 
     def run(self) -> CompareReport:
         begin = time.monotonic()
-        rows = [self._row(pair) for pair in self._request.pairs]
-        return CompareReport(rows, time.monotonic() - begin, interrupted=self._interrupted)
-
-    def _row(self, pair: ComparePair) -> CompareRow:
-        row = CompareRow(
-            pair.name, pair.reference, pair.distorted, pair.encoder, **file_facts(pair.distorted)
+        for group in self._groups():
+            if self._stop.is_set():
+                break
+            Group(self._request, group, self._stop, self._finish).run(self._wait)
+            self._tell()
+        rows = [self._rows.get(run.index) or self._interrupted(run) for run in self._runs]
+        return CompareReport(
+            rows, time.monotonic() - begin, notes=list(self._notes()), interrupted=self._stop.is_set()
         )
-        try:
-            if self._interrupted:
-                raise InputError(f"'{pair.distorted}' was not scored: the comparison was interrupted")
-            report = run_request(
-                self._request.of(pair), progress=self._tell, running_mean=False, every=0.1, watch=self._watch
+
+    def _groups(self) -> Iterator[list[PairRun]]:
+        """The pairs that are to be scored, by reference, a few at a time."""
+        by_reference: dict[str, list[PairRun]] = {}
+        for run in self._runs:
+            by_reference.setdefault(run.pair.reference, []).append(run)
+        for runs in by_reference.values():
+            # As even as possible: two groups of 5 rather than one of 8 and one of 2.
+            count = -(-len(runs) // MOST_PAIRS)
+            size = -(-len(runs) // count)
+            yield from (runs[at : at + size] for at in range(0, len(runs), size))
+
+    def _finish(self, run: PairRun) -> None:
+        """Make the row of a pair; called in the thread that scored it."""
+        row = replace(self._row(run), report=run.report, failure=run.failure)
+        self._rows[run.index] = with_rate(row)
+        self._news.set()
+
+    def _row(self, run: PairRun) -> CompareRow:
+        pair = run.pair
+        facts = file_facts(pair.distorted, self._request.scoring.streams[1])
+        return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, **facts)
+
+    def _interrupted(self, run: PairRun) -> CompareRow:
+        text = f"'{run.pair.distorted}' was not scored to its end: the comparison was interrupted"
+        return replace(self._row(run), failure=InputError(text))
+
+    def _notes(self) -> Iterator[str]:
+        if reads_twice(self._request):
+            yield "each pair reads its reference by itself: align=auto and crop=auto look at it before"
+
+    def _wait(self) -> None:
+        self._news.wait(_MOMENT)
+        self._news.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Report progress; in the calling thread only."""
+        if self._progress is None:
+            return
+        known = [run.total for run in self._runs if run.total is not None]
+        total = None
+        if known:
+            expected = max(known)  # of pairs that are still to come
+            total = sum(
+                run.done if run.finished else run.total if run.total is not None else expected
+                for run in self._runs
             )
-            if report.partial is not None:
-                raise InputError(
-                    f"'{pair.distorted}' was not scored to its end: the comparison was interrupted"
-                )
-            self._done += report.pairs
-            return with_rate(replace(row, report=report))
-        except (AcuityError, OSError) as error:
-            return replace(row, failure=error)
-
-    def _watch(self, measurement: Measurement) -> None:
-        self._measurement = measurement
-
-    def _tell(self, done: int, total: int | None, _: float | None) -> None:
-        if self._progress is not None:
-            self._progress(self._done + done, None, None)
+        self._progress(sum(run.done for run in self._runs), total, None)

@@ -8,6 +8,7 @@ from typing import Self
 from acuity.features.extractor import CpuContext, Feature, Frame, Geometry
 from acuity.features.motion_figures import BLEND, FORCE_ZERO, FPS_WEIGHT, MAX_VALUE, MotionExtractor
 from acuity.features.options import Option
+from acuity.video.picture import Picture
 
 
 class Motion(MotionExtractor):
@@ -65,9 +66,18 @@ class MotionRunner:
     def run(self, frame: Frame) -> dict[str, float]:
         change = 0.0
         if self._lookback and frame.index >= self._lookback:
-            change = self._native.run(frame.before[self._lookback - 1].ref.luma, frame.ref.luma)
+            change = self._change(frame.before[self._lookback - 1].ref, frame.ref)
         found: dict[str, float] = {}
         for member, keys in self._members:
             value = member.limited(change * member.number("motion_fps_weight"))
             found.update(dict.fromkeys(keys, value))
         return found
+
+    def _change(self, before: Picture, now: Picture) -> float:
+        """The change between two pictures; of pictures that other measurements read too, computed once."""
+        if before.kept is None or now.kept is None:
+            return self._native.run(before.luma, now.luma)
+        key = "motion", before.kept.number
+        if (change := now.kept.figures.get(key)) is None:
+            change = now.kept.figures[key] = self._native.run(before.luma, now.luma)
+        return change

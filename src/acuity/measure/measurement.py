@@ -45,6 +45,7 @@ from acuity.measure.worker import WorkItem, worker_factory
 if TYPE_CHECKING:
     from acuity.devices import Device
     from acuity.features.extractor import Extractor
+    from acuity.measure.crew import Crew, CrewScheduler
     from acuity.models.inputs import AnyModel
 
 
@@ -64,18 +65,21 @@ class Measurement:
         backend: str | Sequence[Device] = "auto",
         *,
         alone: bool = False,
+        crew: Crew | None = None,
     ) -> None:
         """Raises BackendError if the backend can't start. The last device computes every extractor.
 
         With `alone` the distorted pictures come without a reference, each as its own: what compares them
-        with one is refused.
+        with one is refused. The threads of a `crew` are shared with other measurements.
         """
         steps = sampling(subsample)
         if isinstance(backend, str):
             backend = open_devices(backend, instruction_set=instruction_set)
         self._alone = alone
         self._devices = tuple(backend)
-        self.threads = max(device.workers(check_threads(threads)) for device in self._devices)
+        self._crew = crew
+        wanted = crew.threads if crew is not None else check_threads(threads)
+        self.threads = max(device.workers(wanted) for device in self._devices)
         self.boundary = FrameBoundary()
         self.gate = Gate()
         self._collector = Collector()
@@ -84,7 +88,7 @@ class Measurement:
         self._intake = Intake()
         self._feeding = threading.Lock()
         self._process = os.getpid()
-        self._scheduler: Scheduler[WorkItem] | None = None
+        self._scheduler: Scheduler[WorkItem] | CrewScheduler | None = None
         self._frames = 0
         self._unscheduled = 0  # frames that needed no work
         self._known: Checkpoint | None = None  # the first frames, whose figures were restored
@@ -184,7 +188,7 @@ class Measurement:
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _start(self) -> Scheduler[WorkItem]:
+    def _start(self) -> Scheduler[WorkItem] | CrewScheduler:
         if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
         assert self._intake.geometry is not None
@@ -192,9 +196,11 @@ class Measurement:
         self._agenda = self._agenda.planned(0)
         self._agenda.prepare(self._collector)
         self._started = time.monotonic()
-        self._scheduler = Scheduler(
-            self.threads, worker_factory(self._intake.geometry, self._collector, self._devices)
-        )
+        make_worker = worker_factory(self._intake.geometry, self._collector, self._devices)
+        if self._crew is not None:
+            self._scheduler = self._crew.join(make_worker)
+        else:
+            self._scheduler = Scheduler(self.threads, lambda: make_worker({}))
         # Joins the threads also when the measurement is garbage or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
         return self._scheduler

@@ -6,6 +6,7 @@ submit() or drain() raises its error in the caller.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import deque
@@ -31,13 +32,21 @@ def check_threads(threads: int | None) -> int:
     return threads or available_threads()
 
 
+def most_pending(threads: int) -> int:
+    """How many jobs may be under way: those that run, and a few that wait."""
+    return threads + max(1, threads // _THREADS_PER_WAITING)
+
+
 class Scheduler(Generic[JobT]):
     """Runs jobs on `threads` workers; each thread creates its own worker function."""
 
-    def __init__(self, threads: int, make_worker: Callable[[], Callable[[JobT], None]]) -> None:
+    def __init__(
+        self, threads: int, make_worker: Callable[[], Callable[[JobT], None]], *, limited: bool = True
+    ) -> None:
+        """Unless it is `limited`, any number of jobs may wait."""
         self._make_worker = make_worker
         self._process = os.getpid()
-        self._limit = threads + max(1, threads // _THREADS_PER_WAITING)
+        self._limit = most_pending(threads) if limited else math.inf
         lock = threading.Lock()
         self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
         self._room = threading.Condition(lock)  # a job is finished: wakes the submitting or draining thread

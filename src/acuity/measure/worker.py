@@ -6,7 +6,7 @@ gets the first frame of a new plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from acuity.devices.device import Device, DeviceRunner, Lane, device_for
@@ -23,28 +23,32 @@ class WorkItem(NamedTuple):
     counted: bool  # False: only what is computed for every frame
 
 
-def worker_factory(
-    geometry: Geometry, collector: Collector, devices: Sequence[Device]
-) -> Callable[[], Callable[[WorkItem], None]]:
+Lanes = dict[Hashable, Lane]  # of one thread, by device and geometry
+# Creates the work function of a thread, which has these lanes already and adds others.
+MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
+
+
+def worker_factory(geometry: Geometry, collector: Collector, devices: Sequence[Device]) -> MakeWorker:
     """The function that each worker thread calls to create its work function."""
 
-    def make_worker() -> Callable[[WorkItem], None]:
+    def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING
-        lanes: dict[str, Lane] = {}
         # Of the current plan only: frames come in order, so an old plan doesn't come back.
         runners: dict[Group, DeviceRunner] = {}
         by_lane: list[tuple[Lane, list[tuple[Group, DeviceRunner]]]] = []
 
         def change_plan(plan: Plan) -> None:
             nonlocal current, runners, by_lane
-            groups: dict[str, list[tuple[Group, DeviceRunner]]] = {}
+            groups: dict[Lane, list[tuple[Group, DeviceRunner]]] = {}
             known, runners = runners, {}
             for group in plan.groups:
                 device = device_for(devices, group.kind)
-                lane = lanes.get(device.name) or lanes.setdefault(device.name, device.lane(geometry))
+                # The measurements of a comparison choose alike: one name is one device with one setting.
+                place = device.name, tuple(device.describe().items()), geometry, geometry.chroma
+                lane = known_lanes.get(place) or known_lanes.setdefault(place, device.lane(geometry))
                 runners[group] = known.get(group) or lane.runner(group.kind, group.members)
-                groups.setdefault(device.name, []).append((group, runners[group]))
-            by_lane = [(lanes[name], members) for name, members in groups.items()]
+                groups.setdefault(lane, []).append((group, runners[group]))
+            by_lane = list(groups.items())
             current = plan
 
         def work(job: WorkItem) -> None:

@@ -22,14 +22,17 @@ from acuity.video import notes
 from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.open_pair import open_alone, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.readers.open import open_as
 
 if TYPE_CHECKING:
     from acuity.measure.checkpoint import Checkpoint
+    from acuity.measure.crew import Crew
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
     from acuity.tiny.options import TinyOptions
     from acuity.tiny.tiny_model import TinyModel
     from acuity.video.notes import Note
+    from acuity.video.pairs.open_pair import Opener
     from acuity.video.pairs.pair_options import PairOptions
     from acuity.video.readers.open import OpenOptions
 
@@ -51,22 +54,36 @@ def run_request(
     started: StartCallback | None = None,
     attach: AttachCallback | None = None,
     watch: WatchCallback | None = None,
+    beside: Beside | None = None,
 ) -> ScoreReport:
     """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
 
     `progress` is called after every frame, or at most once in `every` seconds. What `attach` does with the
-    measurement is its own business; it can still be read when this has returned.
+    measurement is its own business; it can still be read when this has returned. `beside` is what this run
+    shares with others.
     """
     try:
         devices = open_devices(request.backend, request.excluded_backends, request.cpu)
         with Measurement(
-            request.threads, request.subsample, backend=devices, alone=request.no_reference
+            request.threads,
+            request.subsample,
+            backend=devices,
+            alone=request.no_reference,
+            crew=None if beside is None else beside.crew,
         ) as measurement:
-            return _run(request, measurement, _Telling(progress, running_mean, every, started, attach, watch))
+            telling = _Telling(progress, running_mean, every, started, attach, watch)
+            return _run(request, measurement, telling, beside)
     finally:
         for video in (request.reference, request.distorted):
             if video is not None and not isinstance(video, str | os.PathLike):
                 video.close()
+
+
+class Beside(NamedTuple):
+    """What runs of several requests at once share; no figure depends on it."""
+
+    crew: Crew  # worker threads
+    openers: tuple[Opener, Opener]  # of the reference and the distorted video
 
 
 class _Telling(NamedTuple):
@@ -120,7 +137,9 @@ class _Wanted(NamedTuple):
         return cls(models, [*request.features, *known], metrics)
 
 
-def _run(request: Request, measurement: Measurement, telling: _Telling) -> ScoreReport:
+def _run(
+    request: Request, measurement: Measurement, telling: _Telling, beside: Beside | None = None
+) -> ScoreReport:
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
     wanted = _Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
@@ -137,7 +156,7 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
     # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
     shown = replace(request, display=_display(request, models))
-    with _open(request, opening, shown.pairing) as pairing:
+    with _open(request, opening, shown.pairing, beside) as pairing:
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None
@@ -197,12 +216,15 @@ def _run(request: Request, measurement: Measurement, telling: _Telling) -> Score
         )
 
 
-def _open(request: Request, opening: OpenOptions, options: PairOptions) -> Source:
+def _open(
+    request: Request, opening: OpenOptions, options: PairOptions, beside: Beside | None = None
+) -> Source:
     """The pair, or with no_reference the distorted video."""
     said, (ref, dis) = request.geometry, request.streams
     if request.no_reference:
         return LoneVideo(open_alone(request.distorted, said, opening, dis), options)
-    readers = open_pair(*request.pair, said, opening, (ref, dis))
+    openers = (open_as, open_as) if beside is None else beside.openers
+    readers = open_pair(*request.pair, said, opening, (ref, dis), openers)
     return pair_videos(*readers, options=options)
 
 

@@ -88,6 +88,19 @@ def split_format(name: str) -> tuple[str, int | None]:
     return match["layout"] or "400", int(match["depth"]) if match["depth"] else None
 
 
+class Kept:
+    """Figures of a picture that several measurements read: those that depend on it and earlier ones alone.
+
+    Any thread may read and write `figures`: whoever computes one finds the same value.
+    """
+
+    __slots__ = ("figures", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number  # of the picture in its video
+        self.figures: dict[tuple[str, int], float] = {}  # by name, and the number of the earlier picture
+
+
 @dataclass(slots=True)
 class Picture:
     """The planes of one frame. Rows may be padded (any row stride), columns are contiguous.
@@ -100,6 +113,8 @@ class Picture:
     format: PixelFormat
     pts: float | None = None  # presentation time in seconds, if the container has one
     signature: Signature | None = field(default=None, repr=False, compare=False)  # where frames are aligned
+    # Of a picture that is shared. It isn't an argument, so replace() doesn't copy it to another picture.
+    kept: Kept | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def luma(self) -> Samples:

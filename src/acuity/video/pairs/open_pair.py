@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from acuity.errors import FormatError, InputError, PairingError, Remedy, to_set
 from acuity.video.readers.guess import is_raw_name
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_its_size
-from acuity.video.readers.reader import VideoReader
+from acuity.video.readers.reader import BaseReader, VideoReader
 from acuity.video.source import STDIN
 
 # A path, or a reader that is already open.
 Video: TypeAlias = str | os.PathLike[str] | VideoReader
+
+# Opens a path as open_as() does.
+Opener: TypeAlias = Callable[[str | os.PathLike[str], RawGeometry, OpenOptions], BaseReader]
 
 _STREAMS: Final = ("stream_ref", "stream_dis")
 _TIMED: Final = ("container", "y4m")  # kinds of video that have a frame rate
@@ -26,8 +30,11 @@ def open_pair(
     said: RawGeometry,
     options: OpenOptions,
     streams: tuple[int | None, int | None] = (None, None),
+    openers: tuple[Opener, Opener] = (open_as, open_as),
 ) -> tuple[VideoReader, VideoReader]:
     """Open both videos, or neither; readers are returned unchanged.
+
+    `openers` open the two paths, once it is decided how.
 
     Geometry means raw video, as in libvmaf, except for a file that carries its own size: a raw reference can
     be compared with an encoded file. If the geometry isn't complete, file names decide which is raw.
@@ -38,11 +45,11 @@ def open_pair(
     raw = [isinstance(video, str | os.PathLike) and _is_raw(video, said) for video in videos]
     with contextlib.ExitStack() as stack:
         readers: list[VideoReader] = []
-        for video, is_raw, stream in zip(videos, raw, streams, strict=True):
+        for video, is_raw, stream, opener in zip(videos, raw, streams, openers, strict=True):
             if isinstance(video, str | os.PathLike):
                 meant = said if is_raw or not any(raw) else RawGeometry()
                 try:
-                    video = open_as(video, meant, replace(options, stream=stream))
+                    video = opener(video, meant, replace(options, stream=stream))
                 except FormatError as error:
                     raise _of_one(error, _STREAMS[len(readers)]) from error
                 stack.callback(video.close)

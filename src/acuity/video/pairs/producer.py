@@ -9,7 +9,7 @@ from acuity.video.alignment.signature import sign
 from acuity.video.pairs.content import Look
 from acuity.video.pairs.pair_plan import Side
 from acuity.video.picture import Picture
-from acuity.video.readers.reader import VideoReader
+from acuity.video.readers.reader import BaseReader, VideoReader
 
 
 class Producer:
@@ -32,6 +32,8 @@ class Producer:
         self._signed = signed  # whether the pictures get signatures
         self._again = again  # whether the video was read before
         self._pictures: Iterator[Picture] | None = None
+        # Tells conversions apart: the steps are dataclasses that show all they depend on.
+        self._way = (signed, tuple(map(repr, side.steps)))
 
     def __call__(self) -> Picture | None:
         if self._pictures is None:
@@ -47,6 +49,11 @@ class Producer:
             return None
         if self._look is not None:
             self._look.see(picture)
+        if isinstance(self._reader, BaseReader):
+            return self._reader.once(picture, self._way, self._convert)
+        return self._convert(picture)
+
+    def _convert(self, picture: Picture) -> Picture:
         for step in self._side.steps:
             picture = step(picture)
         if self._signed:

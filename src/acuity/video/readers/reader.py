@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -128,6 +128,10 @@ class BaseReader:
 
         Only a reader whose video has colour tags has something to settle.
         """
+
+    def once(self, picture: Picture, key: Hashable, make: Callable[[Picture], Picture]) -> Picture:
+        """What `make` makes of the picture that was read last; of a shared one, made once for each key."""
+        return make(picture)
 
     def close(self) -> None:
         """Close the file. May be called again."""

@@ -1,0 +1,146 @@
+"""Group: pairs with one reference, scored in step by one thread each, on the worker threads of all.
+
+Memory is bounded by the group: for each pair some pictures of its encode (read ahead, under way, looked back
+at) and a decoder with few threads; once, a window of the reference's pictures.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from acuity.compare.shared_reference import Place, SharedReference
+from acuity.errors import AcuityError
+from acuity.measure.crew import Crew
+from acuity.scoring.run import Beside, run_request
+from acuity.video.pairs.pair_options import AUTO
+from acuity.video.readers.open import open_as
+
+if TYPE_CHECKING:
+    import os
+
+    from acuity.compare.request import ComparePair, CompareRequest
+    from acuity.measure.measurement import Measurement
+    from acuity.scoring.report import ScoreReport
+    from acuity.video.readers.open import OpenOptions, RawGeometry
+    from acuity.video.readers.reader import BaseReader
+
+MOST_PAIRS: Final = 8  # that are scored at once
+_EVERY: Final = 0.1  # seconds between two reports of a pair's progress
+
+
+class Interrupted(Exception):
+    """The comparison was asked to end."""
+
+
+@dataclass(eq=False)
+class PairRun:
+    """One pair, while it is scored and afterwards."""
+
+    index: int
+    pair: ComparePair
+    done: int = 0  # frames
+    total: int | None = None
+    report: ScoreReport | None = None
+    failure: Exception | None = None
+    finished: bool = False  # with a report or a failure; otherwise it was interrupted
+
+
+def reads_twice(request: CompareRequest) -> bool:
+    """Whether each pair goes back in its reference, so that it can't be decoded in step with others."""
+    return request.scoring.align == AUTO or request.scoring.crop == AUTO
+
+
+class Group:
+    """Scores pairs that have one reference; `finished` is called for each in the thread that scored it."""
+
+    def __init__(
+        self,
+        request: CompareRequest,
+        runs: Sequence[PairRun],
+        stop: threading.Event,
+        finished: Callable[[PairRun], None],
+    ) -> None:
+        self._request = request
+        self._runs = runs
+        self._stop = stop
+        self._finished = finished
+        self._error: BaseException | None = None  # that is nobody's fault but Acuity's
+
+    def run(self, wait: Callable[[], None]) -> None:
+        """Score all; calls `wait`, which returns after a moment, until every pair has ended."""
+        with Crew(self._request.scoring.threads) as crew:
+            shared = SharedReference(len(self._runs), crew.threads)
+            threads = [
+                threading.Thread(
+                    target=self._work, args=(run, place, crew), name=f"acuity-pair-{run.index}", daemon=True
+                )
+                for run, place in zip(self._runs, shared.places, strict=True)
+            ]
+            try:
+                for thread in threads:
+                    thread.start()
+                while any(thread.is_alive() for thread in threads):
+                    wait()
+            except BaseException:
+                self._stop.set()
+                raise
+            finally:
+                for thread in threads:
+                    if thread.ident is not None:
+                        thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _work(self, run: PairRun, place: Place, crew: Crew) -> None:
+        def check(_: object = None) -> None:
+            if self._stop.is_set():
+                raise Interrupted
+
+        def watch(measurement: Measurement) -> None:
+            measurement.boundary.on_frame(check)
+            measurement.boundary.on_idle(check)
+
+        def progress(done: int, total: int | None, _: float | None) -> None:
+            run.done, run.total = done, total
+
+        # A decoder with many threads is a decoder with many pictures; of damaged frames they may differ.
+        few = 0 if self._request.scoring.allow_damaged else max(1, crew.threads // len(self._runs))
+
+        def open_distorted(
+            path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions
+        ) -> BaseReader:
+            return open_as(path, said, replace(options, threads=few))
+
+        try:
+            check()
+            run.report = run_request(
+                self._request.of(run.pair),
+                progress=progress,
+                running_mean=False,
+                every=_EVERY,
+                watch=watch,
+                beside=Beside(crew, (open_as if reads_twice(self._request) else place.open, open_distorted)),
+            )
+            run.finished = True
+        except Interrupted:
+            pass
+        except (AcuityError, OSError) as error:
+            run.failure = error
+            run.finished = True
+        except BaseException as error:
+            self._error = self._error or error
+            self._stop.set()
+        finally:
+            place.leave()
+        if run.finished:
+            self._finish(run)
+
+    def _finish(self, run: PairRun) -> None:
+        try:
+            self._finished(run)
+        except BaseException as error:
+            self._error = self._error or error
+            self._stop.set()
