@@ -183,17 +183,58 @@ def main() -> None:
     scores = ", ".join(f"{entry['score']:.4f}" for entry in one)
     print(f"scores: {scores}")
     print(
-        f"{len(encodes)} encodes of {arguments.size}, {arguments.reference} reference, {os.cpu_count()} cores: "
-        f"{statistics.median(ratios):.2f} times the pairs per second of separate runs "
-        f"(from {min(ratios):.2f} to {max(ratios):.2f}), {statistics.median(savings):.2f} times less CPU"
+        f"{len(encodes)} encodes of {arguments.size}, {arguments.reference} reference, "
+        f"{os.cpu_count()} cores: {statistics.median(ratios):.2f} times the pairs per second of separate "
+        f"runs (from {min(ratios):.2f} to {max(ratios):.2f}), {statistics.median(savings):.2f} times less CPU"
     )
 
 
 def profile(reference: Path, encodes: list[Path], settings: dict[str, Any]) -> None:
-    """CPU time of each part by thread clocks: what a pair costs, and what a comparison spends."""
-    from bench_compare_profile import profiled  # pragma: no cover
+    """CPU milliseconds of each part of one pair, measured alone: what sharing saves, and what it can't."""
+    from acuity.devices.cpu import CpuDevice
+    from acuity.features import get_extractor
+    from acuity.features.extractor import Frame, Geometry, Pair
+    from acuity.video.alignment.signature import sign
+    from acuity.video.pairs.content import Look
+    from acuity.video.readers.open import open_video
 
-    profiled(reference, encodes, settings)
+    def decoded(path: Path, **geometry: Any) -> tuple[float, list[Any], Any]:
+        begin, count, kept = time.process_time(), 0, []
+        with open_video(path, luma_only=True, **geometry) as video:
+            for picture in video:
+                count += 1
+                kept += [picture] if count <= 2 else []
+        return 1000 * (time.process_time() - begin) / count, kept, video.info
+
+    def timed(work: Any, times: int = 16) -> float:
+        work()
+        begin = time.thread_time()
+        for _ in range(times):
+            work()
+        return 1000 * (time.thread_time() - begin) / times
+
+    once, (before, ref), info = decoded(reference, **settings)
+    found = [decoded(path) for path in encodes]
+    dis = found[-1][1]
+    lane = CpuDevice().lane(Geometry(info.width, info.height, info.format.depth))
+    frame = Frame(1, ref, dis[1], (Pair(before, dis[0]),))
+    parts = {"reference decoded (shared)": once}
+    parts["encode decoded"] = statistics.mean(entry[0] for entry in found)
+    for name in ("vif", "adm", "motion"):
+        runner = lane.runner(get_extractor(name), [get_extractor(name)()])
+        parts[f"{name}{' (shared)' if name == 'motion' else ''}"] = timed(lambda run=runner: run.run(frame))
+    parts["signature of the reference (shared)"] = timed(lambda: sign(ref))
+    look = Look(info, full_range=False)
+    parts["look for bars and range"] = timed(lambda: look.see(ref), 64)
+    whole = sum(parts.values())
+    shared = sum(value for name, value in parts.items() if "(shared)" in name)
+    for name, value in parts.items():
+        print(f"{name:<40}{value:8.2f} ms {100 * value / whole:5.1f} %")
+    count = len(encodes)
+    bound = whole / (whole - shared + shared / count)
+    print(
+        f"a pair: {whole:.1f} ms; shared by {count}: {bound:.2f} times the pairs per second, without start-up"
+    )
 
 
 if __name__ == "__main__":
