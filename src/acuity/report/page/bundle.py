@@ -1,7 +1,8 @@
 """Joins the script modules of report/static into one text: a file that is opened alone can import none.
 
 The modules keep to a few rules, which are checked here: imports are of named things from './x.js', `export`
-stands before a declaration at the start of a line, and every top-level name is unique in the folder.
+stands before a declaration at the start of a line, every top-level name is unique in the folder, and no text
+reaches over several lines.
 """
 
 from __future__ import annotations
@@ -36,8 +37,17 @@ def bundle(modules: Sequence[tuple[str, str]]) -> str:
                 raise ValueError(f"{name} and {owners[top]} both have {top} at their top level")
             owners[top] = name
         owners.setdefault(f"//{name}", name)  # a module without names of its own was bundled too
-        parts.append(f"// {name}\n{body.strip()}\n")
+        parts.append(f"// {name}\n{_squeezed(name, body)}\n")
     return "\n".join(parts)
+
+
+def _squeezed(name: str, body: str) -> str:
+    """The text without comments of their own lines and without indents, which a page's readers don't need."""
+    lines = [line.strip() for line in body.splitlines()]
+    for line in lines:
+        if line.count("`") % 2:
+            raise ValueError(f"{name} has a text over several lines, whose indents would be lost: {line}")
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 @functools.cache

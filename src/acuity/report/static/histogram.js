@@ -53,8 +53,8 @@ export function histogram(host, values, { label, better = null, known = [], stor
   }
   const texts = describe(sorted, { decimals: decimalsOf(sorted[0], sorted.at(-1), stored), stored, known });
   const said = Object.fromEntries(texts);
-  const summary = `${label}: ${count(sorted.length)} values, ${['lowest', 'p5', 'median', 'p95', 'highest']
-    .filter((name) => said[name]).map((name) => `${name} ${said[name]}`).join(', ')}`;
+  const told = ['lowest', 'p5', 'median', 'p95', 'highest'].filter((name) => said[name]).map((name) => `${name} ${said[name]}`);
+  const summary = `${label}: ${count(sorted.length)} values, ${told.join(', ')}`;
   const drawing = shape('svg', { role: 'img', 'aria-label': summary, height: SIZE.height });
   host.replaceChildren(drawing, figureList(texts), ...(better ? [element('p', { class: 'soft' }, `${better === 'higher' ? 'Higher' : 'Lower'} is better.`)] : []));
   const counted = bins(sorted);
