@@ -56,6 +56,7 @@ DETAILS: Final = (
     Detail(2, 4, 3, 1000, 4000),
     Detail(2, 4, 3, 500, 1000),
     Detail(2, 3, 3, 200, 400),
+    Detail(1, 3, 3, 200, 400),
     Detail(2, 3, 3, 200, 400, 20000),  # several films at once, or days
     Detail(2, 3, 3, 100, 200, 5000),
     Detail(2, 3, 3, 50, 50, 1000),
@@ -72,7 +73,7 @@ def decimals_for(values: NDArray[np.float64], digits: int) -> int:
 
 def storable(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which values can be packed at all: finite ones that aren't absurdly large."""
-    kept: NDArray[np.bool_] = np.isfinite(values) & (np.abs(np.nan_to_num(values)) < LARGEST)
+    kept: NDArray[np.bool_] = np.abs(values) < LARGEST  # NaN is not
     return kept
 
 
@@ -163,5 +164,6 @@ def _coded(whole: NDArray[np.int64]) -> str:
         piece = (zigzag[here] >> np.uint64(7 * group)) & np.uint64(0x7F)
         more = np.where(lengths[here] > group + 1, 0x80, 0).astype(np.uint64)
         written[offsets[here] + group] = (piece | more).astype(np.uint8)
-    deflater = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    # Z_FILTERED: noise has no repetitions worth finding, and times have long ones.
+    deflater = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9, zlib.Z_FILTERED)
     return base64.b64encode(deflater.compress(written.tobytes()) + deflater.flush()).decode("ascii")

@@ -210,8 +210,9 @@ def _packed_within(series: Sequence[Series], budget: int) -> tuple[Detail, list[
         for one in series
     ]
     taken = sum(packed_size(part) for parts in axes for part in parts.values() if part is not None)
+    made: _Made = {}
     for detail in DETAILS:
-        columns = _packed(series, detail, budget - taken if detail is not DETAILS[-1] else None)
+        columns = _packed(series, detail, made, budget - taken if detail is not DETAILS[-1] else None)
         if columns is not None:
             break
     assert columns is not None  # the last detail has no limit
@@ -223,15 +224,22 @@ def _packed_within(series: Sequence[Series], budget: int) -> tuple[Detail, list[
     return detail, found
 
 
-def _packed(series: Sequence[Series], detail: Detail, limit: int | None) -> list[list[Packed]] | None:
+_Made = dict[tuple[int, int, int, int], Packed]  # by series, column, decimals and bucket: details share some
+
+
+def _packed(
+    series: Sequence[Series], detail: Detail, made: _Made, limit: int | None
+) -> list[list[Packed]] | None:
     """The columns of each series at this detail; None as soon as they are larger than the limit."""
     found: list[list[Packed]] = []
     size = 0
-    for one in series:
+    for number, one in enumerate(series):
         found.append([])
         headline = one.headline
-        for column in one.columns:
-            packed = _column(column, column is headline, detail)
+        for place, column in enumerate(one.columns):
+            decimals, bucket = _exactness(column, column is headline, detail)
+            key = (number, place, decimals, bucket)
+            packed = made.get(key) or made.setdefault(key, _packed_column(column.values, decimals, bucket))
             size += packed_size(packed)
             if limit is not None and size > limit:
                 return None
@@ -250,15 +258,18 @@ def _about(column: Column) -> dict[str, Any]:
     }
 
 
-def _column(column: Column, headline: bool, detail: Detail) -> Packed:
+def _exactness(column: Column, headline: bool, detail: Detail) -> tuple[int, int]:
+    """The decimals of a column, and how many rows share a range."""
     if column.kind == "score":
         decimals = detail.decimals
     else:
         metric = column.kind == "metric" or headline
         decimals = decimals_for(column.values, detail.metric_digits if metric else detail.feature_digits)
-    points = _points(column, headline, detail)
-    bucket = _bucket(len(column.values), points)
-    return pack(column.values, decimals) if bucket == 1 else pack_ranges(column.values, decimals, bucket)
+    return decimals, _bucket(len(column.values), _points(column, headline, detail))
+
+
+def _packed_column(values: NDArray[np.float64], decimals: int, bucket: int) -> Packed:
+    return pack(values, decimals) if bucket == 1 else pack_ranges(values, decimals, bucket)
 
 
 def _points(column: Column, headline: bool, detail: Detail) -> int | None:
