@@ -87,8 +87,12 @@ def test_reports_are_those_of_the_command(report: acuity.ScoreReport, tmp_path: 
     assert document["frames"][1]["metrics"]["vmaf"] == report.results.columns["vmaf"][1]
     report.write(tmp_path / "report", format="csv")
     assert (tmp_path / "report").read_text().startswith("Frame,")
-    with pytest.raises(acuity.OutputError, match=r"'.*report.html' doesn't say its format: end it with"):
-        report.write(tmp_path / "report.html")
+    with pytest.raises(acuity.OutputError, match=r"'.*report.txt' doesn't say its format: end it with"):
+        report.write(tmp_path / "report.txt")
+    report.write(tmp_path / "report.html")
+    assert "vmaf_v0.6.1, one frame in 3</p>" in (tmp_path / "report.html").read_text()
+    report.write(tmp_path / "plot.svg")
+    assert (tmp_path / "plot.svg").read_text().startswith("<svg")
 
 
 def test_strict_is_an_error_that_has_the_report(clips: tuple[Path, Path]) -> None:

@@ -225,7 +225,7 @@ LINES = {
     "--worst=-1": "argument --worst: '-1' is not a whole number",
     "--modle vmaf_v0.6.1": "unknown option '--modle'; did you mean '--model'?",
     "another.mp4": "unexpected argument 'another.mp4': a call scores one encode, so score this one in",
-    "-o report.html": "'report.html' doesn't say its format: end it with .json, .xml, .csv or .sub, or pass",
+    "-o report.txt": "'report.txt' doesn't say its format: end it with .json, .xml, .csv, .sub, .html",
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from acuity.text import shortened
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "score": ("acuity.cli.score", "score a distorted video against its reference"),
     "compare": ("acuity.cli.compare", "compare many encodes with their reference, and rank them"),
+    "report": ("acuity.cli.report", "show a report that was written before: a page or a plot"),
     "worst": ("acuity.cli.worst", "show the worst frames: pictures, heat maps, what is wrong"),
     "tune": ("acuity.cli.tune", "find the right encode: search, compare, ladder, tune-per-shot"),
     "evaluate": ("acuity.cli.evaluate", "evaluate ONNX models against ratings, and rank them"),
@@ -153,7 +155,9 @@ def _run_command(program: str, name: str, argv: list[str]) -> int:
     parser.missing = getattr(module, "MISSING", "")
     module.configure(parser)
     try:
-        code: int = module.run(parser.parse(argv, getattr(module, "SURPLUS", "leave it out")))
+        arguments = parser.parse(argv, getattr(module, "SURPLUS", "leave it out"))
+        arguments.command_line = shlex.join([*program.split(), *argv])  # for reports that say it
+        code: int = module.run(arguments)
     except UsageError as error:
         error.program = parser.prog
         raise

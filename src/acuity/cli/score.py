@@ -4,6 +4,7 @@
 
     acuity score original.mp4 encoded.mp4
     acuity score original.mp4 encoded.mp4 -o report.json
+    acuity score original.mp4 encoded.mp4 -o report.html    # a page with the curve, to open in a browser
     acuity score original.mp4 encoded.mp4 --viewing phone
     acuity score original.mp4 encoded.mp4 --metrics vmaf,psnr,ssim,cambi
     acuity score original.mp4 encoded.mp4 --model vmaf_v0.6.1neg --pool p5
@@ -61,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     with embedded("acuity", embedding(arguments)) as attach, interruptible() as watch:
         report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach, watch)
         if arguments.output is not None:
-            report.write(arguments.output, format, arguments.precision)
+            command = getattr(arguments, "command_line", None)
+            report.write(arguments.output, format, arguments.precision, command=command)
         if quiet:  # the summary has them otherwise
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))

@@ -29,7 +29,7 @@ from acuity.scoring.request import (
 )
 from acuity.video.picture import DEPTHS, LAYOUTS
 
-FORMATS: Final = ("json", "xml", "csv", "sub")
+FORMATS: Final = ("json", "xml", "csv", "sub", "html", "svg", "png")
 LEGACY: Final = "legacy"  # the default precision
 
 
@@ -174,7 +174,12 @@ _OTHERS: Final = {
     MEASURED: (_entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),),
     TINY: (),
     "output": (
-        _entry("-o", "--output", help="write a report: .json, .xml, .csv or .sub", metavar="FILE"),
+        _entry(
+            "-o",
+            "--output",
+            help="write a report: .json, .xml, .csv or .sub, a page: .html, a plot: .svg or .png",
+            metavar="FILE",
+        ),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
         _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
         _entry("--json", help="print one JSON document on standard output", action="store_true"),

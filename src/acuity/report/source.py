@@ -47,3 +47,18 @@ class KnowsUndefined(Protocol):
     def undefined(self) -> Mapping[str, NDArray[np.bool_]]:
         """Rows in which a column's figure was computed and is not a number; columns may be left out."""
         ...
+
+
+@runtime_checkable
+class KnowsModels(Protocol):
+    """A source that knows which of its columns are scores."""
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The columns that are scores; the first is the main one."""
+        ...
+
+    @property
+    def model_labels(self) -> Mapping[str, str]:
+        """Version or path of the model behind each."""
+        ...

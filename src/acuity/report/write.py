@@ -1,13 +1,16 @@
 """Writes a report completely or not at all: on failure the old file stays."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import BufferedWriter
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from acuity import __version__
 from acuity.errors import OutputError, to_give
@@ -18,9 +21,35 @@ from acuity.report.source import ReportSource
 from acuity.report.sub_writer import write_sub
 from acuity.report.xml_writer import write_xml
 
-Writer = Callable[[ReportSource, Precision, str, Mapping[str, object]], Iterator[str]]
+Piece = str | bytes
+Writer = Callable[[ReportSource, Precision, str, Mapping[str, object]], Iterator[Piece]]
 
-WRITERS: dict[str, Writer] = {"json": write_json, "xml": write_xml, "csv": write_csv, "sub": write_sub}
+
+def _lazy(name: str) -> Writer:
+    """A writer of html_writer.py, which is imported when it is first used: few runs need it."""
+
+    def write(
+        source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
+    ) -> Iterator[Piece]:
+        from acuity.report import html_writer
+
+        writer: Writer = getattr(html_writer, name)
+        return writer(source, precision, version, extra)
+
+    return write
+
+
+WRITERS: dict[str, Writer] = {
+    "json": write_json,
+    "xml": write_xml,
+    "csv": write_csv,
+    "sub": write_sub,
+    "html": _lazy("write_html"),
+    "svg": _lazy("write_svg"),
+    "png": _lazy("write_png"),
+}
+# Formats for people. Entries of extra that are not for files (times, scores, pictures) are for these.
+SHOWN: Final = ("html", "svg", "png")
 
 _STDOUT = ("-", "/dev/stdout")
 _DESCRIPTORS = "/proc/self/fd/"
@@ -34,7 +63,26 @@ def render_report(
     extra: Mapping[str, object] | None = None,
     version: str | None = None,
 ) -> Iterator[str]:
-    """A report in pieces of text; extra entries are written if the format has a place for them."""
+    """A report in pieces of text; extra entries are written if the format has a place for them.
+
+    The pieces of a PNG are bytes, and only write_report() takes them.
+    """
+    return (_as_text(piece, format) for piece in _pieces(results, format, precision, extra, version))
+
+
+def _as_text(piece: Piece, format: str) -> str:
+    if isinstance(piece, bytes):
+        raise OutputError(f"the report format {format!r} is no text: write it to a file")
+    return piece
+
+
+def _pieces(
+    results: ReportSource,
+    format: str,
+    precision: str | int,
+    extra: Mapping[str, object] | None,
+    version: str | None,
+) -> Iterator[Piece]:
     if format not in WRITERS:
         raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
     return WRITERS[format](results, parse_precision(precision), version or __version__, extra or {})
@@ -50,14 +98,14 @@ def write_report(
     version: str | None = None,
 ) -> None:
     """Write a report to a file, or to standard output for '-'; raises OutputError."""
-    pieces = render_report(results, format, precision, extra=extra, version=version)
+    pieces = _pieces(results, format, precision, extra, version)
     target = os.fspath(path)
     try:
         if target in _STDOUT:
-            _write_pieces(sys.stdout, pieces)
+            _write_text(sys.stdout, pieces)
         elif _is_special(target):
-            with open(target, "w", encoding="utf-8", newline="\n") as stream:
-                _write_pieces(stream, pieces)
+            with open(target, "wb") as stream:
+                _write_bytes(stream, pieces)
         else:
             _write_beside(target, pieces)
     except OSError as error:
@@ -128,11 +176,11 @@ def _check_stdout() -> None:
         raise OutputError("the output could not be written: standard output is closed")
 
 
-def _write_beside(target: str, pieces: Iterable[str]) -> None:
+def _write_beside(target: str, pieces: Iterable[Piece]) -> None:
     target = os.path.realpath(target)  # replace the file that a link leads to, not the link
     with _temporary_beside(target) as temporary:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
-            _write_pieces(stream, pieces)
+        with open(temporary, "wb") as stream:
+            _write_bytes(stream, pieces)
         _replace(temporary, target)
 
 
@@ -225,9 +273,19 @@ def _nameless(folder: str) -> int | None:
         return None
 
 
-def _write_pieces(stream: TextIO, pieces: Iterable[str]) -> None:
+def _write_text(stream: TextIO, pieces: Iterable[Piece]) -> None:
     for piece in pieces:
-        stream.write(piece)
+        if isinstance(piece, bytes):
+            stream.flush()
+            stream.buffer.write(piece)
+        else:
+            stream.write(piece)
+    stream.flush()
+
+
+def _write_bytes(stream: BufferedWriter, pieces: Iterable[Piece]) -> None:
+    for piece in pieces:
+        stream.write(piece if isinstance(piece, bytes) else piece.encode("utf-8"))
     stream.flush()
 
 

@@ -24,6 +24,7 @@ from acuity.video.notes import Note
 from acuity.video.pairs.clock import Timeline
 
 if TYPE_CHECKING:
+    from acuity.report.page.page_document import Picture
     from acuity.scoring.metrics import Headline
     from acuity.scoring.resume import Partial
     from acuity.tiny.tiny_model import TinyModel
@@ -119,14 +120,36 @@ class ScoreReport:
         return self.results.pool(name, method, first, last)
 
     def write(
-        self, path: str | os.PathLike[str], format: str | None = None, precision: str | int = "legacy"
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        precision: str | int = "legacy",
+        *,
+        command: str | None = None,
+        pictures: Sequence[Picture] = (),
+        no_pictures: str | None = None,
     ) -> None:
-        """Write a report as `acuity score -o` does; the name says the format, unless it is given."""
-        from acuity.report import format_of, write_report
+        """Write a report as `acuity score -o` does; the name says the format, unless it is given.
 
-        about = {**self.about(), **self.resumption()}
-        extra = {"acuity": about, **self.tiny_marks()}
-        write_report(self.results, path, format or format_of(path), precision, extra=extra)
+        `command` is the command line that made it. A page shows `pictures`, or says why there are none.
+        """
+        from acuity.report import SHOWN, format_of, write_report
+
+        format = format or format_of(path)
+        said = {} if command is None else {"command": command}
+        extra = {"acuity": {**self.about(), **said, **self.resumption()}, **self.tiny_marks()}
+        if format in SHOWN:
+            extra |= {**self.page_entries(), "pictures": pictures, "no_pictures": no_pictures}
+        write_report(self.results, path, format, precision, extra=extra)
+
+    def page_entries(self) -> dict[str, Any]:
+        """What pages and plots are told besides the entries of reports: times, scores and metrics."""
+        return {
+            "times": [self.time_of(frame) for frame in self.results.frames],
+            "scores": self.scores,
+            "labels": {name: self.results.label(name) for name in self.scores},
+            "metrics": [headline.key for headline in self.headlines] or None,
+        }
 
     def to_numpy(self) -> NDArray[np.void]:
         """The figures as a structured array: `frame`, `time` in seconds (NaN: not known), and each column."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     settings = parse(argv)
+    settings.command = shlex.join(["vmaf", *argv])
     return _ACTIONS[settings.action](settings)
 
 
@@ -68,7 +70,7 @@ def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchC
     from acuity import __version__
     from acuity.cli.scoring import check_target, exit_code, say, score_with
     from acuity.cli.vmaf.specs import read_specs
-    from acuity.report import write_report
+    from acuity.report import SHOWN, write_report
     from acuity.scoring.fronts import VMAF
     from acuity.text import one_line
 
@@ -81,25 +83,23 @@ def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchC
         check_target(settings.output, [video for video in videos if video is not None])
     report = score_with(_meter(settings), request, attach=attach, watch=watch)
     notes = [note for note in report.notes if note.code not in _NOT_NOTED]
-    said = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
-    say("vmaf", said, VMAF.spell)
+    spoken = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
+    say("vmaf", spoken, VMAF.spell)
     if not (settings.quiet and settings.output is not None):
         for line in score_lines(report):
             print(line, file=sys.stderr)
     if settings.output is not None:
+        said = [note.to_dict(VMAF.spell) for note in notes]
+        about = {"version": __version__, "notes": said, "command": settings.command, **report.marks()}
+        extra = {"acuity": about, **report.tiny_marks()}
+        if settings.format in SHOWN:
+            extra |= {"acuity": {**report.about(), **about}, **report.page_entries()}
         write_report(
             report.results,
             settings.output,
             settings.format,
             settings.precision,
-            extra={
-                "acuity": {
-                    "version": __version__,
-                    "notes": [note.to_dict(VMAF.spell) for note in notes],
-                    **report.marks(),
-                },
-                **report.tiny_marks(),
-            },
+            extra=extra,
             version=LIBVMAF_VERSION,
         )
     return exit_code(report, strict=settings.strict)

@@ -23,8 +23,9 @@ class Settings:
     """The settings of a command line."""
 
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
+    command: str = ""  # as reports say it
     output: str | None = None
-    format: str = "xml"
+    format: str = ""  # unless given, what the name of a page or plot says, otherwise XML
     precision: str = "legacy"
     cpumask: int = 0
     gpumask: int = 0
@@ -126,6 +127,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("json", "as JSON", section=_OUT),
     Flag("csv", "as CSV", section=_OUT),
     Flag("sub", "as subtitles", section=_OUT),
+    Flag("html", "as a page to open in a browser; also if PATH ends in .html", section=_OUT),
     Flag("precision", "digits of scores: legacy (six decimals, default), 1 to 17 significant digits, or "
          "max or full for all 17", "", "P", _precision, section=_OUT),
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
@@ -206,7 +208,7 @@ _SETTERS: Final[dict[str, _Setter]] = {
     "threads": _threads,
     "subsample": _ask("subsample", lambda step: step or 1),
     "no_prediction": _ask("predict", lambda _: False),
-    **{name: _set("format", name) for name in ("xml", "json", "csv", "sub")},
+    **{name: _set("format", name) for name in ("xml", "json", "csv", "sub", "html")},
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
     **{option.name: _embed(option.field) for option in embedded.OPTIONS},
@@ -233,9 +235,20 @@ def parse(argv: Sequence[str]) -> Settings:
     return settings
 
 
+def _format_of(output: str | None) -> str:
+    """XML whatever the name says, as in libvmaf, except for pages and plots, which libvmaf has not."""
+    if output is None or "." not in output:
+        return "xml"
+    from acuity.report import SHOWN
+
+    ending = output.rpartition(".")[2].lower()
+    return ending if ending in SHOWN else "xml"
+
+
 def _complete(settings: Settings) -> None:
-    """Check combinations of options, and fill in the default model."""
+    """Check combinations of options, and fill in the default model and format."""
     asked = settings.request
+    settings.format = settings.format or _format_of(settings.output)
     for device in settings.devices.values():
         asked.setdefault("tiny_device", device)
     if len({*settings.devices.values()}) > 1:

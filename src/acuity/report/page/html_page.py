@@ -16,11 +16,15 @@ from typing import Any, Final
 
 from acuity.report.page.bundle import bundled, static_text
 from acuity.report.page.page_document import DATA_BUDGET, Page
+from acuity.report.plots.plot_series import PlotSeries
+from acuity.report.plots.svg_plot import svg_plot
+from acuity.text import one_line
 
 LARGEST_FILE: Final = 400_000  # bytes of a page without its pictures
 MODULES: Final = ("page.js",)
 STYLE: Final = "page.css"
 _SPARE: Final = 2_000  # bytes for notes on how exact the columns are
+_MOST_PLOTTED: Final = 8  # curves of the drawing
 _LEAST_DATA: Final = 60_000
 _NO_SCRIPT: Final = (
     "The curve can be zoomed, and all figures of a frame be read, where JavaScript is allowed."
@@ -39,11 +43,12 @@ def framed(page: Page, script: str, style: str) -> Iterator[str]:
         if end in text.lower():
             raise ValueError(f"{end} in the page's own files would end them")
     outline = page.outline()
-    head = _head(outline, script, style)
-    rest = sum(len(part.encode()) for part in (head, _body(outline), script, as_script_data(_bare(outline))))
+    head, plot = _head(outline, script, style), _plot(page)
+    parts = (head, _body(outline, plot), script, as_script_data({**outline, "pictures": []}))
+    rest = sum(len(part.encode()) for part in parts)
     document = page.to_document(min(DATA_BUDGET, max(LARGEST_FILE - rest - _SPARE, _LEAST_DATA)))
     yield head
-    yield _body(document)
+    yield _body(document, plot)
     yield '<script type="application/json" id="page-data">'
     yield as_script_data(document)
     yield f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
@@ -53,11 +58,6 @@ def as_script_data(document: dict[str, Any]) -> str:
     """JSON that can stand in a script element: no `<` in it can begin a tag."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _bare(outline: dict[str, Any]) -> dict[str, Any]:
-    """The outline without its pictures, which a page's limit doesn't count."""
-    return {**outline, "pictures": []}
 
 
 def _head(document: dict[str, Any], script: str, style: str) -> str:
@@ -79,7 +79,21 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _body(document: dict[str, Any]) -> str:
+def _plot(page: Page) -> str:
+    """The headline scores as a drawing that needs no script; empty without frames."""
+    curves = [
+        (PlotSeries(one_line(one.name), one.frames, one.headline.values), one)
+        for one in page.series
+        if one.headline is not None and len(one.frames)
+    ]
+    if not curves:
+        return ""
+    longest = max((one for _, one in curves), key=lambda one: len(one.frames))
+    label = one_line(longest.headline.label) if longest.headline is not None else ""
+    return svg_plot([plotted for plotted, _ in curves[:_MOST_PLOTTED]], seconds=longest.seconds, label=label)
+
+
+def _body(document: dict[str, Any], plot: str) -> str:
     parts = [
         f'<body data-kind="{_text(document["kind"])}">',
         '<a class="skip" href="#content">Skip to the content</a>',
@@ -88,8 +102,8 @@ def _body(document: dict[str, Any]) -> str:
         '<main id="content" tabindex="-1">',
         _section("cards", "Scores", _cards(document["cards"])),
         _section("notes", "Notes", _notes(document["notes"]), shown=True),
-        '<section id="chart" hidden></section>\n<section id="pictures" hidden></section>',
-        '<section id="rates" hidden></section>',
+        _section("chart", "Over time", f'<figure class="fallback">{plot}</figure>' if plot else ""),
+        '<section id="pictures" hidden></section>\n<section id="rates" hidden></section>',
         _section("figures", "Figures", _figures(document["series"]), shown=True, fallback=True),
         _section("tables", "Tables", "\n".join(_tables(document["tables"]))),
         _section("facts", "How it was made", _facts(document["facts"]), shown=True),

@@ -79,6 +79,16 @@ class Series(NamedTuple):
         scores = (column for column in self.columns if column.kind == "score")
         return next(scores, next(iter(self.columns), None))
 
+    @property
+    def seconds(self) -> float | None:
+        """How long the frames last, for a plot that begins at 0; None without times or with uneven ones."""
+        times, frames = self.times, self.frames
+        if times is None or len(frames) < 2 or frames[-1] == frames[0] or not np.isfinite(times).all():
+            return None
+        step = float(times[-1] - times[0]) / float(frames[-1] - frames[0])
+        even = np.abs(times - (frames - frames[0]) * step).max() < step / 2
+        return step * float(frames[-1] + 1 - frames[0]) if step > 0 and even else None
+
 
 class Picture(NamedTuple):
     """One frame that can be looked at; the pictures are data: URLs, None where there is none."""

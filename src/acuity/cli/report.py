@@ -1,0 +1,71 @@
+"""Show a report that was written before: a page with its curve, or a plot.
+
+    acuity report report.json
+    acuity report report.json -o page.html
+    acuity report vmaf.xml -o plot.svg
+    acuity report report.json --pictures worst
+
+Reads JSON, XML and CSV reports of acuity score, vmaf and libvmaf, and documents of --json --per-frame. The
+page is one file that needs no network. Frames can't be drawn from a report, but a folder that 'acuity worst'
+made of the same videos can be put into the page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Final
+
+from acuity.cli.exits import OK
+from acuity.cli.getopt import UsageError
+from acuity.errors import InputError, OutputError
+from acuity.report.read_report import ReadReport, read_report
+from acuity.report.write import SHOWN, check_output, write_report
+from acuity.text import one_line
+
+SURPLUS: Final = "a call shows one report, so show this one in a call of its own"
+_NO_PICTURES: Final = (
+    "The report has no pictures. 'acuity worst' makes some, and --pictures puts them into the page."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", metavar="REPORT", help="the report: JSON, XML or CSV ('-': standard input)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=f"the file to write: {_ENDINGS} (default: REPORT.html)"
+    )
+    parser.add_argument("--pictures", metavar="DIR", help="put the worst frames of this folder into the page")
+
+
+_ENDINGS: Final = " or ".join(f".{name}" for name in SHOWN)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    target = arguments.output or f"{os.path.splitext(_name(arguments.report))[0]}.html"
+    format = os.path.splitext(target)[1].lower().removeprefix(".")
+    if format not in SHOWN:
+        raise UsageError(f"'{one_line(target)}' doesn't say what to write: end it with {_ENDINGS}")
+    _check_target(target, arguments.report, named=arguments.output is not None)
+    found = read_report(arguments.report)
+    _write(found, arguments, target, format)
+    print(one_line(target))
+    return OK
+
+
+def _name(report: str) -> str:
+    return "report" if report in ("-", "/dev/stdin") else report
+
+
+def _check_target(target: str, report: str, *, named: bool) -> None:
+    """Refuse an output that can't be written, or would overwrite the report or what nobody named."""
+    if not named and os.path.exists(target):
+        raise OutputError(f"'{target}' exists already: name the file with -o")
+    if os.path.exists(target) and os.path.exists(report) and os.path.samefile(target, report):
+        raise OutputError(f"the page would overwrite the report '{report}': name another file with -o")
+    check_output(target, "page")
+
+
+def _write(found: ReadReport, arguments: argparse.Namespace, target: str, format: str) -> None:
+    if found.source is None:
+        raise InputError(f"'{arguments.report}' is a comparison")
+    extra = {**found.extra, "name": _name(arguments.report), "no_pictures": _NO_PICTURES}
+    write_report(found.source, target, format, extra=extra)

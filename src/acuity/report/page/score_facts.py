@@ -1,0 +1,153 @@
+"""The facts of a report for its page: what was compared and how, with what, and the times of its frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity import __version__
+from acuity.report.source import ReportSource
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, otherwise an empty one: reports may come from anywhere."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def entries(value: object) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list; nothing for what is no list."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        yield from (entry for entry in value if isinstance(entry, Mapping))
+
+
+def frame_times(about: Mapping[str, Any], frames: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """The seconds of frames from the rate of the reference; None if it varies or isn't known."""
+    video = mapping(about.get("input"))
+    reference, distorted = mapping(video.get("reference")), mapping(video.get("distorted"))
+    if reference.get("variable_rate") or (not reference and distorted.get("variable_rate")):
+        return None
+    rate = _rate(reference) or _rate(distorted)
+    if rate is None or not len(frames):
+        return None
+    side = "ref" if reference else "dis"
+    step, skip = video.get(f"frame_step_{side}", 1), video.get(f"frame_skip_{side}", 0)
+    if not (isinstance(step, int) and isinstance(skip, int) and step > 0 and skip >= 0):
+        return None
+    # The quotient is rounded once, as for exact times; the product of whole numbers is exact.
+    return np.asarray((frames * step + skip) * rate.denominator / rate.numerator, np.float64)
+
+
+def _rate(video: Mapping[str, Any]) -> Fraction | None:
+    text = video.get("frame_rate")
+    try:
+        rate = Fraction(text) if isinstance(text, str | int) else None
+    except (ValueError, ZeroDivisionError):
+        return None
+    return rate if rate is not None and 0 < rate < 1_000_000 else None
+
+
+def score_facts(
+    source: ReportSource, extra: Mapping[str, Any], labels: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Names and texts, in the order of the page."""
+    about = mapping(extra.get("acuity"))
+    video = mapping(about.get("input"))
+    found = [
+        *((role, _video(mapping(video.get(role)))) for role in ("reference", "distorted")),
+        ("compared", _compared(video)),
+        ("model", ", ".join(dict.fromkeys(labels.values()))),
+        ("why this model", _text(about.get("model_reason"))),
+        ("tiny model", _text(mapping(extra.get("tiny_model")).get("path"))),
+        ("pairing", _pairing(video)),
+        ("frames", _frames(source, about)),
+        ("computed by", _machine(about)),
+        ("command", _text(about.get("command"))),
+        ("report", _text(extra.get("name"))),
+        ("versions", _versions(about)),
+    ]
+    return [(name, text) for name, text in found if text]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _video(video: Mapping[str, Any]) -> str:
+    if not video:
+        return ""
+    size = f"{video['width']}x{video['height']}" if video.get("width") and video.get("height") else ""
+    pixels = (
+        f"{video.get('pixel_format', '')} {video['bitdepth']}-bit".strip() if video.get("bitdepth") else ""
+    )
+    rate = _rate(video)
+    kept = [video.get("path"), size, pixels, f"{float(rate):.6g} fps" if rate else "", video.get("codec")]
+    if video.get("frames"):
+        kept.append(f"{video['frames']} frames")
+    return ", ".join(str(part) for part in kept if part)
+
+
+def _compared(video: Mapping[str, Any]) -> str:
+    if not video.get("width"):
+        return ""
+    parts = [f"at {video.get('width')}x{video.get('height')}"]
+    if video.get("bitdepth"):
+        parts.append(f"{video.get('pixel_format', '')} {video['bitdepth']}-bit".strip())
+    if video.get("display") not in (None, "native"):
+        parts.append(f"as on a display of {video['display']}")
+    conversions = video.get("conversions")
+    parts += [str(one) for one in conversions] if isinstance(conversions, list) else []
+    return ", ".join(parts)
+
+
+def _pairing(video: Mapping[str, Any]) -> str:
+    words = {"index": "frame by frame", "time": "by presentation time"}
+    parts = [words[video["pair_by"]]] if video.get("pair_by") in words else []
+    for key, text in (
+        ("frame_skip_ref", "{} frames of the reference skipped"),
+        ("frame_skip_dis", "{} frames of the distorted video skipped"),
+    ):
+        if video.get(key):
+            parts.append(text.format(video[key]))
+    alignment = mapping(video.get("alignment"))
+    decided = len(list(entries(alignment.get("decisions"))))
+    if decided:
+        parts.append(f"aligned, {decided} decision{'s' * (decided > 1)} marked on the curve")
+    return ", ".join(parts)
+
+
+def _frames(source: ReportSource, about: Mapping[str, Any]) -> str:
+    scored = len(source.frames)
+    pairs = mapping(about.get("input")).get("pairs")
+    text = f"{scored:,} scored"
+    if isinstance(pairs, int) and pairs != scored:
+        text = f"{scored:,} of {pairs:,} scored"
+    every = about.get("subsample")
+    if isinstance(every, int) and every > 1:
+        text += f", one in {every}"
+    partial = mapping(about.get("partial"))
+    if partial:
+        whole = partial.get("of")
+        text += f", partial: interrupted{f' before {whole:,}' if isinstance(whole, int) else ''}"
+    return text
+
+
+def _machine(about: Mapping[str, Any]) -> str:
+    parts = [str(about[key]) for key in ("backend", "instruction_set") if about.get(key)]
+    if about.get("threads"):
+        parts.append(f"{about['threads']} threads")
+    if isinstance(about.get("seconds"), int | float):
+        parts.append(f"{about['seconds']} s")
+    if isinstance(about.get("fps"), int | float):
+        parts.append(f"{about['fps']:.1f} fps")
+    return ", ".join(parts)
+
+
+def _versions(about: Mapping[str, Any]) -> str:
+    measured = _text(about.get("version"))
+    if measured and measured != __version__:
+        return f"measured by acuity {measured}, page by acuity {__version__}"
+    return f"acuity {__version__}"

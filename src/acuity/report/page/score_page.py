@@ -1,0 +1,234 @@
+"""Makes the page of one score from a report: cards, curves, events, notes and facts."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.measure.pooling import POOLS, percentiles
+from acuity.report.page.column_names import ColumnName, column_name, is_score
+from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, Series
+from acuity.report.page.score_events import score_events
+from acuity.report.page.score_facts import frame_times, mapping, score_facts
+from acuity.report.source import KnowsModels, ReportSource
+from acuity.text import clock
+
+_PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+_WORDS: Final = {"mean": "mean", "harmonic_mean": "harmonic mean", "min": "lowest", "max": "highest"}
+_MOST_CARDS: Final = 12
+_CLOSE: Final = 1e-4  # a report's own mean may differ so much, relatively, from that of its rounded figures
+NO_FRAMES: Final = "The report has no frames, so there is no curve."
+
+
+def score_page(
+    source: ReportSource,
+    extra: Mapping[str, Any],
+    pictures: Sequence[Picture] = (),
+    no_pictures: str | None = None,
+) -> Page:
+    """The page of a report; `extra` is what a JSON report has beside its frames.
+
+    It may also have `times`, the seconds of each row, `name`, what an old report is called, `scores`, the
+    columns that are scores, and `metrics`, the main columns of the metrics that were asked for.
+    """
+    about = mapping(extra.get("acuity"))
+    scores, labels = _scores(source, extra, about)
+    frames, order = _in_order(source.frames)
+    columns = {name: np.asarray(values, np.float64)[order] for name, values in source.columns.items()}
+    asked: Any = extra.get("metrics")
+    shown = {name: column_name(name, scores, asked) for name in [*scores, *columns] if name in columns}
+    figures = {name: _pooled(columns[name], source.pooled().get(name, {})) for name in shown}
+    events, gaps = score_events(frames, about)
+    series = Series(
+        _title(extra, about),
+        frames,
+        [
+            Column(name, one.label, one.kind, columns[name], one.unit, one.better, _said(figures[name], one))
+            for name, one in sorted(shown.items(), key=lambda entry: _RANK[entry[1].kind])
+        ],
+        _times(extra, about, frames, order),
+        events,
+    )
+    notes = [*_notes(about), *gaps, *_doubts(source, columns, figures, frames)]
+    return Page(
+        "score",
+        _title(extra, about),
+        _subtitle(extra, about, labels),
+        cards=_cards(series, shown, figures, labels, incomplete=bool(about.get("partial"))),
+        series=[series],
+        pictures=pictures,
+        no_pictures=no_pictures,
+        notes=notes,
+        facts=score_facts(source, extra, labels),
+    )
+
+
+_RANK: Final = {"score": 0, "metric": 1, "feature": 2}
+
+
+def _scores(
+    source: ReportSource, extra: Mapping[str, Any], about: Mapping[str, Any]
+) -> tuple[list[str], dict[str, str]]:
+    """The columns that are scores, the main one first, and the models behind them."""
+    given: Any = extra.get("scores")
+    known = source if isinstance(source, KnowsModels) and source.models else None
+    if given is not None:
+        names = [str(name) for name in given]
+    elif known is not None:
+        names = [*known.models]
+    else:
+        tiny = mapping(extra.get("tiny_model"))
+        outputs: Any = tiny.get("outputs")
+        outputs = outputs if isinstance(outputs, list) else [tiny.get("name")]
+        guessed = sorted(filter(is_score, source.columns), key=lambda name: name != "vmaf")
+        names = [*guessed, *(name for name in source.columns if name in outputs and name not in guessed)]
+    labels = {**(known.model_labels if known else {}), **mapping(extra.get("labels"))}
+    if names and isinstance(about.get("model"), str):
+        labels[names[0]] = about["model"]
+    return names, {name: label for name, label in labels.items() if name in names}
+
+
+def _in_order(given: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The frame numbers in order, and the rows in that order."""
+    frames = np.asarray(given, np.int64)
+    order = np.argsort(frames, kind="stable")
+    return frames[order], order
+
+
+def _times(
+    extra: Mapping[str, Any], about: Mapping[str, Any], frames: NDArray[np.int64], order: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    given = extra.get("times")
+    if given is not None:
+        times = np.array([math.nan if time is None else time for time in given], np.float64)[order]
+        return times if np.isfinite(times).all() and len(times) else None
+    return frame_times(about, frames)
+
+
+def _pooled(values: NDArray[np.float64], said: Mapping[str, float]) -> dict[str, float]:
+    """What is said of a column: the report's own figures where it has them, otherwise computed."""
+    found = values[~np.isnan(values)]
+    if not len(found):
+        return {}
+    pooled = {
+        _WORDS[name]: said[name] if math.isfinite(said.get(name, math.nan)) else POOLS[name](found)
+        for name in _WORDS
+    }
+    with np.errstate(invalid="ignore"):
+        marks = percentiles(found, _PERCENTILES)
+    return pooled | {f"p{percent}": value for percent, value in zip(_PERCENTILES, marks, strict=True)}
+
+
+def _said(figures: Mapping[str, float], shown: ColumnName) -> list[tuple[str, str]]:
+    kept = {
+        name: value for name, value in figures.items() if name != "harmonic mean" or shown.kind == "score"
+    }
+    return [(name, _number(value, shown.decimals)) for name, value in kept.items()]
+
+
+def _number(value: float, decimals: int) -> str:
+    return (
+        f"{value:.{decimals}f}" if math.isfinite(value) else "not a number" if value != value else "infinite"
+    )
+
+
+def _title(extra: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    distorted = mapping(mapping(about.get("input")).get("distorted")).get("path")
+    name = distorted if isinstance(distorted, str) and distorted else extra.get("name")
+    return os.path.basename(str(name)) or str(name) if name else "Report"
+
+
+def _subtitle(extra: Mapping[str, Any], about: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    reference = mapping(mapping(about.get("input")).get("reference")).get("path")
+    parts = []
+    if isinstance(reference, str):
+        parts.append(f"against {os.path.basename(reference)}")
+    elif extra.get("no_reference"):
+        parts.append("without a reference")
+    parts += dict.fromkeys(labels.values())
+    partial, every = mapping(about.get("partial")), about.get("subsample")
+    if partial:
+        parts.append("partial")
+    if about.get("steering"):
+        parts.append("steered")
+    elif isinstance(every, int) and every > 1:
+        parts.append(f"one frame in {every}")
+    return ", ".join(parts)
+
+
+def _cards(
+    series: Series,
+    shown: Mapping[str, ColumnName],
+    figures: Mapping[str, Mapping[str, float]],
+    labels: Mapping[str, str],
+    *,
+    incomplete: bool,
+) -> list[Card]:
+    """The means of scores and metrics, and of the first score the worst frame and the 5th percentile."""
+    found: list[Card] = []
+    for column in series.columns:
+        name, one = column.name, shown[column.name]
+        if not one.main or "mean" not in figures[name]:
+            continue
+        count = int(np.count_nonzero(~np.isnan(column.values)))
+        detail = f"{labels[name]}, " if name in labels else ""
+        detail += f"mean of {count:,} frame{'s' * (count != 1)}"
+        value = _number(figures[name]["mean"], one.decimals)
+        found.append(
+            Card(one.label, f"{value} {one.unit}".strip(), detail, "warning" if incomplete else "plain")
+        )
+        if len(found) == 1:
+            found += _extremes(series, column, one, figures[name])
+    return found[:_MOST_CARDS]
+
+
+def _extremes(
+    series: Series, column: Column, one: ColumnName, figures: Mapping[str, float]
+) -> Iterator[Card]:
+    """The worst frame, and what 95 % of the frames reach."""
+    lower = one.better == "lower"
+    row = int(np.nanargmax(column.values) if lower else np.nanargmin(column.values))
+    worst, mark = ("highest", "p95") if lower else ("lowest", "p5")
+    when = "" if series.times is None else f" at {clock(float(series.times[row]), 3)}"
+    yield Card(f"{worst} frame", _number(figures[worst], one.decimals), f"frame {series.frames[row]}{when}")
+    reach = "stay below" if lower else "reach"
+    yield Card(mark, _number(figures[mark], one.decimals), f"95 % of the frames {reach} it")
+
+
+def _notes(about: Mapping[str, Any]) -> Iterator[PageNote]:
+    notes = about.get("notes")
+    for note in notes if isinstance(notes, Sequence) and not isinstance(notes, str) else ():
+        if isinstance(note, Mapping) and isinstance(note.get("text"), str):
+            yield PageNote("warning" if note.get("level") == "warning" else "info", note["text"])
+
+
+def _doubts(
+    source: ReportSource,
+    columns: Mapping[str, NDArray[np.float64]],
+    figures: Mapping[str, Mapping[str, float]],
+    frames: NDArray[np.int64],
+) -> Iterator[PageNote]:
+    """What is odd in the report itself."""
+    if not len(frames):
+        yield PageNote("warning", NO_FRAMES)
+    twice = frames[1:][np.diff(frames) == 0]
+    if len(twice):
+        yield PageNote(
+            "warning",
+            f"{len(twice):,} frame numbers occur more than once, the first is {twice[0]}: all are drawn",
+        )
+    for name, values in columns.items():
+        found = values[np.isfinite(values)]
+        if not len(found) or "mean" not in figures[name]:
+            continue
+        said, computed = figures[name]["mean"], float(found.mean())
+        if math.isfinite(said) and abs(said - computed) > _CLOSE * max(1.0, abs(computed)):
+            yield PageNote(
+                "warning",
+                f"the report says that the mean of {name} is {said:.6g}, but its frames have {computed:.6g}",
+            )

@@ -1,0 +1,249 @@
+"""Reads reports back: Acuity's and libvmaf's JSON, libvmaf's XML and CSV, and documents of `--json`.
+
+What a file holds is told from its content, not from its name. A file that is no report, is cut off or has
+figures that are none is refused with one sentence.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from acuity.errors import InputError
+from acuity.report.stored_report import (
+    StoredReport,
+    figures,
+    frame_numbers,
+    number_or_nan,
+    pooled_figures,
+)
+from acuity.text import quoted, shortened
+
+SCORE: Final = "acuity.score/1"
+COMPARE: Final = "acuity.compare/1"
+_READABLE: Final = "pass a JSON, XML or CSV report of acuity score or vmaf"
+_STDIN: Final = ("-", "/dev/stdin")
+# libvmaf prints what isn't finite as C does, which is no JSON.
+_C_NUMBERS: Final = re.compile(r"(?<=[:\[,\s])(-?)(nan|inf)(?:\([\w]*\))?(?=\s*[,}\]])", re.IGNORECASE)
+_HTML: Final = (b"<!doctype html", b"<html")
+
+
+class ReadReport(NamedTuple):
+    """A report, and what stands beside its frames: `acuity`, `tiny_model` and so on.
+
+    A comparison has no source: its document is `extra`.
+    """
+
+    source: StoredReport | None
+    extra: dict[str, Any]
+
+
+def read_report(path: str | os.PathLike[str]) -> ReadReport:
+    """The report in a file, or from standard input for '-'; raises InputError."""
+    name = os.fspath(path)
+    try:
+        if name in _STDIN:
+            data = sys.stdin.buffer.read()
+        else:
+            with open(name, "rb") as file:
+                data = file.read()
+    except OSError as error:
+        raise InputError(f"the report {quoted(name)} cannot be read: {error.strerror or error}") from None
+    return parse_report(data, name)
+
+
+def parse_report(data: bytes, name: str) -> ReadReport:
+    """The report in these bytes; `name` is for messages."""
+    begin = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not begin:
+        raise InputError(f"the report {quoted(name)} is empty: {_READABLE}")
+    if begin.lower().startswith(_HTML):
+        raise InputError(f"{quoted(name)} is a page: open it in a browser, or {_READABLE}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{quoted(name)} is no report: {_READABLE}") from None
+    try:
+        return _reader(begin)(text)
+    except InputError as error:
+        raise InputError(f"{quoted(name)} is no report that can be read: {error}; {_READABLE}") from None
+
+
+def read_document(document: Any) -> ReadReport:
+    """The report in a JSON document; raises InputError."""
+    if not isinstance(document, Mapping):
+        raise InputError("it is JSON, but no object")
+    schema = document.get("schema")
+    if schema is not None:
+        if schema not in _SCHEMAS:
+            raise InputError(f"it says that it is {quoted(schema)}, and this version knows {_KNOWN}")
+        return _SCHEMAS[schema](document)
+    if "frames" not in document:
+        raise InputError("it has no 'frames'")
+    extra = {key: value for key, value in document.items() if key not in _LIBVMAF}
+    return ReadReport(StoredReport.from_document(document), extra)
+
+
+_LIBVMAF: Final = ("version", "fps", "frames", "pooled_metrics", "aggregate_metrics")
+
+
+def _scored(document: Mapping[str, Any]) -> ReadReport:
+    """The document of `acuity score --json --per-frame`."""
+    rows = document.get("per_frame")
+    if not isinstance(rows, Mapping) or not isinstance(rows.get("frame"), list):
+        raise InputError("it has no figures of frames: print it with --per-frame, or write one with -o")
+    numbers = frame_numbers(rows["frame"])
+    for name, values in rows.items():
+        if not isinstance(values, list) or len(values) != len(numbers):
+            raise InputError(
+                f"its column {quoted(name)} has not one figure for each of {len(numbers)} frames"
+            )
+    models = [one for one in document.get("models") or () if isinstance(one, Mapping) and "name" in one]
+    source = StoredReport(
+        numbers,
+        {name: figures(name, values, numbers) for name, values in rows.items() if name != "frame"},
+        fps=number_or_nan(document.get("fps")),
+        said=pooled_figures(document.get("features")),
+        models=[str(one["name"]) for one in models],
+        model_labels={str(one["name"]): str(one.get("label") or one["name"]) for one in models},
+    )
+    beside = {key: document[key] for key in ("tiny_model", "no_reference") if key in document}
+    left = ("schema", "score", "models", "metrics", "worst", "features", "per_frame", *beside)
+    about = {key: value for key, value in document.items() if key not in left}
+    return ReadReport(source, {"acuity": about, **beside})
+
+
+_SCHEMAS: Final[dict[Any, Callable[[Mapping[str, Any]], ReadReport]]] = {
+    SCORE: _scored,
+    COMPARE: lambda document: ReadReport(None, dict(document)),
+}
+_KNOWN: Final = " and ".join(_SCHEMAS)
+
+
+def _json(text: str) -> ReadReport:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        try:
+            document = json.loads(_C_NUMBERS.sub("null", text))
+        except (ValueError, RecursionError):
+            where = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise InputError(f"its JSON is cut off or damaged{where}") from None
+    return read_document(document)
+
+
+def _xml(text: str) -> ReadReport:
+    """libvmaf's XML. Declarations of types and entities are refused, so that nothing can be expanded."""
+    from xml.parsers import expat
+
+    rows: list[dict[str, Any]] = []
+    document: dict[str, Any] = {"frames": rows, "pooled_metrics": {}, "aggregate_metrics": {}}
+    about: dict[str, Any] = {}
+    notes: list[dict[str, str]] = []
+    inside: list[str] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if not inside and tag != "VMAF":
+            raise InputError(f"its first element is <{shortened(tag)}>, not <VMAF>")
+        inside.append(tag)
+        match tag:
+            case "frame":
+                number = attributes.pop("frameNum", "")
+                metrics = {name: _number(value, name) for name, value in attributes.items()}
+                rows.append({"frameNum": _whole(number), "metrics": metrics})
+            case "metric":
+                name = attributes.pop("name", "")
+                document["pooled_metrics"][name] = {key: _number(v, name) for key, v in attributes.items()}
+            case "aggregate_metrics":
+                document["aggregate_metrics"] = {key: _number(v, key) for key, v in attributes.items()}
+            case "params":
+                about["width"] = _whole(attributes.get("qualityWidth", ""))
+                about["height"] = _whole(attributes.get("qualityHeight", ""))
+            case "acuity":
+                about["version"] = attributes.get("version", "")
+                if attributes.get("no_reference") == "true":
+                    document["no_reference"] = True
+            case "note":
+                notes.append({"level": "info", "code": "", **attributes, "text": ""})
+            case "tiny_model":
+                document["tiny_model"] = dict(attributes)
+            case "partial":
+                about["partial"] = {key: _whole(v) if v.isdigit() else v for key, v in attributes.items()}
+            case "steering":
+                stopped = attributes.get("stopped_after", "")
+                about["steering"] = {
+                    "segments": [], "subsample": [], "stopped_after": _whole(stopped) if stopped else None,
+                }  # fmt: skip
+            case "segment" | "subsample" if "steering" in about:
+                kind = "segments" if tag == "segment" else tag
+                part = {key: _whole(v) if v.isdigit() else v for key, v in attributes.items()}
+                about["steering"][kind].append(part)
+
+    def said(text: str) -> None:
+        if inside and inside[-1] == "note":
+            notes[-1]["text"] += text
+
+    def refuse(*_: Any) -> None:
+        raise InputError("it declares a document type, which no report has")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: inside.pop()
+    parser.CharacterDataHandler = said
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        raise InputError(f"its XML is cut off or damaged in line {error.lineno}") from None
+    if notes:
+        about["notes"] = notes
+    return read_document({**document, **({"acuity": about} if about else {})})
+
+
+def _csv(text: str) -> ReadReport:
+    """libvmaf's CSV, in which a comma follows every field."""
+    csv.field_size_limit(1 << 20)
+    lines = csv.reader(text.splitlines())
+    try:
+        titles = [title.strip() for title in next(lines)]
+        if not titles or titles[0] != "Frame":
+            raise InputError("it is neither JSON nor XML, nor CSV with a first column 'Frame'")
+        names = titles[1:-1] if titles[-1] == "" else titles[1:]
+        if len(set(names)) < len(names):
+            raise InputError("two of its columns have the same name")
+        rows = []
+        for number, line in enumerate(lines, 2):
+            if not line:
+                continue
+            if len(line) not in (len(names) + 1, len(names) + 2):
+                raise InputError(f"line {number} has {len(line)} fields where the first has {len(titles)}")
+            fields = dict(zip(names, line[1:], strict=False))
+            metrics = {name: _number(value, name) for name, value in fields.items() if value}
+            rows.append({"frameNum": _whole(line[0]), "metrics": metrics})
+    except csv.Error as error:
+        raise InputError(f"its CSV is damaged: {error}") from None
+    return read_document({"frames": rows})
+
+
+def _reader(begin: bytes) -> Callable[[str], ReadReport]:
+    return {b"{": _json, b"[": _json, b"<": _xml}.get(begin[:1], _csv)
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        if "_" in text:
+            raise ValueError
+        return float(text)  # nan and inf too
+    except ValueError:
+        raise InputError(f"{quoted(name)} is {quoted(text)}, which is no number") from None
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise InputError(f"{quoted(text)} stands where a whole number should")
+    return int(text)
