@@ -1,42 +1,78 @@
-"""The chart of scores over time."""
+"""The chart of scores over time, as text."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from acuity.cli.plot import plot, stretches
+from acuity.cli.plot import plot
 from acuity.cli.style import clock, count
 
 
-def test_a_stretch_shows_its_lowest_frame() -> None:
+def dots(lines: list[str]) -> np.ndarray:
+    """Which dots of a chart are drawn, as rows and columns."""
+    rows = []
+    for line in lines[:-1]:
+        cells = [0 if char == " " else ord(char) - 0x2800 for char in line.partition("│")[2]]
+        for bits in ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80)):
+            rows.append([bool(cell & bit) for cell in cells for bit in bits])
+    wide = max(map(len, rows))
+    return np.array([row + [False] * (wide - len(row)) for row in rows])
+
+
+def test_a_column_reaches_from_the_lowest_to_the_highest() -> None:
     scores = np.full(1000, 90.0)
-    scores[503] = 20.0
-    assert stretches(scores, 10).tolist() == [90.0] * 5 + [20.0] + [90.0] * 4
+    scores[[503, 507]] = 20.0, 100.0
+    lines = plot(scores, width=5, rows=8)
+    labels = [line.partition("│")[0].strip() for line in lines[:-1]]
+    assert labels == ["100", "", "80", "", "60", "40", "", "20"]
+    found = dots(lines)
+    assert found[:, 5].nonzero()[0].tolist() == list(range(32))  # the top, 100, down to the bottom, 20
+    assert all(found[:, column].nonzero()[0].tolist() == [4] for column in (0, 1, 2, 3, 4, 6, 7, 8, 9))
 
 
-def test_stretches_are_even_in_time() -> None:
-    begins = stretches(np.arange(60.0), 38)  # of rising scores the lowest is the first of its stretch
-    assert np.abs(begins - np.arange(38) * 60 / 38).max() < 1
+def test_the_exact_text() -> None:
+    lines = plot(np.array([0.0, 50.0, 100.0, 50.0]), width=2, rows=2, seconds=75.0)
+    assert lines == ["100 │ ⠁", "  0 │⡈⠈", "     0:00 1:15"]
+    assert dots(lines).nonzero()[0].tolist() == [0, 4, 4, 7]
 
 
-def test_bars_follow_the_scores() -> None:
-    lines = plot(np.array([20.0, 60.0, 100.0]), rows=2, seconds=75.0)
-    assert lines == ["100 │ ▁█", " 20 │▁██", "     0:00 1:15"]
+def test_the_last_line_says_what_a_column_is() -> None:
+    lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=64, seconds=200.0)
+    assert lines[-1].split() == ["0:00", "lowest", "to", "highest", "of", "up", "to", "40", "frames", "3:20"]
+    assert "lowest" not in plot(np.arange(20.0), width=64)[-1]
+    assert "lowest" not in plot(np.arange(5000.0), width=20)[-1]  # there is no room
+
+
+def test_few_frames_are_drawn_wider() -> None:
+    lines = plot(np.array([20.0, 60.0, 100.0]), width=30, rows=2)
+    assert max(len(line.partition("│")[2]) for line in lines[:-1]) == 30
 
 
 def test_flat_empty_and_unknown_scores_are_fine() -> None:
     assert plot(np.array([])) == []
-    assert plot(np.array([np.nan])) == []
+    assert plot(np.array([np.nan, np.inf])) == []
+    assert plot(np.array([1.0]), width=0) == []
     assert len(plot(np.full(500, 100.0), width=40)) == 5
+    assert len(plot(np.array([43.0]), width=40)) == 5
+    found = dots(plot(np.array([10.0, np.nan, np.inf, 30.0]), width=2))
+    assert found.any(0).tolist() == [True, False, False, True]
 
 
-def test_every_line_fits_the_width() -> None:
-    lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=50)
-    assert all(len(line) <= 50 + 5 for line in lines)
+@pytest.mark.parametrize("width", [1, 3, 12, 50])
+def test_every_line_fits_the_width(width: int) -> None:
+    lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=width)
+    assert all(len(line) <= max(width, 6) + 5 for line in lines)
 
 
 def test_ascii_terminals_get_ascii() -> None:
-    assert all(line.isascii() for line in plot(np.linspace(0, 100, 30), unicode=False))
+    lines = plot(np.array([0.0, 100.0, 50.0]), width=3, rows=2, unicode=False)
+    assert lines == ["100 | '", "  0 |. '", "     0 3"]
+    assert all(line.isascii() for line in plot(np.linspace(0, 100, 3000), unicode=False))
+
+
+def test_a_film_is_plotted() -> None:
+    assert len(plot(np.random.default_rng(1).normal(80, 5, 170_000), width=100, rows=20)) == 21
 
 
 def test_clock() -> None:

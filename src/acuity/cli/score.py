@@ -116,7 +116,9 @@ def _answer(report: ScoreReport, arguments: argparse.Namespace) -> list[str]:
         return [json.dumps(document, indent=2, allow_nan=False)]
     if arguments.quiet:
         return _figures(report)
-    return summary(report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools)
+    return summary(
+        report, Style(sys.stdout), worst=arguments.worst, pools=arguments.pools, plotted=arguments.plot
+    )
 
 
 def _figures(report: ScoreReport) -> list[str]:

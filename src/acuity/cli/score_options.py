@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError, given_twice
+from acuity.cli.graphics import plot_way
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY, sentence
@@ -184,6 +185,14 @@ _OTHERS: Final = {
         _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
         _entry("--json", help="print one JSON document on standard output", action="store_true"),
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
+        _entry(
+            "--plot",
+            help="plot all scores and metrics at the end, as large as the terminal: auto (default), text, "
+            "sixel or kitty",
+            nargs="?",
+            type=plot_way,
+            metavar="WAY",
+        ),
         _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
         _entry(
             "-q",
@@ -250,6 +259,9 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
     for name, needed, why in _NEEDS:
         if getattr(arguments, name) not in (None, False, LEGACY) and not getattr(arguments, needed):
             raise UsageError(f"argument {why}")
+    if arguments.plot and (arguments.quiet or arguments.json):
+        name = "--json" if arguments.json else "--quiet"
+        raise UsageError(f"argument --plot: {name} prints no plot: leave one of them out")
     if arguments.pools and arguments.quiet and not arguments.json:
         raise UsageError(
             "argument --pool: --quiet prints the score alone: leave one of them out, or pass --json"

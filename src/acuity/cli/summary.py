@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from acuity.cli.plot import plot
+from acuity.cli.score_plot import clip_seconds, score_plot
 from acuity.cli.style import Style, clock, columns, count
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
@@ -16,20 +17,27 @@ _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
 _MARKS: Final[dict[Level, tuple[str, str]]] = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
 
 
-def summary(report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str]) -> list[str]:
-    """The lines of the summary: warnings, score, spread, chart, worst frames, metrics, notes, speed."""
+def summary(
+    report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str], plotted: str | None = None
+) -> list[str]:
+    """The lines of the summary: warnings, score, spread, chart, worst frames, metrics, notes, speed.
+
+    `plotted` is how a larger plot of all scores and metrics is shown at the end; None: there is none.
+    """
     parts = [_notes(report, style, "warning")]
     if report.results.models:
         parts += [
             _headline(report, style),
             _segments(report, style),
             _spread(report, style, pools),
-            _chart(report, style),
+            _chart(report, style) if plotted is None else [],
             _worst(report, style, worst),
         ]
     elif not report.headlines:
         parts.append(_features(report))
     parts += [_metrics(report, style, pools), _notes(report, style, "info"), [_speed(report, style)]]
+    if plotted is not None:
+        parts.append(score_plot(report, style, plotted))
     return [line for part in parts if part for line in ("", *part)]
 
 
@@ -91,12 +99,9 @@ def _chart(report: ScoreReport, style: Style) -> list[str]:
     scores = report.results.values()
     if len(scores) < 2:
         return []
-    frames = report.results.frames
-    seconds = report.time_of(frames[-1] + 1)
-    start = report.time_of(frames[0])
-    duration = seconds - start if seconds is not None and start is not None else None
     width = min(style.columns - 12, 64)
-    return [f"  {line}" for line in plot(scores, width=width, seconds=duration, unicode=style.unicode)]
+    drawn = plot(scores, width=width, seconds=clip_seconds(report), unicode=style.unicode)
+    return [f"  {line}" for line in drawn]
 
 
 def _worst(report: ScoreReport, style: Style, number: int) -> list[str]:
