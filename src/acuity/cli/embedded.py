@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import math
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -25,6 +26,7 @@ FD_IN: Final = 3
 FD_OUT: Final = 4
 FOREVER: Final = math.inf
 
+_TOKEN_BYTES: Final = 24  # of randomness
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -39,9 +41,28 @@ class Wanted:
     wait: float | None = None  # seconds for the first client's request; FOREVER: without limit
     stay: float | None = None  # seconds after the end; FOREVER: until the last client has left
     token_file: str | None = None
+    live: int | None = None  # the port of the page
 
     def __bool__(self) -> bool:
-        return self.sse is not None or self.http is not None or self.uds is not None or self.stdio
+        return (
+            self.sse is not None
+            or self.http is not None
+            or self.live is not None
+            or self.uds is not None
+            or self.stdio
+        )
+
+    @property
+    def http_port(self) -> int | None:
+        """The port of Streamable HTTP, which the page uses too; None: there is none."""
+        if self.http is None or self.live is None:
+            return self.live if self.http is None else self.http
+        if self.http and self.live and self.http != self.live:
+            raise UsageError(
+                f"--live {self.live} and --enable-mcp-http {self.http} are one port, which serves the page "
+                "and agents: name it once"
+            )
+        return self.http or self.live
 
 
 def port(text: str) -> int:
@@ -81,6 +102,8 @@ class Option(NamedTuple):
 
 
 OPTIONS: Final = (
+    Option("live", "live", "show the measurement as it runs on a page in your browser, whose address is "
+           "printed; buttons steer it (without PORT: any free port)", "PORT", port, 0),
     Option("enable_mcp_sse", "sse", "let agents watch and steer over HTTP+SSE at "
            "http://127.0.0.1:PORT/mcp/sse (0: any free port)", "PORT", port),
     Option("enable_mcp_http", "http", "the same over Streamable HTTP at http://127.0.0.1:PORT/mcp (without "
@@ -109,7 +132,8 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
     with ExitStack() as stack:
         stack.enter_context(_ending_on_signals())
         pair = stack.enter_context(_claimed()) if wanted.stdio else None
-        config = _config(wanted)  # refuses an unreadable token before anything is opened
+        http_port = wanted.http_port
+        config, fragment = _config(wanted)  # refuses an unreadable token before anything is opened
         servers: list[EmbeddedServer] = []
 
         def attach(measurement: Measurement, total: int | None) -> None:
@@ -123,11 +147,13 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
                 server.start_uds(wanted.uds)
             if wanted.sse is not None:
                 server.start_sse(wanted.sse)
-            if wanted.http is not None:
-                server.start_http(wanted.http)
+            if http_port is not None:
+                address = server.start_http(http_port)
+                if wanted.live is not None:
+                    _say(f"{program}: watch it at http://{address.host}:{address.port}/{fragment}")
             for transport, where in server.started.items():
-                if transport == "stdio":
-                    continue  # the caller opened the descriptors
+                if transport == "stdio" or (transport == "http" and wanted.http is None):
+                    continue  # the caller opened the descriptors, or asked for the page alone
                 _say(f"{program}: agents may connect to {where}")
             if wanted.wait is not None:
                 _say(f"{program}: waiting for an agent before the first frame")
@@ -136,12 +162,15 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         yield attach
         if servers and wanted.stay is not None:
             _stay(program, servers[0], wanted.stay)
+        elif servers and wanted.live is not None:
+            _stay_for_pages(program, servers[0])
 
 
 def _refuse_idle_options(wanted: Wanted) -> None:
     for option in OPTIONS:
         if getattr(wanted, option.field) not in (None, False):
-            ways = " or ".join(_spelled(other) for other in OPTIONS if other.name.startswith("enable_"))
+            serving = [other for other in OPTIONS if other.name.startswith(("live", "enable_"))]
+            ways = " or ".join(map(_spelled, serving))
             raise UsageError(f"option {_spelled(option)} needs a server: add {ways}")
 
 
@@ -149,21 +178,31 @@ def _spelled(option: Option) -> str:
     return f"--{option.name.replace('_', '-')}"
 
 
-def _config(wanted: Wanted) -> EmbeddedConfig:
+def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
+    """The server's settings, and what the page's address ends with.
+
+    A page gets a token of its own for each run, so that no other user of the machine and no other page can
+    steer. It is behind the #, which browsers send to nobody. A token that the user made is never printed.
+    """
     from acuity.errors import EmbeddedError, SettingsError
     from acuity.mcp.embedded import EmbeddedConfig
     from acuity.mcp.wire.guard.tokens import EMBEDDED_VARIABLE, read_tokens
 
-    if wanted.sse is None and wanted.http is None:
+    if wanted.sse is None and wanted.http is None and wanted.live is None:
         if wanted.token_file is not None:
             raise UsageError(
-                "option --mcp-token-file is for clients over HTTP: add --enable-mcp-sse or --enable-mcp-http"
+                "option --mcp-token-file is for clients over HTTP: "
+                "add --live, --enable-mcp-sse or --enable-mcp-http"
             )
-        return EmbeddedConfig()
+        return EmbeddedConfig(), ""
     try:
-        return EmbeddedConfig(token=read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE))
+        tokens = read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE)
     except SettingsError as error:
         raise EmbeddedError(str(error)) from None
+    if tokens or wanted.live is None:
+        return EmbeddedConfig(token=tokens), ""
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    return EmbeddedConfig(token=token), f"#token={token}"
 
 
 def _stay(program: str, server: EmbeddedServer, length: float) -> None:
@@ -172,6 +211,18 @@ def _stay(program: str, server: EmbeddedServer, length: float) -> None:
     try:
         _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
         server.stay(None if length == FOREVER else length)
+    except KeyboardInterrupt:
+        server.stop(linger=0.0)
+
+
+def _stay_for_pages(program: str, server: EmbeddedServer) -> None:
+    """Keep serving while the page is open somewhere; with none, end at once."""
+
+    def told() -> None:
+        _say(f"{program}: done; the page stays until it is closed, Ctrl-C ends it")
+
+    try:
+        server.stay_for_pages(told)
     except KeyboardInterrupt:
         server.stop(linger=0.0)
 

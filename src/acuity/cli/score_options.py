@@ -31,6 +31,7 @@ from acuity.scoring.request import (
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub", "html", "svg", "png")
+RUNNING: Final = "while it runs: a page for you, a server for agents"  # the title of a group
 LEGACY: Final = "legacy"  # the default precision
 
 
@@ -208,7 +209,7 @@ _OTHERS: Final = {
     DIFFERENT: (),
     RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
     WORK: (),
-    "for agents, while it runs": tuple(
+    RUNNING: tuple(
         _entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
         for option in OPTIONS
     ),

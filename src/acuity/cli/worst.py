@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli.exits import OK
 from acuity.cli.progress import ProgressDisplay, for_people
-from acuity.cli.score_options import GROUPS, add_groups, add_videos, positive, scoring_request
+from acuity.cli.score_options import GROUPS, RUNNING, add_groups, add_videos, positive, scoring_request
 from acuity.cli.scoring import say
 from acuity.cli.style import Style, clock, columns, wrapped_columns
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
@@ -39,7 +39,7 @@ USAGE: Final = "REF DIS -o DIR [options]"
 SURPLUS: Final = "a call shows the frames of one encode, so show this one's in a call of its own"
 
 # Options of `acuity score` that would change nothing here, or that need a report.
-_GROUPS: Final = [title for title in GROUPS if title not in (TINY, "output", "for agents, while it runs")]
+_GROUPS: Final = [title for title in GROUPS if title not in (TINY, "output", RUNNING)]
 _LEFT_OUT: Final = frozenset(("metrics", "features", "pools", "resume"))
 
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 import anyio
 from mcp_types import INVALID_REQUEST
@@ -24,7 +24,7 @@ from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.wire.descriptors import DescriptorPair, claimed_stdio
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.guard.access import Access, Guarded
-from acuity.mcp.wire.http.request import Handler
+from acuity.mcp.wire.http.request import Handler, Request
 from acuity.mcp.wire.http.routes import Routes
 from acuity.mcp.wire.http.server import serve_http
 from acuity.mcp.wire.lines import LINGER, LineConnection
@@ -74,8 +74,10 @@ class Uds:
     same_user: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SsePaths:
+Offer: TypeAlias = Literal["http", "sse"]
+
+
+class SsePaths(NamedTuple):
     """Where event streams are opened, and where their messages are posted."""
 
     stream: str = "/sse"
@@ -87,9 +89,11 @@ class Http:
     """A port with Streamable HTTP, HTTP+SSE or both."""
 
     address: Address
-    offers: frozenset[Literal["http", "sse"]] = frozenset({"http"})
+    offers: frozenset[Offer] = frozenset({"http"})
     sse: SsePaths = field(default_factory=SsePaths)
     pages: Mapping[str, Handler] = field(default_factory=dict)  # other handlers, by path
+    files: Mapping[str, Handler] = field(default_factory=dict)  # of a page, by path; they take no token
+    is_open: Callable[[Request], bool] | None = None  # what else takes none
     listener: socket.socket | None = None  # where it listens already
     tls: ssl.SSLContext | None = None  # None: without TLS
 
@@ -251,7 +255,7 @@ class _TurnedAway(asyncio.Protocol):
 
 @asynccontextmanager
 async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -> AsyncIterator[list[Open]]:
-    handlers: dict[str, Handler] = dict(endpoint.pages)
+    handlers: dict[str, Handler] = {**endpoint.pages, **endpoint.files}
     found: dict[str, str] = {}
     async with AsyncExitStack() as stack:
         if runtime is None:
@@ -266,15 +270,11 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
             handlers |= streams.paths()
             found["sse"] = endpoint.sse.stream
         routes = Routes(handlers, shown=[*endpoint.pages, *found.values()])
+        guarded = serving.access.guard(
+            routes, endpoint.address, open_paths=endpoint.files, is_open=endpoint.is_open
+        )
         yield await stack.enter_async_context(
-            _port(
-                serving.access.guard(routes, endpoint.address),
-                endpoint.address,
-                serving,
-                found,
-                endpoint.listener,
-                endpoint.tls,
-            )
+            _port(guarded, endpoint.address, serving, found, endpoint.listener, endpoint.tls)
         )
 
 

@@ -6,13 +6,16 @@ listener slows the feeding, not the workers.
 
 While a measurement is paused, the feeding thread waits at the boundary too. A steering server can supply the
 function that it waits in, which carries out commands and then returns. While the feeding thread waits for its
-next pair, idle listeners are called now and then.
+next pair, idle listeners are called now and then. Viewers get the pictures of each frame that is counted,
+which they may copy but not keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from acuity.features.extractor import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class BoundarySnapshot:
 Listener = Callable[[BoundarySnapshot], None]
 Waiter = Callable[[], None]
 Idler = Callable[[], None]
+Viewer = Callable[[int, Pair], None]  # the frame's number, and its pictures
 Ended = Callable[[BoundarySnapshot], None]
 
 
@@ -38,6 +42,7 @@ class FrameBoundary:
         self._endings: tuple[Ended, ...] = ()
         self.waiter: Waiter | None = None  # the function to wait in while paused
         self._idlers: tuple[Idler, ...] = ()
+        self.viewers: tuple[Viewer, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether there are listeners; otherwise no snapshot is needed."""
@@ -77,6 +82,18 @@ class FrameBoundary:
 
         return remove
 
+    def on_pictures(self, callback: Viewer) -> Callable[[], None]:
+        """Show the pictures of every frame that is counted, on the feeding thread; any thread may call this.
+
+        Returns a function that undoes it. The pictures are borrowed for the time of the call.
+        """
+        self.viewers = (*self.viewers, callback)
+
+        def remove() -> None:
+            self.viewers = tuple(viewer for viewer in self.viewers if viewer is not callback)
+
+        return remove
+
     def on_end(self, callback: Ended) -> Callable[[], None]:
         """Call back once, on the thread that ends the measurement; returns a function that undoes it."""
         self._endings = (*self._endings, callback)
@@ -94,6 +111,11 @@ class FrameBoundary:
         """Call the idle listeners."""
         for idler in self._idlers:
             idler()
+
+    def show(self, index: int, pictures: Pair) -> None:
+        """Show the viewers a frame."""
+        for viewer in self.viewers:
+            viewer(index, pictures)
 
     def end(self, snapshot: BoundarySnapshot) -> None:
         """Call the end listeners: no more frames come."""

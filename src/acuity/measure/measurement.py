@@ -177,6 +177,8 @@ class Measurement:
             scheduler.submit(WorkItem(self._intake.frame(index, pictures, plan.lookback), plan, counted))
         else:
             self._unscheduled += 1
+        if counted and self.boundary.viewers:
+            self.boundary.show(index, pictures)
         self._intake.keep(pictures)
         self._frames += 1
         if self.boundary:

@@ -9,13 +9,9 @@ from typing import Any, Final, TypeAlias
 from acuity.errors import AcuityError
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.http.routes import JSON
+from acuity.mcp.wire.http.static_files import OWN_PAGE_ONLY
 
-# No page but the server's own may show or keep any of it.
-HEADERS: Final[HeaderList] = [
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
+HEADERS: Final = OWN_PAGE_ONLY
 
 Document: TypeAlias = dict[str, Any]
 

@@ -18,7 +18,8 @@ from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.live.scores import Scores
-from acuity.mcp.embedded.steering.clients import CONNECTED
+from acuity.mcp.embedded.page.watchers import PAGE_NAME
+from acuity.mcp.embedded.steering.clients import CONNECTED, client_name, lasting_connection
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
 from acuity.mcp.wire.quick import QuickAnswers
@@ -26,6 +27,7 @@ from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState
+    from acuity.mcp.embedded.page.watchers import Watchers
     from acuity.mcp.embedded.presence import EndSignals, Presence
     from acuity.mcp.embedded.steering.bridge import CommandSender
 
@@ -44,6 +46,7 @@ async def assembled(
     config: EmbeddedConfig,
     presence: Presence,
     end: EndSignals,
+    watchers: Watchers,
 ) -> AsyncIterator[Endpoints]:
     """The endpoints that can be opened, for as long as the block lasts."""
     compute = Compute(paths)
@@ -52,7 +55,7 @@ async def assembled(
     limits = CallLimits(config.settings())
     end.answering = lambda: limits.answering
     pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
-    middleware = [limits, _Noted(presence), pacing]
+    middleware = [limits, _Noted(presence, watchers), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
     documents = {name: presence.noting(made) for name, made in quick_documents(live, scores).items()}
@@ -101,15 +104,24 @@ def _payer(client: str) -> str:
 
 
 class _Noted(ServerMiddleware[Any]):
-    """Notes that a client has sent a request; a handshake is none yet."""
+    """Notes that a client has sent a request, and which are pages; a handshake is none yet."""
 
-    def __init__(self, presence: Presence) -> None:
+    def __init__(self, presence: Presence, watchers: Watchers) -> None:
         self._presence = presence
+        self._watchers = watchers
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.request_id is not None and ctx.method not in _GREETINGS:
             self._presence.asked()
+            self._note_page(ctx)
         return await call_next(ctx)
+
+    def _note_page(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        if client_name(ctx.session) != PAGE_NAME:
+            return
+        connection = lasting_connection(ctx.session)
+        if connection is not None and self._watchers.heard(connection):
+            connection.exit_stack.callback(self._watchers.left, connection)
 
 
 def _in_short(live: LiveState) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from mcp.server.caching import CacheHint
 
 from acuity.mcp.apps import CAPABILITIES, AppResources, with_apps
 from acuity.mcp.catalog import Catalog
+from acuity.mcp.embedded.live.pictures import LivePictures
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.presence import EndSignals
 from acuity.mcp.embedded.resources.measurement import MeasurementResources
 from acuity.mcp.embedded.resources.notifications import NotificationMeta
+from acuity.mcp.embedded.resources.pictures import PictureResources
 from acuity.mcp.embedded.resources.subscriptions import RevisionOf, Subscriptions, UpdatePublisher
 from acuity.mcp.embedded.tools import computing, listing, steering, watching
 from acuity.mcp.embedded.uris import STATUS, ResourceUri
@@ -27,10 +29,10 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS: Final = """\
 A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
-vmaf.worst_frames and vmaf.report, or have vmaf.watch wait for frames below a score; steer it with \
-vmaf.request_model_swap, vmaf.pause, vmaf.resume, vmaf.set_subsample, vmaf.stop_after and vmaf.stop, which \
-are carried out between two frames. Neither changes a figure: every frame has the score of its model. \
-A pause ends when you leave, or when its lease runs out. To follow along, subscribe to \
+vmaf.curve, vmaf.worst_frames and vmaf.report, or have vmaf.watch wait for frames below a score; \
+steer it with vmaf.request_model_swap, vmaf.pause, vmaf.resume, vmaf.set_subsample, vmaf.stop_after and \
+vmaf.stop, which are carried out between two frames. Neither changes a figure: every frame has the score \
+of its model. A pause ends when you leave, or when its lease runs out. To follow along, subscribe to \
 acuity://measurement/scores (?rate=10: told at most ten times a second), acuity://measurement/status or \
 acuity://measurement/watch?below=70. Who reads more than a small share of the time allows waits for its \
 answers while frames are measured. compute_vmaf scores another pair of files in a process of its own."""
@@ -52,17 +54,19 @@ def embedded_catalog(
     scores, end = scores or Scores(live), end or EndSignals()
     publisher = UpdatePublisher(bus, _revisions(live, scores), end.over)
     subscriptions = Subscriptions(bus, publisher, lambda: NotificationMeta(live, scores))
+    pictures = LivePictures(live.measurement)
     end.on_close(subscriptions.close)
+    end.on_close(pictures.close)
     return Catalog(
         tools=with_apps(
             [
-                *watching.tools(live, scores),
+                *watching.tools(live, scores, pictures),
                 *steering.tools(sender),
                 *listing.tools(compute),
                 *computing.tools(compute),
             ]
         ),
-        resources=[MeasurementResources(live, scores), AppResources()],
+        resources=[MeasurementResources(live, scores), PictureResources(live, pictures), AppResources()],
         methods=subscriptions.methods(),
         listen=subscriptions.listen,
         cache=dict.fromkeys(_LISTS, _FIXED),

@@ -10,7 +10,8 @@ from typing import Any
 
 import pydantic_core
 
-from acuity.mcp.endpoints import PATH, Http, Open, Pair, SsePaths, Uds, open_endpoint
+from acuity.mcp.embedded.page.page_files import asks_for_page, page_files, with_page
+from acuity.mcp.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
 from acuity.mcp.wire.framing import FramingName
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.tokens import Tokens
@@ -46,21 +47,41 @@ class Endpoints:
     def sse(self, port: int, path: str, listener: socket.socket | None = None) -> Opening:
         """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one."""
         paths = SsePaths(path, f"{path.rpartition('/')[0]}/request")
-        address = Address(LOOPBACK, port)
-        endpoint = Http(address, frozenset({"sse"}), paths, self._health(path), listener)
-        return open_endpoint(endpoint, self._serving)
+        # The page speaks Streamable HTTP, wherever it was opened.
+        offers: frozenset[Offer] = frozenset({"sse"} if PATH in paths else {"sse", "http"})
+        return self._port(port, path, listener, offers, paths)
 
     def http(self, port: int, listener: socket.socket | None = None) -> Opening:
         """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any free one."""
-        endpoint = Http(Address(LOOPBACK, port), pages=self._health(PATH), listener=listener)
+        return self._port(port, PATH, listener, frozenset({"http"}), SsePaths())
+
+    def _port(
+        self,
+        port: int,
+        path: str,
+        listener: socket.socket | None,
+        offers: frozenset[Offer],
+        sse: SsePaths,
+    ) -> Opening:
+        health = self._health(path)
+        page = "http" in offers
+        endpoint = Http(
+            Address(LOOPBACK, port),
+            offers,
+            sse,
+            pages={"/": with_page(health) if page else for_methods(("GET", "HEAD"), health)},
+            files=page_files() if page else {},
+            is_open=asks_for_page if page else None,
+            listener=listener,
+        )
         return open_endpoint(endpoint, self._serving)
 
-    def _health(self, path: str) -> dict[str, Handler]:
-        """A page at `/` that says that the server is there, and where to speak to it."""
+    def _health(self, path: str) -> Handler:
+        """The answer at `/`: that the server is there, and where to speak to it."""
 
         def answer(_: Request, responder: Responder) -> None:
             server = self._serving.server.server_info_stamp
             about = {"status": "ok", "server": server, "endpoint": path, "measurement": self._measurement()}
             responder.answer(200, pydantic_core.to_json(about), JSON)
 
-        return {"/": for_methods(("GET", "HEAD"), answer)}
+        return answer

@@ -31,6 +31,7 @@ from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.live.state import LiveState
+from acuity.mcp.embedded.page.watchers import Watchers
 from acuity.mcp.embedded.presence import EndSignals, Presence
 from acuity.mcp.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
 from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
@@ -53,6 +54,7 @@ _Binding = Callable[[ExitStack], tuple[PendingEndpoint, str]]
 
 _HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
+_RELOAD: Final = 2.0  # seconds in which a page that is loaded anew comes back
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class EmbeddedServer:
         self._listener: BoundaryListener | None = None
         self._sender: CommandSender | None = None
         self._presence = Presence()
+        self._watchers = Watchers()  # the live pages
         self._bound = ExitStack()  # addresses, until the server stops
         self._started: dict[Transport, str] = {}  # with where
         self._stopped = False
@@ -185,6 +188,13 @@ class EmbeddedServer:
         """
         endpoints = self._serving()
         endpoints.thread.call(endpoints.stay(seconds))
+
+    def stay_for_pages(self, before: Callable[[], object] = lambda: None) -> None:
+        """Go on serving while a live page is open; `before` is called first, if one is."""
+        if self._endpoints is None or not len(self._watchers):
+            return
+        before()
+        self._endpoints.thread.call(self._watchers.everybody_left(_RELOAD))
 
     # ---- the end ----------------------------------------------------------------------------
 
@@ -325,7 +335,7 @@ class EmbeddedServer:
         def load() -> AbstractAsyncContextManager[Endpoints]:
             from acuity.mcp.embedded.assembly import assembled
 
-            return assembled(live, sender, paths, self.config, self._presence, end)
+            return assembled(live, sender, paths, self.config, self._presence, end, self._watchers)
 
         self._listener, self._sender = listener, sender
         self._endpoints = LazyEndpoints(thread, load, self._presence, end)

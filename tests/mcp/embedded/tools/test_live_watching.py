@@ -325,7 +325,7 @@ def test_what_there_is_to_measure_with(tmp_path: Path) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path) -> None:
     steering = {"request_model_swap", "pause", "resume", "stop", "stop_after", "set_subsample"}
-    reading = {"status", "features", "score", "worst_frames", "report", "watch"}
+    reading = {"status", "features", "score", "curve", "worst_frames", "report", "watch"}
 
     async def scene(ground: Ground) -> None:
         client: Client

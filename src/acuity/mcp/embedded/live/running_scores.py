@@ -81,10 +81,11 @@ class RunningScores:
             "harmonic_mean": count / self._inverse - 1.0 if self._inverse else math.inf,
         }
 
-    def since(self, frame: int) -> tuple[list[int], list[float]]:
-        """The frames from this one on, and their scores."""
+    def since(self, frame: int, most: int | None = None) -> tuple[list[int], list[float]]:
+        """The frames from this one on, so many at most, and their scores."""
         start = bisect_left(self._frames, frame)
-        return self._frames[start:].tolist(), self._scores[start:].tolist()
+        stop = None if most is None else start + most
+        return self._frames[start:stop].tolist(), self._scores[start:stop].tolist()
 
     def column(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Frames and scores, as copies."""

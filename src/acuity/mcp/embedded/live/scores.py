@@ -21,6 +21,7 @@ MAX_FRAMES: Final = 500  # in one answer
 _MAX_FIGURES: Final = 5000
 _RECENT: Final = 100  # frames that the resource shows by itself
 
+MAX_POINTS: Final = 5000  # frames in one answer of vmaf.curve
 MAX_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
 
 Row = dict[str, Any]  # frame, score
@@ -64,13 +65,48 @@ class Scores:
         """The lowest frames so far, the worst first."""
         name = name or self._main()
         frames, values = self._column(name)
-        order = np.argsort(values, kind="stable")[:count]
+        order = _lowest(values, count)
         return {
             "name": name,
             "frames": [{"frame": int(frames[i]), "score": float(values[i])} for i in order],
             "frames_compared": len(frames),
             **self._several(name, int(frames[0]), int(frames[-1])),
         }
+
+    def curve(self, first: int, name: str | None) -> dict[str, Any]:
+        """The known frames from `first` on as two lists, and where to go on; where none are, empty ones."""
+        repredictions, over = self._live.measurement.repredictions, self._live.over  # before looking
+        name = self.check(name)
+        frames: list[int] = []
+        values: list[float] = []
+        aggregate = None
+        try:
+            if self._is_main(name):
+                frames, values = self._run().since(first, MAX_POINTS + 1)
+            else:
+                column = self._column(name)
+                part = slice(start := int(np.searchsorted(column[0], first)), start + MAX_POINTS + 1)
+                frames, values = column[0][part].tolist(), column[1][part].tolist()
+            aggregate = self._told(name, self._aggregate(name, ()))
+        except NotReady:
+            pass
+        more = len(frames) > MAX_POINTS
+        return {
+            "name": name,
+            "frames": frames[:MAX_POINTS],
+            "scores": values[:MAX_POINTS],
+            "next_first": frames[MAX_POINTS] if more else frames[-1] + 1 if frames else first,
+            "more": more,
+            "aggregate": aggregate,
+            "models": self._segments(name),
+            "repredictions": repredictions,
+            "over": over and not more,
+        }
+
+    def score_of(self, frame: int) -> float | None:
+        """The first model's score of a frame, if it is known."""
+        frames, values = self._run().since(frame, 1)
+        return values[0] if frames == [frame] else None
 
     def recent(self, wanted: range | None) -> dict[str, Any]:
         """The newest scores, or those of the frames wanted, oldest first; no error where there are none."""
@@ -214,6 +250,11 @@ class Scores:
         models = [s.model for s in segments if s.name == name and s.first <= last and s.last >= first]
         return {"models": list(dict.fromkeys(models))} if len(set(models)) > 1 else {}
 
+    def _segments(self, name: str) -> list[dict[str, Any]]:
+        """Which model holds from which frame on."""
+        segments = self._live.measurement.segments
+        return [{"model": s.model, "first": s.first} for s in segments if s.name == name]
+
     def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:
         results = self._results(document["name"])
         columns = {name: results.columns[name] for name in self._names(features)}
@@ -309,6 +350,14 @@ class Scores:
             newest = f"the newest is {fed - 1}" if fed else "none was"
             raise NotReady(f"frame {index} was not read yet: {newest}")
         raise InputError(f"there is no frame {index}: {fed} were measured, and no more come")
+
+
+def _lowest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """The places of the lowest values, in their order; of equal ones the first."""
+    candidates = np.arange(len(values))
+    if len(values) > 4 * count:  # to sort all of a film takes ten times as long
+        candidates = np.flatnonzero(values <= np.partition(values, count)[count])
+    return candidates[np.argsort(values[candidates], kind="stable")[:count]]
 
 
 def _pooled(

@@ -18,6 +18,7 @@ from acuity.text import one_line
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
+    from mcp.server.session import ServerSession
 
     from acuity.mcp.catalog import Call
 
@@ -51,12 +52,10 @@ class Client:
 
 def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
     """The client that made a call; `on_leave` is called when its connection or session is closed."""
-    own = connection_of(call.context.session)
     kind, _, rest = call.client.partition(":")
-    info = own.client_params.client_info if own.client_params is not None else None
-    name = one_line(info.name)[:_LONGEST_NAME] if info is not None and info.name else "a client"
+    name = client_name(call.context.session)
     transport = _TRANSPORTS.get(kind, kind)
-    lasting = CONNECTED.get() or (own if own.has_standalone_channel else None)
+    lasting = lasting_connection(call.context.session)
     if lasting is None:
         host = rest.rpartition(":")[0] if kind == "post" else rest  # each POST may come from another port
         return Client((kind, host), name, transport)
@@ -66,6 +65,19 @@ def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
         lasting.exit_stack.callback(_leave, client, on_leave)
     client.name = name
     return client
+
+
+def client_name(session: ServerSession) -> str:
+    """What a client calls itself."""
+    params = connection_of(session).client_params
+    name = params.client_info.name if params is not None and params.client_info is not None else ""
+    return one_line(name)[:_LONGEST_NAME] if name else "a client"
+
+
+def lasting_connection(session: ServerSession) -> Connection | None:
+    """The connection that stays when a request is answered, if there is one."""
+    own = connection_of(session)
+    return CONNECTED.get() or (own if own.has_standalone_channel else None)
 
 
 def _leave(client: Client, on_leave: Callable[[Client], None]) -> None:

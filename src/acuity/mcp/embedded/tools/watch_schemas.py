@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from acuity.mcp.embedded.live.pictures import WATCH as WATCH_SECONDS
 from acuity.mcp.embedded.live.report import MOST_FRAMES
-from acuity.mcp.embedded.live.scores import ALL, MAX_ROWS
+from acuity.mcp.embedded.live.scores import ALL, MAX_POINTS, MAX_ROWS
 from acuity.mcp.embedded.tools.figure_schemas import (
     AGGREGATE,
     FIGURE,
@@ -126,16 +127,67 @@ SCORE: Final = record(
 )
 
 WORST_INPUT: Final = record(
-    {"n": count(1, 500, "How many.", default=5), "name": name(_COLUMN)}, optional=("n", "name")
+    {
+        "n": count(1, 500, "How many.", default=5),
+        "name": name(_COLUMN),
+        "pictures": {
+            **flag(
+                "Whether to look at pictures: small copies are made for "
+                f"{WATCH_SECONDS:g} seconds after each such call, and the answer names those of its frames."
+            ),
+            "default": False,
+        },
+    },
+    optional=("n", "name", "pictures"),
+)
+_PICTURE: Final = or_null(
+    record(
+        {
+            "frame": whole(
+                "The frame that is shown: the same or one close by, as not every frame is copied."
+            ),
+            "reference": text("The URI of a PNG file."),
+            "distorted": text("The URI of a PNG file."),
+        }
+    )
 )
 WORST: Final = record(
     {
         "name": text("The column."),
-        "frames": array(record({"frame": whole(), "score": FIGURE}), "The worst first."),
+        "frames": array(
+            record({"frame": whole(), "score": FIGURE, "picture": _PICTURE}, optional=("picture",)),
+            "The worst first.",
+        ),
         "frames_compared": whole("How many are known so far."),
         "models": array(text(), "The models behind them, where there are several."),
     },
     optional=("models",),
+)
+
+CURVE_INPUT: Final = record(
+    {
+        "first": frame("The first frame wanted: next_first of the answer before.") | {"default": 0},
+        "name": name(_COLUMN),
+    },
+    optional=("first", "name"),
+)
+CURVE: Final = record(
+    {
+        "name": text("The column."),
+        "frames": array(whole(), f"The frames from `first` on that are known, {MAX_POINTS} at most."),
+        "scores": array(FIGURE, "Their figures."),
+        "next_first": whole("`first` of the next call, which then has only what is new."),
+        "more": flag("Whether more are known already: call again at once."),
+        "aggregate": AGGREGATE,
+        "models": array(
+            record({"model": text(), "first": whole()}),
+            "Which model holds from which frame on; none of a feature.",
+        ),
+        "repredictions": whole(
+            "How often earlier frames were given to another model. If it changes, begin again with first=0."
+        ),
+        "over": flag("Whether no more frames come."),
+    }
 )
 
 LONGEST_WATCH: Final = 300.0  # seconds

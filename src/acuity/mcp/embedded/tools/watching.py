@@ -10,13 +10,16 @@ import mcp_types as types
 
 from acuity.errors import InputError
 from acuity.mcp.catalog import Call, Tool
+from acuity.mcp.embedded.live.pictures import KINDS
 from acuity.mcp.embedded.live.report import report_answer, report_document
 from acuity.mcp.embedded.live.scores import MAX_ROWS
+from acuity.mcp.embedded.resources.pictures import picture_uri
 from acuity.mcp.embedded.tools import watch_schemas as schemas
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST
 from acuity.mcp.schemas import record
 
 if TYPE_CHECKING:
+    from acuity.mcp.embedded.live.pictures import LivePictures
     from acuity.mcp.embedded.live.scores import Scores
     from acuity.mcp.embedded.live.state import LiveState
 
@@ -38,9 +41,14 @@ to. With `index` one frame, with `first` and `last` a range and its own aggregat
 figures behind the score, `name` asks for another model or a feature instead. 100 looks like the \
 reference; about 6 points are a difference that most viewers notice."""
 
+_CURVE_TEXT: Final = """\
+All scores so far as two lists, for charts: with `first` only those from that frame on, so that each call \
+has what is new since the one before; that may be nothing. `aggregate` is of all frames."""
+
 _WORST_TEXT: Final = """\
 The frames with the lowest scores so far, the worst first: where to look. vmaf.score with `index` and \
-`features` says more about one of them."""
+`features` says more about one of them. With `pictures` the answer names small pictures of them, for \
+resources/read; the first call has none yet."""
 
 _REPORT_TEXT: Final = """\
 The report so far, in the shape of the JSON that the command writes at the end: pooled figures, and those \
@@ -55,9 +63,9 @@ Clients that take notifications subscribe to acuity://measurement/watch?below=70
 _LOOK: Final = 0.1  # seconds between looks at new scores
 
 
-def tools(live: LiveState, scores: Scores) -> list[Tool]:
-    """vmaf.status, vmaf.features, vmaf.score, vmaf.worst_frames, vmaf.watch and vmaf.report."""
-    family = _Watching(live, scores)
+def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]:
+    """vmaf.status, vmaf.features, vmaf.score, vmaf.curve, vmaf.worst_frames, vmaf.watch and vmaf.report."""
+    family = _Watching(live, scores, pictures)
     return [
         Tool(STATUS, "Status", _STATUS_TEXT, record({}), family.status, schemas.STATUS),
         Tool(
@@ -69,6 +77,7 @@ def tools(live: LiveState, scores: Scores) -> list[Tool]:
             schemas.FEATURES,
         ),
         Tool(SCORE, "Scores", _SCORE_TEXT, schemas.SCORE_INPUT, family.score, schemas.SCORE),
+        Tool("vmaf.curve", "Curve", _CURVE_TEXT, schemas.CURVE_INPUT, family.curve, schemas.CURVE),
         Tool(
             "vmaf.worst_frames",
             "Worst frames so far",
@@ -92,9 +101,10 @@ def tools(live: LiveState, scores: Scores) -> list[Tool]:
 
 
 class _Watching:
-    def __init__(self, live: LiveState, scores: Scores) -> None:
+    def __init__(self, live: LiveState, scores: Scores, pictures: LivePictures) -> None:
         self._live = live
         self._scores = scores
+        self._pictures = pictures
 
     def status(self, _: Call) -> dict[str, Any]:
         return self._live.status()
@@ -113,8 +123,25 @@ class _Watching:
     def score(self, call: Call) -> dict[str, Any]:
         return self._scores.answer(call.arguments) if call.arguments else self._scores.newest()
 
+    def curve(self, call: Call) -> dict[str, Any]:
+        return self._scores.curve(int(call.arguments["first"]), call.arguments.get("name"))
+
     def worst(self, call: Call) -> dict[str, Any]:
-        return self._scores.worst(int(call.arguments["n"]), call.arguments.get("name"))
+        if call.arguments["pictures"]:
+            self._pictures.watch()
+        document = self._scores.worst(int(call.arguments["n"]), call.arguments.get("name"))
+        if not call.arguments["pictures"]:
+            return document
+        if (newest := self._scores.headline()) is not None:
+            self._pictures.settle(newest[0], self._scores.score_of)
+        rows = [{**row, "picture": self._picture(row["frame"])} for row in document["frames"]]
+        return {**document, "frames": rows}
+
+    def _picture(self, frame: int) -> dict[str, Any] | None:
+        shown = self._pictures.nearest(frame)
+        return (
+            None if shown is None else {"frame": shown} | {kind: picture_uri(shown, kind) for kind in KINDS}
+        )
 
     async def watch(self, call: Call) -> dict[str, Any]:
         asked = call.arguments

@@ -10,7 +10,7 @@ import ipaddress
 import re
 import socket
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from types import MappingProxyType
@@ -135,11 +135,12 @@ class Access:
         *,
         for_operators: bool = False,
         open_paths: Collection[str] = (),
+        is_open: Callable[[Request], bool] | None = None,
     ) -> Guarded:
         """The handler behind the checks for that address.
 
         What is for operators takes no token from this machine: those who scrape or look after it have none.
-        Open paths take none from anybody.
+        Open paths, and other requests of which `is_open` says so, take none from anybody.
         """
         no_token = for_operators and is_loopback(address.host)
         return Guarded(
@@ -149,6 +150,7 @@ class Access:
             for_pages=not for_operators and (self.local_pages or bool(self.origins)),
             refused=self.refused,
             open_paths=open_paths,
+            is_open=is_open,
             plain_refusals=self.plain_refusals,
             open_pages=self.oauth.pages if self.oauth is not None and not for_operators else {},
             proxies=self.proxies,
@@ -167,6 +169,7 @@ class Guarded:
         for_pages: bool = False,
         refused: Counter[str] | None = None,
         open_paths: Collection[str] = (),
+        is_open: Callable[[Request], bool] | None = None,
         plain_refusals: bool = False,
         open_pages: Mapping[str, Handler] = MappingProxyType({}),
         proxies: TrustedProxies = NO_PROXIES,
@@ -181,6 +184,7 @@ class Guarded:
         self._authentication = Authentication(security.tokens) if authentication is None else authentication
         self._for_pages = for_pages
         self._open_paths = frozenset(open_paths)  # these take no token
+        self._is_open = is_open or (lambda _: False)  # nor do these
         self._refused = Counter() if refused is None else refused
         self._known: dict[tuple[str | None, str | None], None] = {}
 
@@ -198,7 +202,7 @@ class Guarded:
             if prepared is None:
                 return
             responder = prepared
-        if not self._authentication or request.path in self._open_paths:
+        if not self._authentication or self._takes_no_token(request):
             self._decided(request, responder, request.principal)
             return
         found = self._authentication.check(request)
@@ -216,8 +220,8 @@ class Guarded:
         refusal = self._refusal(request)
         if refusal is None and request.path in self._open_pages:
             return True
-        takes_token = self._authentication and request.path not in self._open_paths
-        if refusal is None and takes_token and request.method == "POST":
+        takes_token = self._authentication and request.method == "POST" and not self._takes_no_token(request)
+        if refusal is None and takes_token:
             found = self._authentication.check(request)
             refusal = found if isinstance(found, Refusal) else None
             responder = with_headers(responder, self.page_headers(request.headers))
@@ -232,6 +236,9 @@ class Guarded:
             return ()
         known = self._security.knows_host(host) and self._security.knows_origin(origin, host)
         return page_headers(origin) if known else ()
+
+    def _takes_no_token(self, request: Request) -> bool:
+        return request.path in self._open_paths or self._is_open(request)
 
     def _refusal(self, request: Request) -> Refusal | None:
         """Why a request may not come here, whoever sends it."""
@@ -260,7 +267,7 @@ class Guarded:
             return
         if responder.gone:  # the hook took its time
             return
-        pageless = "origin" not in request.headers and request.path not in self._open_paths
+        pageless = "origin" not in request.headers and not self._takes_no_token(request)
         if pageless and not self._security.admits_pageless(found, request.address):
             self._refuse(_NO_ORIGIN, request, responder)
             return

@@ -1,0 +1,237 @@
+// The live page: asks for what is new a few times a second, draws it, and has buttons that steer.
+//
+// Each look asks only for the frames behind the last one it has. A tab that nobody sees looks seldom, and one
+// whose server is busy looks less often.
+
+import { TimeChart } from './chart.js';
+import { element, say } from './elements.js';
+import { clock, count, number } from './format.js';
+import { LiveSession, Refusal, Unauthorized, setToken, takeToken } from './live_session.js';
+import { Steering } from './live_steering.js';
+import { WorstFrames } from './live_worst.js';
+
+const LOOK = 400; // milliseconds between two looks
+const LOOK_SLOWLY = 5000; // in a tab that nobody sees, or without a server
+const WORST_EACH = 2000;
+
+const byId = (id) => document.getElementById(id);
+const session = new LiveSession();
+const scores = { frames: [], values: [], next: 0, repredictions: 0, name: '', models: [] };
+window.acuityLive = scores; // for those who open the console, and for tests
+let chart = null;
+let over = false; // no more frames come, and all there are were read
+let told = 0; // when the worst were asked for
+let lost = false;
+let timer = 0;
+const cards = new Map();
+
+function state(name, text) {
+  document.body.dataset.state = name;
+  say(byId('state-text'), text);
+}
+
+// ---- the curve ----------------------------------------------------------------------------------
+
+function reset() {
+  scores.frames = [];
+  scores.values = [];
+  scores.next = 0;
+  chart?.destroy();
+  chart = null;
+  byId('curve').replaceChildren();
+}
+
+function extend(found) {
+  scores.name = found.name;
+  if (found.frames.length === 0) return;
+  scores.frames.push(...found.frames);
+  const values = Float64Array.from(found.scores, (value) => value ?? NaN);
+  scores.values.push(...values);
+  byId('curve-empty').hidden = true;
+  if (chart === null) {
+    chart = new TimeChart(byId('curve'), {
+      label: found.name === 'vmaf' ? 'VMAF' : found.name,
+      time: () => null,
+      frame: (row) => scores.frames[row],
+      onPick: () => {},
+      onView: () => {},
+    });
+    chart.setSeries([{ name: found.name, colour: '--curve-1', dash: [], stored: 17, values }]);
+  } else {
+    chart.append(0, values);
+  }
+}
+
+function row(frame) {
+  let low = 0;
+  let high = scores.frames.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (scores.frames[middle] < frame) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function events(models) {
+  const key = JSON.stringify(models);
+  if (chart === null || key === scores.drawnModels) return;
+  scores.drawnModels = key;
+  chart.setEvents(models.slice(1).map(({ model, first }) => ({ row: row(first), text: `${model} from frame ${count(first)} on` })));
+}
+
+// ---- figures ------------------------------------------------------------------------------------
+
+function card(id, label, value, detail = '', tone = 'plain') {
+  let found = cards.get(id);
+  if (found === undefined) {
+    const parts = [element('dt'), element('dd', { class: 'value' }), element('dd', { class: 'detail' })];
+    found = { item: element('div', { class: 'card', id: `card-${id}` }, ...parts), parts };
+    cards.set(id, found);
+    byId('cards').append(found.item);
+  }
+  [label, value, detail].forEach((text, index) => say(found.parts[index], text));
+  found.item.dataset.tone = tone;
+}
+
+function show(status, curve) {
+  const { aggregate } = curve;
+  const total = status.frames_total;
+  const done = status.frames_scored;
+  const left = total === null || status.fps <= 0 ? null : Math.max(total - done, 0) / status.fps;
+  const label = curve.name === 'vmaf' ? 'VMAF' : curve.name;
+  const several = (aggregate?.models ?? []).length > 1 ? `, of ${aggregate.models.length} models` : '';
+  card('mean', `${label}, mean so far`, number(aggregate?.mean, 2), aggregate ? `of ${count(aggregate.frames)} frames${several}` : '');
+  card('lowest', 'Lowest', number(aggregate?.min, 2), aggregate ? `harmonic mean ${number(aggregate.harmonic_mean, 2)}` : '');
+  card('last', 'Newest frame', number(status.last_score, 2), status.last_frame === null ? '' : `frame ${count(status.last_frame)}`);
+  card('frames', 'Frames scored', count(done), total === null ? 'how many there are is not known' : `of ${count(total)}`);
+  card('speed', 'Speed', `${number(status.fps, 1)} fps`, over ? 'measured' : left === null ? '' : `about ${clock(left)} left`);
+  card('model', 'Model', status.model ?? 'none', status.subsample === 1 ? 'every frame' : `one frame in ${status.subsample}`);
+  const bar = byId('progress');
+  if (total !== null || over) {
+    bar.max = Math.max(over ? done : total, 1);
+    bar.value = done;
+  } else {
+    bar.removeAttribute('value');
+  }
+  say(byId('progress-text'), total ? `${Math.min(100, Math.floor((100 * done) / total))} %` : '');
+  byId('main').dataset.frames = String(scores.frames.length);
+}
+
+const SAID = {
+  waiting: () => ['live', 'Waiting for the first frame'],
+  measuring: () => ['live', 'Measuring'],
+  waiting_for_input: (status) => ['busy', `Waiting for input for ${number(status.waiting_seconds, 0)} s`],
+  paused: (status) => ['paused', paused(status)],
+  finishing: () => ['busy', 'Finishing'],
+  over: () => ['over', 'Measured to the end'],
+};
+
+function paused(status) {
+  const names = status.paused_by.map(({ by }) => (by === 'acuity-live-page' ? 'a live page' : by));
+  const left = status.pause_seconds_left;
+  return `Paused by ${[...new Set(names)].join(' and ')}${left === null ? '' : `, ${clock(left)} left`}`;
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+async function look() {
+  let curve = null;
+  do {
+    curve = await session.call('vmaf.curve', { first: scores.next });
+    if (curve.repredictions !== scores.repredictions) { // earlier frames have other scores now
+      scores.repredictions = curve.repredictions;
+      if (scores.next !== 0) {
+        reset();
+        curve = { ...curve, more: true };
+        continue;
+      }
+    }
+    extend(curve);
+    scores.next = curve.next_first;
+  } while (curve.more);
+  const status = await session.call('vmaf.status'); // last: it never lags behind the curve
+  over = curve.over && status.state === 'over';
+  const [name, text] = SAID[status.state](status);
+  state(name, text);
+  document.title = over ? `${number(curve.aggregate?.mean, 2)} · Acuity live` : `${number(curve.aggregate?.mean, 1)} so far · Acuity live`;
+  show(status, curve);
+  events(curve.models);
+  steering.update(status);
+  if (scores.frames.length && !document.hidden && (over || performance.now() >= told + WORST_EACH)) {
+    told = performance.now();
+    const places = await worst.update();
+    chart?.setMarks(places.map(({ frame, score }) => ({ row: row(frame), label: number(score, 1) })));
+  }
+}
+
+async function turn() {
+  clearTimeout(timer);
+  const begun = performance.now();
+  try {
+    await look();
+    lost = false;
+    byId('login').hidden = true;
+    byId('app').hidden = false;
+  } catch (error) {
+    if (error instanceof Unauthorized) return ask(error.message);
+    gone(error);
+  }
+  const took = performance.now() - begun;
+  const wait = document.hidden || lost || over ? LOOK_SLOWLY : Math.max(LOOK, 4 * took);
+  if (!(over && lost)) timer = setTimeout(turn, wait);
+}
+
+function gone(error) {
+  lost = true;
+  if (over) return state('over', 'Measured to the end; the command has ended');
+  if (error instanceof Refusal) return state('lost', `The server says: ${error.message}`);
+  state('lost', scores.frames.length ? 'Connection lost: the figures are as of then' : 'No connection to the measurement');
+}
+
+function ask(sentence) {
+  state('lost', 'A token is needed');
+  byId('login').hidden = false;
+  say(byId('login-problem'), sessionStorage.length ? sentence : '');
+  byId('token').focus();
+}
+
+// ---- steering -----------------------------------------------------------------------------------
+
+let toastTimer = 0;
+function tell(text, bad = false) {
+  const toast = byId('toast');
+  toast.hidden = false;
+  toast.classList.toggle('bad', bad);
+  say(toast, text);
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { toast.hidden = true; }, 6000);
+}
+
+async function act(text, work) {
+  try {
+    const found = await work();
+    tell(found?.said ?? text);
+  } catch (error) {
+    tell(error.message, true);
+  }
+  turn();
+}
+
+takeToken();
+const steering = new Steering(byId('steering'), session, act);
+const worst = new WorstFrames(byId('worst'), session, (frame) => {
+  chart?.select(row(frame));
+  byId('curve').scrollIntoView({ block: 'nearest' });
+});
+byId('login').addEventListener('submit', (event) => {
+  event.preventDefault();
+  setToken(byId('token').value.trim());
+  byId('token').value = '';
+  turn();
+});
+addEventListener('hashchange', () => { takeToken(); turn(); });
+addEventListener('pagehide', () => session.end());
+addEventListener('pageshow', (event) => { if (event.persisted) turn(); });
+document.addEventListener('visibilitychange', () => { if (!document.hidden) turn(); });
+turn();

@@ -1,0 +1,124 @@
+// The buttons: pause and resume, sampling, the model, and the end, which asks first.
+
+import { element, say } from './elements.js';
+
+const RENEW = 100_000; // milliseconds: a pause has a lease of five minutes, and lasts as long as this page
+const STEPS = [1, 2, 3, 5, 10, 25];
+
+export class Steering {
+  // `act(text, work)` does something and tells how it went.
+  constructor(host, session, act) {
+    this.session = session;
+    this.act = act;
+    this.own = false; // whether this page has paused
+    this.chosen = false; // whether the model's list is there
+    this.pause = element('button', { type: 'button', id: 'pause', onclick: () => this.toggle() }, 'Pause');
+    this.step = element('select', { id: 'subsample', onchange: () => this.sample() },
+      ...STEPS.map((n) => element('option', { value: String(n) }, n === 1 ? 'every frame' : `one in ${n}`)));
+    this.model = element('select', { id: 'model', disabled: true }, element('option', { value: '' }, '…'));
+    this.before = element('input', { type: 'checkbox', id: 'repredict' });
+    this.swap = element('button', { type: 'button', id: 'swap', disabled: true, onclick: () => this.change() }, 'Use this model');
+    this.stop = element('button', { type: 'button', id: 'stop', class: 'danger', onclick: () => this.end() }, 'Stop…');
+    host.append(
+      element('h2', { id: 'steering-title' }, 'Steer'),
+      element('div', { class: 'steer' },
+        element('div', { class: 'steer-group' }, this.pause, this.stop),
+        element('div', { class: 'steer-group' }, element('label', { for: 'subsample' }, 'Measure'), this.step),
+        element('div', { class: 'steer-group steer-model' }, element('label', { for: 'model' }, 'Model'), this.model,
+          element('label', { class: 'check', for: 'repredict' }, this.before, 'earlier frames too'), this.swap)),
+      this.remark = element('p', { class: 'soft', id: 'steering-remark' },
+        'Steering changes no figure: each frame has the score of its model.'),
+    );
+    this.timer = setInterval(() => this.renew(), RENEW);
+  }
+
+  // Show what a status says.
+  update(status) {
+    const over = status.state === 'over' || status.state === 'finishing';
+    this.paused = status.paused;
+    if (!status.paused) this.own = false;
+    for (const control of [this.pause, this.stop, this.step]) control.disabled = over;
+    say(this.pause, status.paused ? 'Resume' : 'Pause');
+    if (document.activeElement !== this.step) this.show(status.subsample);
+    if (status.model !== null && status.model !== this.holds) {
+      this.holds = status.model;
+      this.list();
+    }
+    this.swap.disabled = over || !this.chosen || this.model.value === '' || this.model.value === this.holds;
+    this.model.disabled = over || !this.chosen;
+    this.before.disabled = over;
+    if (over) clearInterval(this.timer);
+  }
+
+  show(step) {
+    const value = String(step);
+    if (![...this.step.options].some((option) => option.value === value)) {
+      this.step.append(element('option', { value }, `one in ${step}`));
+    }
+    this.step.value = value;
+  }
+
+  async list() {
+    try {
+      const { models } = await this.session.call('list_models');
+      const names = models.filter((model) => model.usable).map((model) => model.name);
+      if (!names.includes(this.holds)) names.unshift(this.holds);
+      this.model.replaceChildren(...names.map((name) => element('option', { value: name }, name)));
+      this.model.value = this.holds;
+      this.model.onchange = () => { this.swap.disabled = this.model.value === this.holds; };
+      this.chosen = true;
+    } catch { this.holds = null; /* asked again with the next status */ }
+  }
+
+  toggle() {
+    if (this.paused) return this.act('Resumed', () => this.session.call('vmaf.resume'));
+    return this.act('Paused', async () => {
+      const found = await this.session.call('vmaf.pause');
+      this.own = true;
+      return found;
+    });
+  }
+
+  renew() {
+    if (this.own && this.paused) this.session.call('vmaf.pause').catch(() => {});
+  }
+
+  sample() {
+    const n = Number(this.step.value);
+    return this.act(n === 1 ? 'Every frame is measured' : `One frame in ${n} is measured`, () => this.session.call('vmaf.set_subsample', { n }));
+  }
+
+  change() {
+    const name = this.model.value;
+    return this.act(`${name} holds`, async () => {
+      const found = await this.session.call('vmaf.request_model_swap', { name, repredict: this.before.checked });
+      return { ...found, said: `${found.model} holds from frame ${found.first} on` };
+    });
+  }
+
+  async end() {
+    const agreed = await confirmed('Stop the measurement?', [
+      'It ends as if the videos ended here: the frames so far are the result, and the report is written.',
+      "This can't be taken back.",
+    ], 'Stop');
+    if (agreed) await this.act('Stopped', () => this.session.call('vmaf.stop'));
+  }
+}
+
+// Resolves to whether the question was agreed to.
+function confirmed(title, sentences, agree) {
+  const dialog = document.getElementById('dialog');
+  return new Promise((resolve) => {
+    const done = (answer) => { resolve(answer); dialog.close(); };
+    const cancel = element('button', { type: 'button', onclick: () => done(false) }, 'Cancel');
+    dialog.replaceChildren(
+      element('h2', { id: 'dialog-title' }, title),
+      ...sentences.map((sentence) => element('p', {}, sentence)),
+      element('div', { class: 'dialog-buttons' }, cancel,
+        element('button', { type: 'button', class: 'danger', id: 'dialog-agree', onclick: () => done(true) }, agree)),
+    );
+    dialog.addEventListener('close', () => resolve(false), { once: true });
+    dialog.showModal();
+    cancel.focus();
+  });
+}

@@ -1,0 +1,68 @@
+// The worst places so far, with small pictures of reference and distorted.
+
+import { element } from './elements.js';
+import { count, number } from './format.js';
+
+const SHOWN = 6;
+const ASKED = 120; // frames, of which those apart from each other are shown
+const APART = 12; // frames
+const KEPT = 40; // pictures
+
+export class WorstFrames {
+  constructor(host, session, onPick) {
+    this.host = host;
+    this.session = session;
+    this.onPick = onPick;
+    this.pictures = new Map(); // data URLs by URI
+    this.drawn = '';
+  }
+
+  // Ask for the worst, and show them; resolves to the frames shown.
+  async update() {
+    const { frames } = await this.session.call('vmaf.worst_frames', { n: ASKED, pictures: true });
+    const places = [];
+    for (const row of frames) {
+      if (places.length === SHOWN) break;
+      if (places.every((other) => Math.abs(other.frame - row.frame) >= APART)) places.push(row);
+    }
+    const wanted = places.flatMap(({ picture }) => (picture ? [picture.reference, picture.distorted] : []));
+    for (const uri of wanted) if (!this.pictures.has(uri)) await this.load(uri);
+    for (const uri of this.pictures.keys()) {
+      if (this.pictures.size <= KEPT) break;
+      if (!wanted.includes(uri)) this.pictures.delete(uri);
+    }
+    this.draw(places);
+    return places;
+  }
+
+  async load(uri) {
+    try {
+      const { blob, mimeType } = await this.session.read(uri);
+      this.pictures.set(uri, `data:${mimeType};base64,${blob}`);
+    } catch { /* better ones took its place meanwhile */ }
+  }
+
+  draw(places) {
+    const drawn = JSON.stringify(places.map(({ frame, score, picture }) => [frame, score, picture, this.pictures.has(picture?.distorted)]));
+    if (drawn === this.drawn) return; // what has the focus keeps it
+    this.drawn = drawn;
+    const focused = document.activeElement?.dataset?.frame;
+    this.host.replaceChildren(...places.map((place) => this.item(place)));
+    if (focused !== undefined) this.host.querySelector(`[data-frame="${focused}"]`)?.focus();
+  }
+
+  item({ frame, score, picture }) {
+    const shown = ['reference', 'distorted'].map((kind) => {
+      const source = this.pictures.get(picture?.[kind]);
+      return source && element('figure', {},
+        element('img', { src: source, alt: `Frame ${picture.frame}, ${kind}` }),
+        element('figcaption', {}, kind));
+    }).filter(Boolean);
+    const another = picture && picture.frame !== frame ? `the pictures are of frame ${count(picture.frame)}` : '';
+    return element('li', {},
+      element('button', { type: 'button', class: 'place', 'data-frame': String(frame), onclick: () => this.onPick(frame) },
+        element('span', {}, `frame ${count(frame)}`), element('b', {}, number(score, 2))),
+      shown.length ? element('div', { class: 'couple' }, ...shown) : element('p', { class: 'soft none' }, 'No picture was taken near it.'),
+      another && shown.length ? element('p', { class: 'soft' }, another) : null);
+  }
+}

@@ -1,0 +1,181 @@
+"""The live page in a real browser, during a measurement: read back, steered, and closed to strangers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
+
+from devtools import BROWSER, DevTools
+
+browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
+
+STATE = "document.body?.dataset.state"
+FRAMES = "Number(document.querySelector('#main')?.dataset.frames ?? 0)"
+# The curve's own values, as the page drew them.
+CURVE = "window.acuityLive.values"
+
+
+def patiently(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a test with a browser, which takes its time on a busy machine."""
+
+    async def limited() -> None:
+        with anyio.fail_after(150):
+            await test()
+
+    anyio.run(limited)
+
+
+async def text(page: DevTools, selector: str) -> str:
+    found = await page.value(f"document.querySelector({selector!r}).innerText")
+    assert isinstance(found, str)
+    return found
+
+
+async def nothing_stopped(page: DevTools) -> None:
+    assert await page.value("window.stopped ?? []") == []
+    assert page.problems == []
+
+
+@browser
+@pytest.mark.parametrize("sse", [False, True], ids=["http", "sse"])
+def test_the_curve_is_the_measurement(tmp_path: Path, sse: bool) -> None:
+    async def test() -> None:
+        async with live_page(tmp_path, sse=sse) as (ground, page):
+            await page.go(ground.page)
+            await page.until(f"{STATE} === 'live'")
+            assert await page.value("location.href") == ground.base  # the token has left the address
+            await ground.feed(40)
+            await page.until(f"{FRAMES} === 39")  # the last one waits for the frame behind it
+            assert await page.value(CURVE) == ground.scores()[:39]
+            await ground.feed(30)
+            await ground.flush()
+            await page.until(f"{STATE} === 'over'")
+            scores = ground.scores()
+            assert await page.value(CURVE) == scores
+            mean = sum(scores) / len(scores)
+            assert f"{mean:.2f}" in await text(page, "#card-mean")
+            assert f"{min(scores):.2f}" in await text(page, "#card-lowest")
+            worst = await page.value("Number(document.querySelector('.place').dataset.frame)")
+            assert worst == scores.index(min(scores))
+            await page.until("document.querySelectorAll('#worst img').length >= 2")
+            wide = await page.value(
+                "Promise.all([...document.querySelectorAll('#worst img')].map((i) => i.decode()))"
+                ".then(() => document.querySelector('#worst img').naturalWidth)"
+            )
+            assert wide == 176  # every second sample of 352
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
+def test_buttons_steer(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live_page(tmp_path) as (ground, page):
+            await page.go(ground.page)
+            await page.until(f"{STATE} === 'live'")
+            async with ground.feeding():
+                await page.until(f"{FRAMES} > 5")
+                await page.click("#pause")
+                await page.until(f"{STATE} === 'paused'")
+                assert ground.measurement.paused
+                assert "Paused by a live page" in await text(page, "#state")
+                await page.click("#pause")  # now Resume
+                await page.until(f"{STATE} === 'live'")
+                assert not ground.measurement.paused
+
+                await page.until("!document.querySelector('#model').disabled")
+                await page.value(
+                    f"(() => {{ const m = document.querySelector('#model'); m.value = '{NEG}'; "
+                    "m.dispatchEvent(new Event('change')); })()"
+                )
+                await page.click("#swap")
+                await page.until(f"document.querySelector('#card-model').innerText.includes('{NEG}')")
+                assert [model.label for model in ground.measurement.models] == [NEG]
+                assert [part.model for part in ground.measurement.segments] == [MODEL, NEG]
+
+                await page.value(
+                    "(() => { const s = document.querySelector('#subsample'); s.value = '5'; "
+                    "s.dispatchEvent(new Event('change')); })()"
+                )
+                await page.until("document.querySelector('#card-model').innerText.includes('one frame in 5')")
+                assert ground.measurement.subsample == 5
+
+                await page.click("#stop")
+                await page.until("document.querySelector('dialog').open")
+                await page.press("Escape")  # the question is answered with no
+                await page.until("!document.querySelector('dialog').open")
+                assert not ground.measurement.finished
+                await page.click("#stop")
+                await page.click("#dialog-agree")
+                await page.until("document.querySelector('#stop').disabled")
+                assert ground.measurement.finished
+            await ground.flush()
+            await page.until(f"{STATE} === 'over'")
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
+def test_a_token_is_asked_for_and_the_end_stays_readable(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live_page(tmp_path) as (ground, page):
+            await page.go(f"{ground.base}#token=wrong-wrong-wrong-wrong")
+            await page.until("document.activeElement?.id === 'token'")
+            assert await page.value("document.querySelector('#app').hidden")
+            await page.type(TOKEN)
+            await page.press("Enter")
+            await page.until(f"{STATE} === 'live'")
+            assert await page.value("document.querySelector('#login').hidden")
+            await ground.feed(12)
+            await page.until(f"{FRAMES} === 11")
+            shown = await text(page, "#card-mean")
+            await ground.stop_serving()
+            await page.until(f"{STATE} === 'lost'")
+            assert "Connection lost" in await text(page, "#state")
+            assert await text(page, "#card-mean") == shown
+
+    patiently(test)
+
+
+def test_the_page_takes_no_token_and_the_rest_does() -> None:
+    async def test() -> None:
+        async with live_ground() as ground, httpx2.AsyncClient(base_url=ground.base) as http:
+            html = {"Accept": "text/html,application/xhtml+xml"}
+            page = await http.get("/", headers=html)
+            assert page.status_code == 200
+            policy = page.headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert TOKEN not in page.text
+            for name in ("live.js", "live.css", "live_session.js", "chart.js", "page.css"):
+                assert (await http.get(f"/live/{name}")).status_code == 200
+                assert f'"/live/{name}"' in page.text or name not in ("live.js", "live.css", "page.css")
+            assert (await http.get("/live/live.html")).status_code in (401, 404)
+            assert (await http.post("/", headers=html)).status_code == 401
+            assert (await http.get("/", headers={"Accept": "*/*"})).status_code == 401
+            right = {"Authorization": f"Bearer {TOKEN}"}
+            health = await http.get("/", headers=right)
+            assert health.json()["status"] == "ok"
+            assert (await http.get("/", headers={**html, "Host": "evil.example"})).status_code == 421
+            foreign = {**html, **right, "Origin": "https://evil.example"}
+            assert (await http.get("/", headers=foreign)).status_code == 403
+            stop = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vmaf.stop"}}'
+            steer = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+            assert (await http.post("/mcp", content=stop, headers=steer)).status_code == 401
+            assert (
+                await http.post(
+                    "/mcp", content=stop, headers={**steer, **right, "Origin": "https://evil.example"}
+                )
+            ).status_code == 403
+            assert not ground.measurement.finished
+
+    patiently(test)
