@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from acuity.compare.file_facts import file_facts
 from acuity.compare.group import MOST_PAIRS, Group, PairRun, reads_twice
+from acuity.compare.memory import Memory, PairKey
 from acuity.compare.report import CompareReport, CompareRow, with_rate
 from acuity.errors import InputError
 
@@ -62,6 +63,8 @@ class Comparison:
         self._news = threading.Event()  # a pair has ended
         self._runs = [PairRun(index, pair) for index, pair in enumerate(request.pairs)]
         self._rows: dict[int, CompareRow] = {}
+        self._memory = Memory(request.cache) if request.remember else None
+        self._keys: dict[int, PairKey | None] = {}  # under which rows are remembered
 
     def interrupt(self) -> bool:
         """End at the next frame; a signal handler may call it."""
@@ -70,20 +73,40 @@ class Comparison:
 
     def run(self) -> CompareReport:
         begin = time.monotonic()
-        for group in self._groups():
-            if self._stop.is_set():
-                break
-            Group(self._request, group, self._stop, self._finish).run(self._wait)
-            self._tell()
+        try:
+            self._recall()
+            for group in self._groups():
+                if self._stop.is_set():
+                    break
+                Group(self._request, group, self._stop, self._finish).run(self._wait)
+                self._tell()
+        finally:
+            if self._memory is not None:
+                self._memory.close()
         rows = [self._rows.get(run.index) or self._interrupted(run) for run in self._runs]
         return CompareReport(
             rows, time.monotonic() - begin, notes=list(self._notes()), interrupted=self._stop.is_set()
         )
 
+    def _recall(self) -> None:
+        """Take what was scored before, and make the keys of the others."""
+        for run in self._runs if self._memory is not None else ():
+            if self._memory is None or self._stop.is_set():
+                break
+            request = self._request.of(run.pair)
+            key = self._memory.key(request)
+            run.report = self._memory.find(key, request)
+            if run.report is None:
+                self._keys[run.index] = key
+                continue
+            run.done = run.total = run.report.pairs
+            run.finished = True
+            self._rows[run.index] = with_rate(replace(self._row(run), report=run.report, remembered=True))
+
     def _groups(self) -> Iterator[list[PairRun]]:
         """The pairs that are to be scored, by reference, a few at a time."""
         by_reference: dict[str, list[PairRun]] = {}
-        for run in self._runs:
+        for run in (run for run in self._runs if not run.finished):
             by_reference.setdefault(run.pair.reference, []).append(run)
         for runs in by_reference.values():
             # As even as possible: two groups of 5 rather than one of 8 and one of 2.
@@ -95,6 +118,8 @@ class Comparison:
         """Make the row of a pair; called in the thread that scored it."""
         row = replace(self._row(run), report=run.report, failure=run.failure)
         self._rows[run.index] = with_rate(row)
+        if self._memory is not None and run.report is not None:
+            self._memory.keep(self._keys.get(run.index), run.report)
         self._news.set()
 
     def _row(self, run: PairRun) -> CompareRow:
@@ -107,6 +132,7 @@ class Comparison:
         return replace(self._row(run), failure=InputError(text))
 
     def _notes(self) -> Iterator[str]:
+        yield from self._memory.notes if self._memory is not None else ()
         if reads_twice(self._request):
             yield "each pair reads its reference by itself: align=auto and crop=auto look at it before"
 

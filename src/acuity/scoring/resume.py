@@ -59,7 +59,7 @@ def partial_of(
     resume = None
     if checkpoint is not None and all(files.values()):
         with suppress(TypeError):  # loaded models, which no other process has
-            resume = {"request": _asked(request), "files": files, **checkpoint.to_document()}
+            resume = {"request": asked(request), "files": files, **checkpoint.to_document()}
     return Partial(measurement.frames, of, resume)
 
 
@@ -124,7 +124,7 @@ def _fingerprints(request: Request) -> dict[str, dict[str, Any] | None]:
     }
 
 
-def _asked(request: Request) -> dict[str, Any]:
+def asked(request: Request) -> dict[str, Any]:
     """The settings that figures depend on and that aren't at their default; TypeError for loaded models."""
     document = request.to_document()
     found = {name: document[name] for name in _COMPARED if name in document}
@@ -148,7 +148,7 @@ def _is_missing(path: str) -> bool:
 
 
 def _check_request(path: str, request: Request, before: Mapping[str, Any]) -> None:
-    now = _asked(request)
+    now = asked(request)
     for name in _COMPARED:
         if now.get(name) == before.get(name):
             continue

@@ -97,7 +97,7 @@ class _Telling(NamedTuple):
     watch: WatchCallback | None
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """The models, features and metrics of a request, after its metrics are looked up."""
 
     models: list[str | AnyModel]
@@ -110,7 +110,7 @@ class _Wanted(NamedTuple):
         return [metric for metric in self.metrics if metric.rate_option]
 
     @classmethod
-    def of(cls, request: Request) -> _Wanted:
+    def of(cls, request: Request) -> Wanted:
         metrics = find_metrics(request.metrics)
         models = list(request.models)
         if request.no_reference:
@@ -141,7 +141,7 @@ def _run(
     request: Request, measurement: Measurement, telling: _Telling, beside: Beside | None = None
 ) -> ScoreReport:
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
-    wanted = _Wanted.of(request)
+    wanted = Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
     tiny = _load_tiny(request)
     automatic = AUTO in models
@@ -362,7 +362,7 @@ def _load(model: str | AnyModel) -> AnyModel:
     return load_model(model) if isinstance(model, str) else model
 
 
-def _later_extractors(request: Request, wanted: _Wanted, models: Sequence[str | AnyModel]) -> list[Extractor]:
+def _later_extractors(request: Request, wanted: Wanted, models: Sequence[str | AnyModel]) -> list[Extractor]:
     """What is added when size and rate are known, or may be; FeatureError if it can't be measured.
 
     Models that go by size are not among them: they are known to work, and read luma only.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
 from acuity.tune.encoders.hdr10 import Hdr10, read_hdr10
-from acuity.video.local_file import local_opener
+from acuity.video.file_digest import Memory as Memory
+from acuity.video.file_digest import file_digest
 from acuity.video.pairs.convert import Turn
 from acuity.video.picture import Picture
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
@@ -20,18 +20,6 @@ from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
 _CHUNK: Final = 1 << 20
 _RATE_DIGITS: Final = 10_000  # of the denominator of an average rate: encoders take no longer ones
-_LARGE: Final = 64 << 20  # bytes of a file whose digest is worth remembering
-_SETTLED: Final = 2 * 10**9  # nanoseconds after which a change shows in a file's time
-_MOST_DIGESTS: Final = 4096
-_DIGESTS: Final[dict[tuple[str, int, int, int], str]] = {}  # of the files that this process has read
-
-
-class Memory(Protocol):
-    """Remembers documents by key; the cache of points is one."""
-
-    def document(self, key: str) -> Any: ...
-
-    def remember(self, key: str, document: Any) -> None: ...
 
 
 class Part(NamedTuple):
@@ -96,7 +84,7 @@ class Clip:
         `memory` knows the digests of large files that other processes have read.
         """
         about = (
-            _file_digest(self.path, memory) if os.path.isfile(self.path) else _folder_digest(self.path),
+            file_digest(self.path, memory) if os.path.isfile(self.path) else _folder_digest(self.path),
             str(self.geometry),
             str(self.fps),
             str(self.stream),
@@ -262,33 +250,6 @@ def upright(info: VideoInfo) -> VideoInfo:
     return replace(info, width=info.height, height=info.width, aspect=aspect, rotation=0)
 
 
-def _file_digest(path: str, memory: Memory | None = None) -> str:
-    """SHA-256 of a file's bytes, remembered while its size, time and inode stay the same."""
-    status = os.stat(path)
-    identity = os.path.abspath(path), status.st_size, status.st_mtime_ns, status.st_ino
-    if identity in _DIGESTS:
-        return _DIGESTS[identity]
-    if status.st_size < _LARGE:
-        memory = None
-    key = f"digest of {identity}"
-    known = None if memory is None else memory.document(key)
-    digest = known if isinstance(known, str) else _read_digest(path)
-    if memory is not None and known is None and time.time_ns() - status.st_mtime_ns > _SETTLED:
-        memory.remember(key, digest)
-    while len(_DIGESTS) >= _MOST_DIGESTS:
-        _DIGESTS.pop(next(iter(_DIGESTS)), None)
-    _DIGESTS[identity] = digest
-    return digest
-
-
-def _read_digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb", buffering=0, opener=local_opener) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def _folder_digest(path: str) -> str:
     """The digest of images: of the names and bytes of all that the pattern or folder means."""
     from acuity.video.readers.image_names import find_images
@@ -296,5 +257,5 @@ def _folder_digest(path: str) -> str:
     digest = hashlib.sha256()
     images = find_images(path)
     for index in range(len(images)):
-        digest.update(_file_digest(images[index]).encode())
+        digest.update(file_digest(images[index]).encode())
     return digest.hexdigest()

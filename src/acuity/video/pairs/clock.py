@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_plan import PairPlan
@@ -95,3 +96,19 @@ class Timeline:
             first, time = self._times[0], self._times[min(pair, len(self._times) - 1)]
             return None if first is None or time is None else time - first
         return None if self._rate is None else float(pair / self._rate + self._start)
+
+    def to_document(self) -> dict[str, Any]:
+        """All times as JSON can hold them; from_document() makes the same timeline of it."""
+        rate = None if self._rate is None else str(self._rate)
+        return {"rate": rate, "start": str(self._start), "times": self._times}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Timeline:
+        """The timeline from its document; raises KeyError, TypeError or ValueError."""
+        from fractions import Fraction
+
+        rate, times = document["rate"], document["times"]
+        found = cls(rate and Fraction(rate), Fraction(document["start"]), variable=times is not None)
+        for time in times or ():
+            found.note(time)
+        return found

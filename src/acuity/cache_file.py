@@ -1,0 +1,239 @@
+"""CacheFile: results that can be made again, in an SQLite file that all commands share.
+
+Several processes may use the file at once. It is bounded: what was used longest ago is deleted first. A cache
+that can't be read or written never fails the work; its notes say what happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+FOLDER_VARIABLE: Final = "ACUITY_CACHE"
+LARGEST: Final = 256 << 20  # bytes of entries that are kept
+
+_VERSION: Final = 3  # of the tables; another version is another file
+_BUSY: Final = 5.0  # seconds to wait while another process writes
+_MOST_REMEMBERED: Final = 10_000  # digests, and documents
+_ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
+
+_SCHEMA: Final = """
+CREATE TABLE points (
+    key TEXT PRIMARY KEY, used INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    source TEXT NOT NULL, maker TEXT NOT NULL,
+    head TEXT NOT NULL, arrays BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX points_used ON points (used, bytes);
+CREATE INDEX points_source ON points (source);
+CREATE TABLE documents (key TEXT PRIMARY KEY, used INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX documents_used ON documents (used);
+"""
+
+_USE: Final = "UPDATE {0} SET used = (SELECT max(used) + 1 FROM {0}) WHERE key = ?"
+_NEXT: Final = "(SELECT coalesce(max(used), 0) + 1 FROM {0})"
+
+# Points to delete: those used longest ago, beyond a number of bytes, but never the newest.
+_OLD_POINTS: Final = """
+DELETE FROM points WHERE key IN (
+    SELECT key FROM (
+        SELECT key, sum(bytes) OVER newest AS together, row_number() OVER newest AS place
+        FROM points WINDOW newest AS (ORDER BY used DESC, key)
+    ) WHERE together > ? AND place > 1
+)
+"""
+_OLD_DOCUMENTS: Final = """
+DELETE FROM documents WHERE key IN (SELECT key FROM documents ORDER BY used DESC LIMIT -1 OFFSET ?)
+"""
+
+_T = TypeVar("_T")
+Unpack = Callable[[str, bytes], _T]  # makes the object of its JSON and its arrays
+
+
+def cache_path(name: str) -> str:
+    """The file of that name in the folder that ACUITY_CACHE names, or in the user's cache folder."""
+    if not (folder := os.environ.get(FOLDER_VARIABLE)):
+        base = os.environ.get("XDG_CACHE_HOME")
+        root = Path(base) if base and os.path.isabs(base) else Path("~/.cache").expanduser()
+        folder = str(root / "acuity")
+    return os.path.join(folder, f"{name}-{_VERSION}.sqlite")
+
+
+class CacheFile:
+    """Entries and documents by key; any thread may use it."""
+
+    def __init__(self, path: str | None, *, largest: int = LARGEST) -> None:
+        """Open or create the file; None keeps everything in memory, for as long as the object lives."""
+        self.path = path
+        self.notes: list[str] = []
+        self._largest = largest
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._open()
+
+    def entry(self, key: str, unpack: Unpack[_T]) -> _T | None:
+        """What `unpack` makes of the entry of that key, or None."""
+
+        def read(connection: sqlite3.Connection) -> _T | None:
+            with closing(connection.execute("SELECT head, arrays FROM points WHERE key = ?", (key,))) as rows:
+                row = rows.fetchone()
+            if row is None:
+                return None
+            found = unpack(*row)
+            with suppress(sqlite3.OperationalError):  # a file that can only be read has no order to keep
+                connection.execute(_USE.format("points"), (key,))
+            return found
+
+        return self._run(read, None)
+
+    def keep(self, key: str, head: str, arrays: bytes, *, source: str = "", maker: str = "") -> None:
+        """Keep an entry, and delete what was used longest ago."""
+        size = len(head) + len(arrays) + _ENTRY
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                f"INSERT OR REPLACE INTO points VALUES (?, {_NEXT.format('points')}, ?, ?, ?, ?, ?)",
+                (key, size, source, maker, head, arrays),
+            )
+            if connection.execute(_OLD_POINTS, (self._largest,)).rowcount:
+                connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+
+        self._run(write, None)
+
+    def entries_of(self, source: str, unpack: Unpack[_T]) -> list[tuple[str, str, _T]]:
+        """The entries of a source: key, maker and what `unpack` makes of each."""
+
+        def read(connection: sqlite3.Connection) -> list[tuple[str, str, _T]]:
+            query = "SELECT key, maker, head, arrays FROM points WHERE source = ? ORDER BY used"
+            with closing(connection.execute(query, (source,))) as rows:
+                return [(key, maker, unpack(head, arrays)) for key, maker, head, arrays in rows]
+
+        return self._run(read, [])
+
+    def document(self, key: str) -> Any:
+        """What was remembered under that key, as JSON has it, or None."""
+
+        def read(connection: sqlite3.Connection) -> Any:
+            with closing(connection.execute("SELECT document FROM documents WHERE key = ?", (key,))) as rows:
+                row = rows.fetchone()
+            if row is None:
+                return None
+            with suppress(sqlite3.OperationalError):
+                connection.execute(_USE.format("documents"), (key,))
+            return json.loads(row[0])
+
+        return self._run(read, None)
+
+    def remember(self, key: str, document: Any) -> None:
+        """Keep a JSON document under a key: the digest of a file, a list of shots."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                f"INSERT OR REPLACE INTO documents VALUES (?, {_NEXT.format('documents')}, ?)",
+                (key, json.dumps(document)),
+            )
+            connection.execute(_OLD_DOCUMENTS, (_MOST_REMEMBERED,))
+
+        self._run(write, None)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _run(self, work: Callable[[sqlite3.Connection], _T], otherwise: _T) -> _T:
+        with self._lock:
+            if self._connection is None:
+                return otherwise
+            try:
+                return work(self._connection)
+            except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+                return self._failed(error, otherwise)
+
+    def _failed(self, error: Exception, otherwise: _T) -> _T:
+        """Go on without the answer; a damaged file is replaced, any other trouble is noted once."""
+        damaged = not isinstance(error, sqlite3.OperationalError | OSError)
+        if self._connection is not None and damaged:
+            self._connection.close()
+            self._connection = None
+            self._move_aside(error)
+            self._connect()
+        else:
+            self._note(f"the cache {self.path!r} can't be used fully: {error}")
+        return otherwise
+
+    def _open(self) -> None:
+        try:
+            self._connect()
+        except sqlite3.OperationalError as error:
+            self._note(
+                f"the cache {self.path!r} is not used: {error}; set {FOLDER_VARIABLE} to another folder"
+            )
+        except sqlite3.DatabaseError as error:
+            self._move_aside(error)
+            with suppress(sqlite3.Error, OSError):
+                self._connect()
+        except OSError as error:
+            reason = error.strerror or error
+            self._note(
+                f"the cache {self.path!r} is not used: {reason}; set {FOLDER_VARIABLE} to another folder"
+            )
+
+    def _connect(self) -> None:
+        if self.path is not None:
+            os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
+            # Other users must not read which videos were encoded.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=_BUSY, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+
+    def _move_aside(self, error: Exception) -> None:
+        assert self.path is not None  # memory isn't damaged
+        aside = f"{self.path}.damaged"
+        for end in ("-wal", "-shm"):
+            with suppress(OSError):
+                os.remove(self.path + end)
+        try:
+            os.replace(self.path, aside)
+        except OSError as failure:
+            self._note(f"the cache {self.path!r} is damaged ({error}) and can't be moved: {failure.strerror}")
+        else:
+            self._note(f"the cache {self.path!r} was damaged ({error}): moved to {aside!r}, a new one begins")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    run = connection.execute
+    (version,) = run("PRAGMA user_version").fetchone()
+    if version not in (0, _VERSION):
+        raise sqlite3.OperationalError(f"its tables are of version {version}, not {_VERSION}")
+    run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
+    run("PRAGMA journal_mode = WAL")
+    run("PRAGMA synchronous = NORMAL")
+    run("BEGIN IMMEDIATE")  # two processes may start at once
+    try:
+        (version,) = run("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                run(statement)
+            run(f"PRAGMA user_version = {_VERSION}")
+    except BaseException:
+        run("ROLLBACK")
+        raise
+    run("COMMIT")

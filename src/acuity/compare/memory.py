@@ -1,0 +1,99 @@
+"""Memory: the figures of pairs that were scored before, found by the content of both files and the request.
+
+A changed file never gets an old figure: the key has the digests of all bytes, and what is kept was measured
+on files that were the same before and after.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from acuity import __version__
+from acuity.cache_file import CacheFile, cache_path
+from acuity.errors import AcuityError
+from acuity.models.digests import model_digests
+from acuity.scoring.kept_report import can_be_kept, packed, unpacked
+from acuity.scoring.resume import asked
+from acuity.scoring.run import Wanted
+from acuity.video.file_digest import Identity, file_digest, identity
+from acuity.video.local_file import local_size
+
+if TYPE_CHECKING:
+    from acuity.scoring.report import ScoreReport
+    from acuity.scoring.request import Request
+
+
+class PairKey(NamedTuple):
+    """The key of a pair, and the files as they were when it was made."""
+
+    key: str
+    files: tuple[Identity, Identity]
+
+
+class Memory:
+    """The cache file of comparisons; trouble with it is noted and costs nothing but time."""
+
+    def __init__(self, path: str | None) -> None:
+        self._cache = CacheFile(path or cache_path("compare"))
+
+    @property
+    def notes(self) -> list[str]:
+        return self._cache.notes
+
+    def key(self, request: Request) -> PairKey | None:
+        """The key of a pair; None for what isn't remembered, or can't be read."""
+        if request.tiny_model is not None or request.allow_damaged:  # decoders may differ about damage
+            return None
+        try:
+            names = [os.fspath(video) for video in request.pair if isinstance(video, str | os.PathLike)]
+            if len(names) < 2 or None in map(local_size, names):
+                return None
+            files = identity(names[0]), identity(names[1])
+            about: dict[str, Any] = {
+                "engine": __version__,
+                "libraries": _libraries(),
+                "files": [file_digest(name, self._cache) for name in names],
+                "names": names,  # they are in the report, and tell the geometry of raw video
+                "guess": request.guess,
+                "order": request.sequential_first,
+                "request": asked(request),
+                "models": model_digests(map(str, Wanted.of(request).models), request.viewing),
+            }
+        except (AcuityError, OSError, TypeError, ValueError):  # scoring has the sentence for it
+            return None
+        text = json.dumps(about, sort_keys=True)
+        return PairKey(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(), files)
+
+    def find(self, key: PairKey | None, request: Request) -> ScoreReport | None:
+        """The report of an earlier run."""
+        return None if key is None else self._cache.entry(key.key, partial(unpacked, request))
+
+    def keep(self, key: PairKey | None, report: ScoreReport) -> None:
+        """Remember a report, if its files are still what they were."""
+        if key is None or not can_be_kept(report):
+            return
+        try:
+            unchanged = all(identity(about[0]) == about for about in key.files)
+        except OSError:
+            return
+        if unchanged:
+            self._cache.keep(key.key, *packed(report))
+
+    def close(self) -> None:
+        self._cache.close()
+
+
+def _libraries() -> dict[str, str]:
+    """The versions of what decodes and converts."""
+    found = {}
+    for name in ("av", "numpy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = ""
+    return found
