@@ -42,7 +42,7 @@ def file_digest(path: str, memory: Memory | None = None) -> str:
     key = f"digest of {about}"
     known = None if memory is None else memory.document(key)
     digest = known if isinstance(known, str) else _read_digest(path)
-    if time.time_ns() - max(about[2], about[3]) <= _SETTLED:
+    if time.time_ns() - about[2] <= _SETTLED:
         return digest  # another change might leave the same times
     if memory is not None and known is None:
         memory.remember(key, digest)
