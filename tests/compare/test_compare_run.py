@@ -9,7 +9,9 @@ import pytest
 
 from acuity.compare.report import CompareReport
 from acuity.compare.request import ComparePair, CompareRequest
-from acuity.compare.run import compare_videos
+from acuity.compare.run import Interruptible, compare_videos
+from acuity.errors import AcuityError
+from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from moving_pictures import HEIGHT, WIDTH
@@ -85,3 +87,68 @@ def test_raw_video_has_the_bitrate_of_its_file_where_its_rate_is_known(tmp_path)
     assert row.error is None
     assert row.size == plain[1].stat().st_size
     assert row.kbps is None
+
+
+def _alone(request: Request) -> ScoreReport | AcuityError:
+    try:
+        return run_request(request)
+    except AcuityError as error:
+        return error
+
+
+def test_odd_pairs_of_one_reference_have_their_own_digits_notes_and_refusals(tmp_path):
+    ref = container(tmp_path / "ref.mkv", 30)
+    short = container(tmp_path / "short.mkv", 21, worse=True)
+    small = container(tmp_path / "small.mkv", 30, half=True)
+    fast = container(tmp_path / "fast.mkv", 30, rate=50)
+    plain = container(tmp_path / "plain.mp4", 30, codec="libx264")
+    paths = [short, small, fast, plain, ref, plain]
+    for settings in (
+        {},
+        {"align": "warn", "rate": "by-index"},
+        {"align": "auto"},
+        {"skip_ref": 2, "skip_dis": 2},
+    ):
+        report = compared(*((ref, path) for path in paths), **settings)
+        for row in report.rows:
+            alone = _alone(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+            if isinstance(alone, AcuityError):
+                assert str(row.failure) == str(alone)
+                continue
+            assert row.report is not None, row.error
+            for name, values in alone.results.columns.items():
+                np.testing.assert_array_equal(row.report.results.columns[name], values, strict=True)
+            assert row.report.notes == alone.notes
+            assert row.report.input == alone.input
+
+
+def test_more_pairs_than_one_group_and_several_references(tmp_path):
+    ref, other = container(tmp_path / "ref.mkv", 5), container(tmp_path / "other.mkv", 5, worse=True)
+    dis = container(tmp_path / "dis.mkv", 5, worse=True)
+    told: list[tuple[int, int | None]] = []
+    pairs = [ComparePair(str(path), str(dis)) for path in [ref] * 10 + [other] * 2]
+    report = compare_videos(
+        CompareRequest(pairs, remember=False), progress=lambda done, total, _: told.append((done, total))
+    )
+    assert [row.error for row in report.rows] == [None] * 12
+    assert len({row.score for row in report.rows[:10]}) == 1
+    assert told[-1] == (60, 60)
+
+
+def test_an_interrupted_comparison_keeps_finished_pairs(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 5), container(tmp_path / "dis.mkv", 5, worse=True)
+    other = container(tmp_path / "other.mkv", 5)
+    pairs = [ComparePair(str(ref), str(dis)), ComparePair(str(other), str(dis))]
+    running: list[Interruptible] = []
+
+    def progress(done: int, total: int | None, _: float | None) -> None:
+        if done >= 5:
+            assert running[0].interrupt()
+
+    report = compare_videos(CompareRequest(pairs), progress=progress, watch=running.append)
+    assert report.interrupted
+    assert report.rows[0].error is None
+    assert report.rows[1].error is not None
+    assert "interrupted" in report.rows[1].error
+    again = compare_videos(CompareRequest(pairs))
+    assert [row.remembered for row in again.rows] == [True, False]
