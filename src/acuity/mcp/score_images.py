@@ -1,4 +1,4 @@
-"""Pictures in the answer to a score, where they were asked for: the worst frames as they are.
+"""Pictures in the answer to a score, where they were asked for: the plot, and the worst frames as they are.
 
 Together they stay within what a message has room for. The entry `images` says in order what each shows; what
 was asked for and isn't there is said in `images_missing`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,18 +16,20 @@ import mcp_types as types
 
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
 from acuity.mcp.results import to_ordered_text
-from acuity.mcp.score_answers import in_order, score_answer
+from acuity.mcp.score_answers import in_order, score_answer, score_columns
 
+PLOT: Final = "plot"
 WORST: Final = "worst"
-KINDS: Final = (WORST,)
+KINDS: Final = (PLOT, WORST)
 _MOST: Final = 820_000  # characters of all pictures in base64: about 600 KB of PNG
 _MESSAGE: Final = 980_000  # characters of an answer: the official client stops at 1 MiB
+_WIDTH, _HEIGHT = 960, 400  # pixels of a plot
 
 IMAGES_SCHEMA: Final[dict[str, Any]] = {
     "type": "array",
     "items": {"enum": list(KINDS)},
     "maxItems": len(KINDS),
-    "description": "Pictures in the reply. worst: the worst frames and their originals.",
+    "description": "Pictures in the reply. plot: the curve; worst: the worst frames and their originals.",
 }
 
 
@@ -95,4 +98,34 @@ def _worst(document: Mapping[str, Any], room: int) -> _Made:
     return made, None if made else "they are no longer kept; describe_worst_frames makes new ones"
 
 
-_MAKERS: Final = {WORST: _worst}
+def _plot(document: Mapping[str, Any], room: int) -> _Made:
+    import numpy as np  # a server should listen before it loads this
+
+    from acuity.report.plots.plot_series import PlotSeries
+    from acuity.report.plots.png_plot import png_plot
+
+    rows = document["frames"]
+    column = next(iter(score_columns(document)), None)
+    if not rows or column is None:
+        return [], "there are no figures to draw"
+    numbers = np.array([row["frameNum"] for row in rows], np.int64)
+    figures = [row["metrics"].get(column) for row in rows]
+    values = np.array([np.nan if figure is None else figure for figure in figures], np.float64)
+    series = PlotSeries(column, numbers, values)
+    label = "VMAF" if column == "vmaf" else column
+    seconds = _seconds(document, int(numbers[-1]) + 1)
+    picture = as_image(png_plot([series], width=_WIDTH, height=_HEIGHT, seconds=seconds, label=label))
+    if len(picture.data) > room:
+        return [], "there is no room for it in the message"
+    return [(f"plot of {column} over {len(rows)} frames, {_WIDTH}x{_HEIGHT}", picture)], None
+
+
+def _seconds(document: Mapping[str, Any], frames: int) -> float | None:
+    """How long the frames last, where their rate is known and constant."""
+    reference = document.get("acuity", {}).get("input", {}).get("reference") or {}
+    if not reference.get("frame_rate") or reference.get("variable_rate"):
+        return None
+    return float(frames / Fraction(reference["frame_rate"]))
+
+
+_MAKERS: Final = {PLOT: _plot, WORST: _worst}
