@@ -83,7 +83,7 @@ def test_figures_of_frames_and_of_all_are_those_of_the_report(tmp_path: Path) ->
         known = dict(made.series[0].columns[0].figures)
         found = await page.value(FIGURES)
         assert {name: found[name] for name in known} == known
-        for name, share in (("p1", 1), ("median", 50), ("p95", 95)):
+        for name, share in (("p1", 1), ("p50", 50), ("p95", 95)):
             assert found[name] == f"{np.percentile(vmaf, share):.2f}"
 
     in_browser(test, tmp_path)
@@ -110,7 +110,7 @@ def test_another_figure_and_the_frames_in_view(tmp_path: Path) -> None:
         seen = psnr[:75]
         assert found["lowest"] == f"{seen.min():.2f}"
         assert found["highest"] == f"{seen.max():.2f}"
-        assert found["median"] == f"{np.median(seen):.2f}"
+        assert found["p50"] == f"{np.median(seen):.2f}"
         assert found["mean"] == f"{seen.mean():.2f}"
         await page.press("PageDown")
         await page.until(f"{READOUT}.includes('0:02.27 to 0:04.73')")

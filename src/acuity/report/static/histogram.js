@@ -4,7 +4,7 @@ import { element, shape } from './elements.js';
 import { count, decimalsOf, figure, multiples, niceStep, number, stepDecimals } from './format.js';
 
 const BARS = 40;
-const QUANTILES = [['p1', 0.01], ['p5', 0.05], ['p10', 0.1], ['p25', 0.25], ['median', 0.5], ['p75', 0.75], ['p95', 0.95]];
+const QUANTILES = [['p1', 0.01], ['p5', 0.05], ['p10', 0.1], ['p25', 0.25], ['p50', 0.5], ['p75', 0.75], ['p90', 0.9], ['p95', 0.95], ['p99', 0.99]];
 const SIZE = { height: 190, left: 46, right: 12, top: 24, bottom: 24 };
 const ORDER = ['mean', 'harmonic mean', 'lowest', ...QUANTILES.map(([name]) => name), 'highest'];
 const drawnIn = new WeakMap(); // the watch on the width of each host
@@ -53,7 +53,7 @@ export function histogram(host, values, { label, better = null, known = [], stor
   }
   const texts = describe(sorted, { decimals: decimalsOf(sorted[0], sorted.at(-1), stored), stored, known });
   const said = Object.fromEntries(texts);
-  const told = ['lowest', 'p5', 'median', 'p95', 'highest'].filter((name) => said[name]).map((name) => `${name} ${said[name]}`);
+  const told = ['lowest', 'p5', 'p50', 'p95', 'highest'].filter((name) => said[name]).map((name) => `${name} ${said[name]}`);
   const summary = `${label}: ${count(sorted.length)} values, ${told.join(', ')}`;
   const drawing = shape('svg', { role: 'img', 'aria-label': summary, height: SIZE.height });
   host.replaceChildren(drawing, figureList(texts), ...(better ? [element('p', { class: 'soft' }, `${better === 'higher' ? 'Higher' : 'Lower'} is better.`)] : []));
