@@ -12,6 +12,8 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from acuity.api import score, score_async
+    from acuity.compare.call import compare
+    from acuity.compare.report import CompareReport, CompareRow
     from acuity.errors import (
         AcuityError,
         BackendError,
@@ -51,6 +53,8 @@ __version__ = "0.1.0"
 # Where each public name lives.
 _HOMES: _typing.Final = {
     "acuity.api": ("score", "score_async"),
+    "acuity.compare.call": ("compare",),
+    "acuity.compare.report": ("CompareReport", "CompareRow"),
     "acuity.errors": (
         "AcuityError",
         "BackendError",
@@ -92,6 +96,8 @@ __all__ = [
     "BackendError",
     "BoundarySnapshot",
     "ClosedError",
+    "CompareReport",
+    "CompareRow",
     "EmbeddedConfig",
     "EmbeddedError",
     "EmbeddedServer",
@@ -123,6 +129,7 @@ __all__ = [
     "VideoInfo",
     "VideoReader",
     "__version__",
+    "compare",
     "feed",
     "list_models",
     "load_model",

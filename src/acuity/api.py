@@ -11,11 +11,11 @@ from contextvars import ContextVar
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
 
-from acuity.errors import EmbeddedError, InputError, ModelError, StrictError
+from acuity.errors import EmbeddedError, InputError, StrictError
 from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
+from acuity.scoring.python_request import python_request
 from acuity.scoring.report import AnyModel, ScoreReport
-from acuity.scoring.request import Request, frame_rate
 from acuity.scoring.run import WatchCallback, run_request
 from acuity.video.pairs.open_pair import Video
 
@@ -141,17 +141,14 @@ def score(
             continue
         if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
             raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")
-    if model is None:
-        raise ModelError(f"model=None is no model: pass a name, '{AUTO}', or [] for none")
-    several = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
-    request = Request(
+    request = python_request(
         ref,
         dis,
-        models=several,
+        model=model,
         viewing=viewing,
-        metrics=[metrics] if isinstance(metrics, str) else list(metrics),
-        features=[feature] if isinstance(feature, str) else list(feature),
-        tiny_model=None if tiny_model is None else os.fspath(tiny_model),
+        metrics=metrics,
+        feature=feature,
+        tiny_model=tiny_model,
         tiny_device=tiny_device,
         tiny_threads=tiny_threads,
         tiny_fp16=tiny_fp16,
@@ -162,15 +159,16 @@ def score(
         tiny_resize=tiny_resize,
         no_reference=no_reference,
         frames=frames,
-        skip_ref=(0 if no_reference else skip) if skip_ref is None else skip_ref,
-        skip_dis=skip if skip_dis is None else skip_dis,
+        skip=skip,
+        skip_ref=skip_ref,
+        skip_dis=skip_dis,
         subsample=subsample,
         allow_damaged=allow_damaged,
         stream=stream,
         stream_ref=stream_ref,
         stream_dis=stream_dis,
         allow_network=allow_network,
-        resume=None if resume is None else os.fspath(resume),
+        resume=resume,
         display=display,
         filter=filter,
         crop=crop,
@@ -186,7 +184,7 @@ def score(
         height=height,
         pixel_format=pixel_format,
         bitdepth=bitdepth,
-        fps=None if fps is None else frame_rate(fps),
+        fps=fps,
         guess=guess,
         threads=threads,
         cpu=cpu,

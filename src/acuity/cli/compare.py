@@ -35,14 +35,15 @@ from acuity.cli.scoring import check_target
 from acuity.cli.style import Style, count
 from acuity.compare.encoder_names import AUTO, SOURCES
 from acuity.compare.report import CompareReport
+from acuity.compare.tables import csv_text
+from acuity.compare.write import FORMATS, Extras, comparison_format, write_comparison
 from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.plain import plain
-from acuity.scoring.fronts import ACUITY
+from acuity.scoring.fronts import ACUITY, sentence
 from acuity.text import one_line
 
 USAGE: Final = "REF ENCODE... [options]\n       acuity compare [REF] LIST.csv|LIST.yaml [options]"
-FORMATS: Final = ("html", "json", "csv")
 
 # The groups of `acuity score` that mean the same here, and what of them doesn't.
 _GROUPS: Final = [title for title in GROUPS if title not in ("output", "for agents, while it runs")]
@@ -131,8 +132,9 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             if shown is not None:
                 shown.done()
+        extras = Extras(arguments.pools, command_line(), ACUITY.spell)
         if arguments.output is not None:
-            _write(report, arguments, format)
+            write_comparison(report, arguments.output, format, extras)
         if quiet:
             _say_failures(report)
         print("\n".join(_answer(report, arguments)))
@@ -168,12 +170,10 @@ def _format(arguments: argparse.Namespace) -> str:
     """The format of the report, from --format or the file's name."""
     if arguments.format or arguments.output is None:
         return str(arguments.format or "json")
-    suffix = os.path.splitext(arguments.output)[1].lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise UsageError(
-            f"'{arguments.output}' doesn't say its format: end it with .html, .json or .csv, or pass --format"
-        )
-    return str(suffix)
+    try:
+        return comparison_format(arguments.output)
+    except OutputError as error:
+        raise UsageError(sentence(error, "acuity")) from None
 
 
 def _spare_lists(output: str, words: list[str]) -> None:
@@ -198,34 +198,6 @@ def command_line() -> str:
     return shlex.join([os.path.basename(sys.argv[0]) or "acuity", *sys.argv[1:]])
 
 
-def _write(report: CompareReport, arguments: argparse.Namespace, format: str) -> None:
-    from acuity.report.write import write_document
-
-    write_document(arguments.output, _WRITERS[format](report, arguments))
-
-
-def _as_json(report: CompareReport, arguments: argparse.Namespace) -> str:
-    document = report.to_document(per_frame=True, pools=arguments.pools, command=command_line())
-    return json.dumps(plain(document), indent=1, allow_nan=False) + "\n"
-
-
-def _as_csv(report: CompareReport, arguments: argparse.Namespace) -> str:
-    from acuity.compare.tables import csv_text
-
-    return csv_text(report, arguments.pools)
-
-
-def _as_html(report: CompareReport, arguments: argparse.Namespace) -> str:
-    from acuity.compare.page import compare_page
-    from acuity.report.page.html_page import html_page
-
-    page = compare_page(report, pools=arguments.pools, command=command_line(), spell=ACUITY.spell)
-    return "".join(html_page(page))
-
-
-_WRITERS: Final = {"html": _as_html, "json": _as_json, "csv": _as_csv}
-
-
 def _answer(report: CompareReport, arguments: argparse.Namespace) -> list[str]:
     if arguments.json:
         document = report.to_document(
@@ -233,7 +205,7 @@ def _answer(report: CompareReport, arguments: argparse.Namespace) -> list[str]:
         )
         return [json.dumps(plain(document), indent=2, allow_nan=False)]
     if arguments.csv:
-        return _as_csv(report, arguments).splitlines()
+        return csv_text(report, arguments.pools).splitlines()
     if arguments.quiet:
         return [f"{row.score:.6f} {one_line(row.name)}" for row in report.ranking if row.ranked]
     style = Style(sys.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -112,6 +113,30 @@ class CompareReport:
     notes: list[str] = field(default_factory=list)  # about the comparison as a whole
     interrupted: bool = False  # rows without figures may only lack the time
     against: str | None = None  # the encoder that others are compared with; None: the first
+
+    def __str__(self) -> str:
+        failed = sum(row.report is None for row in self.rows)
+        scores = [f"{row.name} {row.score:.2f}" for row in self.ranking if row.ranked]
+        return ", ".join([*scores, *([f"{failed} failed"] if failed else [])])
+
+    def __repr__(self) -> str:
+        return f"<CompareReport: {self}>"
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The scores by the names of the encodes, the best first; those that failed are not there."""
+        return {row.name: row.score for row in self.ranking if row.ranked and row.score is not None}
+
+    @property
+    def errors(self) -> dict[str, str]:
+        """Why encodes have no score, by their names."""
+        return {row.name: row.error for row in self.rows if row.error is not None}
+
+    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the comparison as .html, .json or .csv; raises OutputError."""
+        from acuity.compare.write import write_comparison
+
+        write_comparison(self, path, format)
 
     @property
     def ranking(self) -> list[CompareRow]:

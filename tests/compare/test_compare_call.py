@@ -1,0 +1,64 @@
+"""acuity.compare(): encodes in every form, the digits of score(), and files of all formats."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import acuity
+from scoring_clips import container, y4m
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("call")
+    y4m(made / "ref.y4m", 9)
+    (made / "encodes").mkdir()
+    container(made / "encodes" / "good.mkv", 9, codec="libx264")
+    container(made / "encodes" / "bad.mkv", 9, worse=True)
+    (made / "encodes.csv").write_text("reference,distorted,name\nref.y4m,encodes/bad.mkv,worse one\n")
+    return made
+
+
+def test_every_form_of_encodes(folder: Path) -> None:
+    ref, encodes = folder / "ref.y4m", folder / "encodes"
+    names = ["good.mkv", "bad.mkv"]
+    for given in (encodes, str(encodes / "*.mkv"), [encodes / "bad.mkv", encodes / "good.mkv"]):
+        assert list(acuity.compare(ref, given, remember=False).scores) == names
+    named = acuity.compare(ref, {"b": str(encodes / "bad.mkv")}, remember=False)
+    assert list(named.scores) == ["b"]
+    listed = acuity.compare(folder / "encodes.csv", remember=False)
+    assert list(listed.scores) == ["worse one"]
+
+
+def test_the_digits_of_score_and_errors(folder: Path, tmp_path: Path) -> None:
+    encodes = [folder / "encodes" / "good.mkv", folder / "gone.mkv"]
+    report = acuity.compare(
+        folder / "ref.y4m", encodes, model="vmaf_v0.6.1neg", metrics="psnr", skip=1, remember=False
+    )
+    alone = acuity.score(folder / "ref.y4m", encodes[0], model="vmaf_v0.6.1neg", metrics="psnr", skip=1)
+    assert report.scores == {"good.mkv": alone.score if alone.models else alone.metrics["psnr"]}
+    assert list(report.errors) == ["gone.mkv"]
+    assert "1 failed" in str(report)
+    for name in ("out.json", "out.csv", "out.html"):
+        report.write(tmp_path / name)
+    assert json.loads((tmp_path / "out.json").read_text())["schema"] == "acuity.compare/1"
+    with pytest.raises(acuity.OutputError, match=r"end it with \.html, \.json or \.csv, or pass format="):
+        report.write(tmp_path / "out.txt")
+
+
+@pytest.mark.parametrize("option", ["resume", "no_reference", "serve", "modle"])
+def test_options_that_it_lacks(folder: Path, option: str) -> None:
+    with pytest.raises(TypeError, match=f"compare\\(\\) has no option '{option}'"):
+        acuity.compare(folder / "ref.y4m", folder / "encodes", **{option: True})
+
+
+@pytest.mark.parametrize("first", ["", "import acuity.compare.report", "acuity.CompareReport"])
+def test_it_is_a_function_whatever_was_imported_before(first: str) -> None:
+    code = f"import acuity\n{first}\ntry: acuity.compare('gone.y4m')\nexcept acuity.InputError as e: print(e)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "nothing to compare" in ran.stdout
