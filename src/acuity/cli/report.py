@@ -3,11 +3,9 @@
     acuity report report.json
     acuity report report.json -o page.html
     acuity report vmaf.xml -o plot.svg
-    acuity report report.json --pictures worst
 
 Reads JSON, XML and CSV reports of acuity score, vmaf and libvmaf, and documents of --json --per-frame. The
-page is one file that needs no network. Frames can't be drawn from a report, but a folder that 'acuity worst'
-made of the same videos can be put into the page."""
+page is one file that needs no network."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ from acuity.report.write import SHOWN, check_output, write_report
 from acuity.text import one_line
 
 SURPLUS: Final = "a call shows one report, so show this one in a call of its own"
-_NO_PICTURES: Final = (
-    "The report has no pictures. 'acuity worst' makes some, and --pictures puts them into the page."
-)
+_NO_PICTURES: Final = "A report has no pictures: 'acuity worst' shows the worst frames of the two videos."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=f"the file to write: {_ENDINGS} (default: REPORT.html)"
     )
-    parser.add_argument("--pictures", metavar="DIR", help="put the worst frames of this folder into the page")
 
 
 _ENDINGS: Final = " or ".join(f".{name}" for name in SHOWN)
@@ -66,6 +61,9 @@ def _check_target(target: str, report: str, *, named: bool) -> None:
 
 def _write(found: ReadReport, arguments: argparse.Namespace, target: str, format: str) -> None:
     if found.source is None:
-        raise InputError(f"'{arguments.report}' is a comparison")
+        raise InputError(
+            f"'{arguments.report}' is a comparison: 'acuity compare' writes its page with -o, and remembers "
+            "what it measured"
+        )
     extra = {**found.extra, "name": _name(arguments.report), "no_pictures": _NO_PICTURES}
     write_report(found.source, target, format, extra=extra)

@@ -131,14 +131,14 @@ def test_names_in_addresses(tmp_path: Path) -> None:
     assert in_template("acuity://models/{name}", "id", "v") == []
 
 
-@pytest.mark.parametrize("uri", ["acuity://reports/{id}{?frames}", "acuity://reports/{id}.csv{?frames}"])
-def test_ids_of_reports(uri: str) -> None:
+@pytest.mark.parametrize("form", ["", ".csv", "/report.html"])
+def test_ids_of_reports(form: str) -> None:
     async def before(jobs: FakeJobs) -> None:
         for _ in range(12):
             await jobs.completed()
         await jobs.submit(JobSpec("score", {}, "vmaf_score", "waiting"), client="test")
 
-    ref = types.ResourceTemplateReference(uri=uri)
+    ref = types.ResourceTemplateReference(uri=f"acuity://reports/{{id}}{form}{{?frames}}")
     assert complete(ref, "id", "job-1", before=before) == ["job-12", "job-11", "job-10", "job-1"]
     assert complete(ref, "id", "13", before=before) == []
 
@@ -153,7 +153,8 @@ def test_ids_of_reports(uri: str) -> None:
         (
             types.ResourceTemplateReference(uri="file:///{path}"),
             "unknown resource template 'file:///{path}': use one of acuity://extractors/{name}, "
-            "acuity://models/{name}, acuity://reports/{id}.csv{?frames}, acuity://reports/{id}{?frames}, "
+            "acuity://models/{name}, acuity://reports/{id}.csv{?frames}, "
+            "acuity://reports/{id}/report.html{?frames}, acuity://reports/{id}{?frames}, "
             "acuity://worst/{id}/{name}{?width}",
         ),
     ],

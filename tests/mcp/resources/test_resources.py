@@ -114,6 +114,16 @@ def test_a_report_as_csv() -> None:
     play(scenario)
 
 
+def test_a_report_as_a_page() -> None:
+    async def scenario(jobs: FakeJobs, client: Client) -> None:
+        await jobs.completed()
+        page = await read(client, "acuity://reports/job-1/report.html", "text/html")
+        assert page.startswith("<!doctype html>")
+        assert '<dd class="value">69.31</dd>' in page  # the mean of its two frames
+
+    play(scenario)
+
+
 def test_reports_are_listed_newest_first_with_titles() -> None:
     async def scenario(jobs: FakeJobs, client: Client) -> None:
         await jobs.completed(title="old pair")
@@ -149,6 +159,7 @@ def test_the_list_is_bounded_and_the_index_has_more() -> None:
             "finished": "2023-11-14T22:14:22.500Z",
             "uri": "acuity://reports/job-60",
             "csv_uri": "acuity://reports/job-60.csv",
+            "page_uri": "acuity://reports/job-60/report.html",
         }
 
     play(scenario)
@@ -173,6 +184,7 @@ def test_templates() -> None:
         assert {template.uri_template: template.mime_type for template in listed} == {
             "acuity://reports/{id}{?frames}": "application/json",
             "acuity://reports/{id}.csv{?frames}": "text/csv",
+            "acuity://reports/{id}/report.html{?frames}": "text/html",
             "acuity://worst/{id}/{name}{?width}": "image/png",
             "acuity://models/{name}": "application/json",
             "acuity://extractors/{name}": "application/json",

@@ -76,6 +76,7 @@ class _Sources:
             ("acuity://extractors/{name}", "name"): _extractors,
             ("acuity://reports/{id}{?frames}", "id"): self._report_ids,
             ("acuity://reports/{id}.csv{?frames}", "id"): self._report_ids,
+            ("acuity://reports/{id}/report.html{?frames}", "id"): self._report_ids,
             ("acuity://worst/{id}/{name}{?width}", "id"): self._worst_ids,
             ("acuity://worst/{id}/{name}{?width}", "name"): self._worst_names,
         }

@@ -17,6 +17,7 @@ from acuity.text import one_line, shortened
 
 JSON: Final = "application/json"
 CSV: Final = "text/csv"
+HTML: Final = "text/html"
 MOST: Final = 900_000  # bytes of a text in a message: the official client refuses events over 1 MiB
 _SPARE: Final = 0.8  # of the frames that would just fit, since some are longer than others
 _LONGEST: Final = 1000  # characters of the sentence of an error

@@ -1,6 +1,7 @@
-"""The resources acuity://reports, acuity://reports/{id} and acuity://reports/{id}.csv: finished scores.
+"""The resources acuity://reports, acuity://reports/{id}, {id}.csv and {id}/report.html: finished scores.
 
-The last two take ?frames=FIRST-LAST or ?frames=NUMBER, because long reports are larger than a message may be.
+All but the first take ?frames=FIRST-LAST or ?frames=NUMBER, because long reports are larger than a message
+may be.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from acuity.jobs.job import Status
 from acuity.mcp.limits import owner
 from acuity.mcp.resources.content import (
     CSV,
+    HTML,
     JSON,
     beyond,
     document_content,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
 _SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
 _SUFFIX: Final = ".csv"
+_PAGE: Final = "/report.html"
 _FRAMES: Final = re.compile(r"frames=(\d{1,12})(?:-(\d{1,12}))?")
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
@@ -76,6 +79,14 @@ class ReportResources:
                 description="The same report as a table: one line a frame, one column a figure.",
                 mime_type=CSV,
             ),
+            types.ResourceTemplate(
+                uri_template=f"{REPORTS}/{{id}}{_PAGE}{{?frames}}",
+                name="report-page",
+                title="Page of a score, for people",
+                description="The same report as one HTML file with its curve, notes and facts: save it, and "
+                "open it in a browser.",
+                mime_type=HTML,
+            ),
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
@@ -85,9 +96,10 @@ class ReportResources:
         name = name_in(REPORTS, path)
         if name is None:
             return None
-        mime_type, write = _FORMS[name.endswith(_SUFFIX)]
+        ending = next((ending for ending in _FORMS if ending and name.endswith(ending)), "")
+        mime_type, write = _FORMS[ending]
         wanted = _range(uri, query)
-        document = await self._document(uri, name.removesuffix(_SUFFIX))
+        document = await self._document(uri, name.removesuffix(ending))
         if wanted is not None:
             kept = [row for row in document.get("frames", ()) if row["frameNum"] in wanted]
             document = {**document, "frames": kept}
@@ -134,15 +146,27 @@ def _as_json(document: dict[str, Any]) -> str:
     return to_ordered_text(finite(document))
 
 
+def report_page(document: dict[str, Any]) -> str:
+    """The page of a stored report."""
+    from acuity.report.read_report import read_document  # few clients ask for it
+    from acuity.report.write import render_report
+
+    found = read_document(document)
+    assert found.source is not None  # a score is no comparison
+    return "".join(render_report(found.source, "html", extra=found.extra))
+
+
 def _written(write: Callable[[dict[str, Any]], str], document: dict[str, Any]) -> tuple[str, str | None]:
     """The text of a report, and what is wrong with it if it is too long."""
     text = write(document)
     return text, beyond(text, [row["frameNum"] for row in document.get("frames", ())])
 
 
-_FORMS: Final[dict[bool, tuple[str, Callable[[dict[str, Any]], str]]]] = {
-    False: (JSON, _as_json),
-    True: (CSV, report_csv),
+# By how the URI ends.
+_FORMS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], str]]]] = {
+    "": (JSON, _as_json),
+    _SUFFIX: (CSV, report_csv),
+    _PAGE: (HTML, report_page),
 }
 
 
@@ -168,4 +192,5 @@ def _entry(job: Job) -> dict[str, Any]:
         "finished": timestamp(job.finished),
         "uri": uri,
         "csv_uri": f"{uri}{_SUFFIX}",
+        "page_uri": f"{uri}{_PAGE}",
     }
