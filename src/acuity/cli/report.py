@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import OK
 from acuity.cli.getopt import UsageError
@@ -19,6 +19,10 @@ from acuity.errors import InputError, OutputError
 from acuity.report.read_report import ReadReport, read_report
 from acuity.report.write import SHOWN, check_output, write_report
 from acuity.text import one_line
+
+if TYPE_CHECKING:
+    from acuity.report.page.page_document import Picture
+    from acuity.report.source import ReportSource
 
 SURPLUS: Final = "a call shows one report, so show this one in a call of its own"
 _NO_PICTURES: Final = "A report has no pictures: 'acuity worst' shows the worst frames of the two videos."
@@ -66,4 +70,19 @@ def _write(found: ReadReport, arguments: argparse.Namespace, target: str, format
             "what it measured"
         )
     extra = {**found.extra, "name": _name(arguments.report), "no_pictures": _NO_PICTURES}
+    if arguments.pictures is not None:
+        extra |= {"pictures": _pictures(found.source, arguments.pictures), "no_pictures": None}
     write_report(found.source, target, format, extra=extra)
+
+
+def _pictures(source: ReportSource, folder: str) -> list[Picture]:
+    """The pictures of a folder of `acuity worst`, whose scores have to be those of a column of the report."""
+    from acuity.frames.folder_pictures import folder_pictures
+
+    why: InputError | None = None
+    for values in source.columns.values():
+        try:
+            return folder_pictures(folder, dict(zip(map(int, source.frames), values.tolist(), strict=True)))
+        except InputError as error:
+            why = why or error
+    raise why or InputError(f"the report has no scores, so the pictures in '{folder}' can't be its frames")

@@ -10,6 +10,7 @@ from typing import Any, Final
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError, given_twice
 from acuity.cli.graphics import plot_way
+from acuity.cli.page_pictures import HELP, MOST, PAGE
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY, sentence
@@ -44,6 +45,12 @@ def whole(text: str) -> int:
 def positive(text: str) -> int:
     if whole(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' should be 1 or more")
+    return int(text)
+
+
+def _pictures(text: str) -> int:
+    if whole(text) > MOST:
+        raise argparse.ArgumentTypeError(f"'{text}' is too many: ask for 0 to {MOST} frames")
     return int(text)
 
 
@@ -183,6 +190,7 @@ _OTHERS: Final = {
             metavar="FILE",
         ),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
+        _entry("--pictures", help=HELP, type=_pictures, metavar="N"),
         _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
         _entry("--json", help="print one JSON document on standard output", action="store_true"),
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
@@ -309,7 +317,14 @@ def embedding(arguments: argparse.Namespace) -> Wanted:
 
 
 def report_format(arguments: argparse.Namespace) -> str:
-    """The format of the report, from --format or the file's name."""
+    """The format of the report; refuses pictures that it has no place for."""
+    found = _report_format(arguments)
+    if arguments.pictures is not None and (arguments.output is None or found != PAGE):
+        raise UsageError("argument --pictures: they are a page's: pass -o FILE.html too")
+    return found
+
+
+def _report_format(arguments: argparse.Namespace) -> str:
     from acuity.report import format_of
     from acuity.report.precision import parse_precision
 
