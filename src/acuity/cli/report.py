@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pictures", metavar="DIR", help="put the worst frames of this folder into the page")
 
 
-_ENDINGS: Final = " or ".join(f".{name}" for name in SHOWN)
+_ENDINGS: Final = " or ".join(", ".join(f".{name}" for name in SHOWN).rsplit(", ", 1))
 
 
 def run(arguments: argparse.Namespace) -> int:
