@@ -43,8 +43,8 @@ REFERENCES: dict[str, tuple[str, str, dict[str, str]]] = {
 _SCORE = "from acuity.cli.main import main; import sys; sys.exit(main())"
 _COMPARE = """
 import json, sys
-from acuity.compare.request import ComparePair, CompareRequest
-from acuity.compare.run import compare_videos
+from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.run import compare_videos
 from acuity.scoring.request import Request
 reference, settings, *encodes = sys.argv[1:]
 pairs = [ComparePair(reference, path) for path in encodes]

@@ -12,8 +12,8 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from acuity.api import score, score_async
-    from acuity.compare.call import compare
-    from acuity.compare.report import CompareReport, CompareRow
+    from acuity.comparison.call import compare
+    from acuity.comparison.report import CompareReport, CompareRow
     from acuity.errors import (
         AcuityError,
         BackendError,
@@ -53,8 +53,8 @@ __version__ = "0.1.0"
 # Where each public name lives.
 _HOMES: _typing.Final = {
     "acuity.api": ("score", "score_async"),
-    "acuity.compare.call": ("compare",),
-    "acuity.compare.report": ("CompareReport", "CompareRow"),
+    "acuity.comparison.call": ("compare",),
+    "acuity.comparison.report": ("CompareReport", "CompareRow"),
     "acuity.errors": (
         "AcuityError",
         "BackendError",

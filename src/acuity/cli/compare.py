@@ -33,10 +33,10 @@ from acuity.cli.score_options import (
 )
 from acuity.cli.scoring import check_target
 from acuity.cli.style import Style, count
-from acuity.compare.encoder_names import AUTO, SOURCES
-from acuity.compare.report import CompareReport
-from acuity.compare.tables import csv_text
-from acuity.compare.write import FORMATS, Extras, comparison_format, write_comparison
+from acuity.comparison.encoder_names import AUTO, SOURCES
+from acuity.comparison.report import CompareReport
+from acuity.comparison.tables import csv_text
+from acuity.comparison.write import FORMATS, Extras, comparison_format, write_comparison
 from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.plain import plain
@@ -99,8 +99,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from acuity.compare.encodes import find_encodes
-    from acuity.compare.front import run_comparison
+    from acuity.comparison.encodes import find_encodes
+    from acuity.comparison.front import run_comparison
 
     check_pools(arguments.pools)
     _check_combinations(arguments)
@@ -161,7 +161,7 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
     if arguments.differences and (arguments.json or arguments.csv or arguments.quiet):
         raise UsageError("argument --differences: it adds to the printed table, and the JSON has them anyway")
     if arguments.encoder_from not in SOURCES:
-        from acuity.compare.encoder_names import encoder_finder
+        from acuity.comparison.encoder_names import encoder_finder
 
         encoder_finder(arguments.encoder_from)
 
@@ -177,7 +177,7 @@ def _format(arguments: argparse.Namespace) -> str:
 
 
 def _spare_lists(output: str, words: list[str]) -> None:
-    from acuity.compare.list_files import is_list
+    from acuity.comparison.list_files import is_list
 
     for path in filter(is_list, words):
         if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):

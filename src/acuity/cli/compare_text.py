@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from acuity.cli.style import Style, count
-from acuity.compare.encoder_curves import EncoderRate
-from acuity.compare.report import CompareReport
-from acuity.compare.tables import differences_table, ranking_table, score_figure
+from acuity.comparison.encoder_curves import EncoderRate
+from acuity.comparison.report import CompareReport
+from acuity.comparison.tables import differences_table, ranking_table, score_figure
 from acuity.report.tables import Table
 from acuity.scoring.fronts import ACUITY
 from acuity.text import one_line, shortened

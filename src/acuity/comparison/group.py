@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from acuity.compare.shared_reference import Place, SharedReference
+from acuity.comparison.shared_reference import Place, SharedReference
 from acuity.errors import AcuityError
 from acuity.measure.crew import Crew
 from acuity.scoring.run import Beside, run_request
@@ -21,7 +21,7 @@ from acuity.video.readers.open import open_as
 if TYPE_CHECKING:
     import os
 
-    from acuity.compare.request import ComparePair, CompareRequest
+    from acuity.comparison.request import ComparePair, CompareRequest
     from acuity.measure.measurement import Measurement
     from acuity.scoring.report import ScoreReport
     from acuity.video.readers.open import OpenOptions, RawGeometry

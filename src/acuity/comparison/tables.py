@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from acuity.report.tables import Table, to_csv
 
 if TYPE_CHECKING:
-    from acuity.compare.analysis import Standing
-    from acuity.compare.differences import Difference
-    from acuity.compare.report import CompareReport, CompareRow
+    from acuity.comparison.analysis import Standing
+    from acuity.comparison.differences import Difference
+    from acuity.comparison.report import CompareReport, CompareRow
     from acuity.scoring.report import ScoreReport
 
 TIE: Final = "tie"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.compare.encodes import find_encodes
+from acuity.comparison.encodes import find_encodes
 from acuity.errors import InputError
 
 

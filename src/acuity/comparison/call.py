@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from acuity.compare.encodes import Encodes, find_encodes
-from acuity.compare.front import run_comparison
-from acuity.compare.report import CompareReport
-from acuity.compare.request import ComparePair
+from acuity.comparison.encodes import Encodes, find_encodes
+from acuity.comparison.front import run_comparison
+from acuity.comparison.report import CompareReport
+from acuity.comparison.request import ComparePair
 from acuity.measure.feed import ProgressCallback
 from acuity.scoring.python_request import OPTIONS, python_request
 

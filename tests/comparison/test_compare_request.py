@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acuity.compare.request import ComparePair, CompareRequest
+from acuity.comparison.request import ComparePair, CompareRequest
 from acuity.errors import InputError
 from acuity.scoring.request import Request
 

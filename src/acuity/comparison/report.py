@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from acuity import __version__
-from acuity.compare.analysis import Analysis, analyse
+from acuity.comparison.analysis import Analysis, analyse
 from acuity.errors import AcuityError, Remedy
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
@@ -134,7 +134,7 @@ class CompareReport:
 
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the comparison as .html, .json or .csv; raises OutputError."""
-        from acuity.compare.write import write_comparison
+        from acuity.comparison.write import write_comparison
 
         write_comparison(self, path, format)
 

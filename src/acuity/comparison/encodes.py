@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from acuity.compare.list_files import MOST_ENTRIES, ListEntry, is_list, read_list
-from acuity.compare.request import ComparePair
+from acuity.comparison.list_files import MOST_ENTRIES, ListEntry, is_list, read_list
+from acuity.comparison.request import ComparePair
 from acuity.errors import InputError
 from acuity.text import quoted
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, IMAGE_SUFFIXES, RAW_SUFFIXES

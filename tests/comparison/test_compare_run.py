@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acuity.compare.report import CompareReport
-from acuity.compare.request import ComparePair, CompareRequest
-from acuity.compare.run import Interruptible, compare_videos
+from acuity.comparison.report import CompareReport
+from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.run import Interruptible, compare_videos
 from acuity.errors import AcuityError
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request

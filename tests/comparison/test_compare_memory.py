@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from acuity.compare.report import CompareReport, CompareRow
-from acuity.compare.request import ComparePair, CompareRequest
-from acuity.compare.run import compare_videos
+from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.run import compare_videos
 from acuity.scoring.request import Request
 from scoring_clips import container
 

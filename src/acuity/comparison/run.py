@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from acuity.compare.file_facts import file_facts
-from acuity.compare.group import MOST_PAIRS, Group, PairRun, reads_twice
-from acuity.compare.memory import Memory, PairKey
-from acuity.compare.report import CompareReport, CompareRow, with_rate
+from acuity.comparison.file_facts import file_facts
+from acuity.comparison.group import MOST_PAIRS, Group, PairRun, reads_twice
+from acuity.comparison.memory import Memory, PairKey
+from acuity.comparison.report import CompareReport, CompareRow, with_rate
 from acuity.errors import InputError
 
 if TYPE_CHECKING:
-    from acuity.compare.request import CompareRequest
+    from acuity.comparison.request import CompareRequest
     from acuity.measure.feed import ProgressCallback
 
 _MOMENT: Final = 0.1  # seconds between two reports of progress

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from acuity.compare.differences import Difference, Scored, difference
-from acuity.compare.encoder_curves import CurvePoint, EncoderRate, encoder_rates
+from acuity.comparison.differences import Difference, Scored, difference
+from acuity.comparison.encoder_curves import CurvePoint, EncoderRate, encoder_rates
 
 if TYPE_CHECKING:
-    from acuity.compare.report import CompareRow
+    from acuity.comparison.report import CompareRow
 
 _ALL_PAIRS: Final = 12  # encodes of a reference of which every two are compared; of more, each with the best
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
-from acuity.compare.tables import (
+from acuity.comparison.tables import (
     Figure,
     all_figures,
     differences_table,
@@ -23,7 +23,7 @@ from acuity.errors import Remedy
 from acuity.report.page.page_document import Card, Column, Page, PageNote, RatePoint, Rates, Series
 
 if TYPE_CHECKING:
-    from acuity.compare.report import CompareReport, CompareRow
+    from acuity.comparison.report import CompareReport, CompareRow
     from acuity.report.page.page_document import Picture
     from acuity.report.tables import Table
     from acuity.scoring.report import ScoreReport

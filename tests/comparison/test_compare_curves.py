@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acuity.compare.encoder_curves import CurvePoint, encoder_rates
+from acuity.comparison.encoder_curves import CurvePoint, encoder_rates
 from acuity.scoring.bd_rate import bd_rate, compare_scores
 
 ANCHOR = [(400.0, 62.1), (800.0, 78.4), (1500.0, 88.9), (2600.0, 94.2)]

@@ -57,7 +57,7 @@ def test_options_that_it_lacks(folder: Path, option: str) -> None:
         acuity.compare(folder / "ref.y4m", folder / "encodes", **{option: True})
 
 
-@pytest.mark.parametrize("first", ["", "import acuity.compare.report", "acuity.CompareReport"])
+@pytest.mark.parametrize("first", ["", "import acuity.comparison.report", "acuity.CompareReport"])
 def test_it_is_a_function_whatever_was_imported_before(first: str) -> None:
     code = f"import acuity\n{first}\ntry: acuity.compare('gone.y4m')\nexcept acuity.InputError as e: print(e)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

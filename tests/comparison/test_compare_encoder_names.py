@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acuity.compare.encoder_names import SOURCES, encoder_finder, from_name
+from acuity.comparison.encoder_names import SOURCES, encoder_finder, from_name
 from acuity.errors import InputError
 
 

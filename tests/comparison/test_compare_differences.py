@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.compare.differences import Scored, block_length, difference, interval
+from acuity.comparison.differences import Scored, block_length, difference, interval
 from acuity.scoring.report import ScoreReport
 
 Floats = NDArray[np.float64]

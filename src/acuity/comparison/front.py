@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from acuity.compare.encoder_names import AUTO, Finder, encoder_finder
-from acuity.compare.report import CompareReport, CompareRow
-from acuity.compare.request import CompareRequest
-from acuity.compare.run import WatchCallback, compare_videos
+from acuity.comparison.encoder_names import AUTO, Finder, encoder_finder
+from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.request import CompareRequest
+from acuity.comparison.run import WatchCallback, compare_videos
 from acuity.devices import open_devices
 from acuity.features import make_extractor
 from acuity.models import load_model
@@ -17,7 +17,7 @@ from acuity.scoring.metrics import find_metrics
 from acuity.text import quoted
 
 if TYPE_CHECKING:
-    from acuity.compare.encodes import Encodes
+    from acuity.comparison.encodes import Encodes
     from acuity.measure.feed import ProgressCallback
     from acuity.scoring.request import Request
 

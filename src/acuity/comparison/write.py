@@ -12,7 +12,7 @@ from acuity.report.plain import plain
 from acuity.report.write import write_document
 
 if TYPE_CHECKING:
-    from acuity.compare.report import CompareReport
+    from acuity.comparison.report import CompareReport
     from acuity.report.page.page_document import Picture
 
 
@@ -48,7 +48,7 @@ def comparison_format(path: str | os.PathLike[str]) -> str:
 
 
 def as_html(report: CompareReport, extras: Extras) -> str:
-    from acuity.compare.page import compare_page
+    from acuity.comparison.page import compare_page
     from acuity.report.page.html_page import html_page
 
     page = compare_page(
@@ -68,7 +68,7 @@ def as_json(report: CompareReport, extras: Extras) -> str:
 
 
 def as_csv(report: CompareReport, extras: Extras) -> str:
-    from acuity.compare.tables import csv_text
+    from acuity.comparison.tables import csv_text
 
     return csv_text(report, extras.pools)
 

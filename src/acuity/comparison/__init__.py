@@ -1,0 +1,1 @@
+"""Many encodes beside their references: scored together, remembered, and ranked."""
