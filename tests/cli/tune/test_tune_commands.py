@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -109,7 +110,16 @@ def test_a_comparison_in_every_format(capsys: pytest.CaptureFixture[str], clip: 
     drawn = page.read_text()
     svg = ET.fromstring(drawn[drawn.index("<svg") : drawn.index("</svg>") + 6])
     points = sum(len(curve["points"]) for curve in found["curves"])
-    assert len(list(svg.iter("title"))) == points
+    assert len(list(svg.iter("{http://www.w3.org/2000/svg}title"))) == points
+    data = json.loads(drawn.split('id="page-data">')[1].split("</script>")[0])
+    assert data["kind"] == "tune"
+    assert [curve["name"] for curve in data["rates"]] == ["libx264", "libx265"]
+    kbps = [point["bitrate_kbps"] for curve in found["curves"] for point in curve["points"]]
+    assert [point["kbps"] for curve in data["rates"] for point in curve["points"]] == kbps
+    assert data["tables"][0]["titles"][-1] == "error"
+    assert ["command", shlex.join(["vmaf-tune", *asked, "--format", "html", "-o", str(page)])] in data[
+        "facts"
+    ]
 
 
 def test_nothing_that_succeeds_is_an_error(capsys: pytest.CaptureFixture[str], clip: str) -> None:
@@ -130,7 +140,9 @@ def test_a_ladder_in_every_format(capsys: pytest.CaptureFixture[str], clip: str)
     assert all(f"{rung['width']}x{rung['height']}" in text for rung in found["rungs"])
     assert run(capsys, "ladder", clip, *LADDER, "--format", "hls")[1].startswith("#EXTM3U")
     assert ET.fromstring(run(capsys, "ladder", clip, *LADDER, "--format", "dash")[1]).tag.endswith("MPD")
-    assert "<svg" in run(capsys, "ladder", clip, *LADDER, "--format", "html")[1]
+    page = run(capsys, "ladder", clip, *LADDER, "--format", "html")[1]
+    assert 'aria-label="VMAF over bitrate. ' in page
+    assert 'data-kind="tune"' in page
     code, _, err = run(capsys, "ladder", clip, "--target-vmafs", "75,40")
     assert code == 1
     assert "--resolutions is missing" in err

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any, Final
 
 from acuity.cli.exits import FAILED, OK
@@ -23,8 +24,9 @@ from acuity.cli.style import Style
 from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
 from acuity.cli.tune.options import configure as add_options
 from acuity.cli.tune.options import request
+from acuity.cli.tune.page import tune_page
 from acuity.cli.tune.progress import shown
-from acuity.report.curves_page import Curve, CurvePoint, curves_page
+from acuity.report.page.page_document import Card, RatePoint, Rates
 from acuity.report.tables import Table, to_csv
 from acuity.scoring.metrics import METRICS
 from acuity.tune.request import CompareRequest
@@ -60,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         document = run_compare(wanted, listener=listener)
     if arguments.format not in ("json", "html", "both"):
         say_notes(document["notes"])
-    deliver(RENDERERS[arguments.format](document), arguments.output)
+    deliver(RENDERERS[arguments.format](document, arguments), arguments.output)
     return OK if any(row["ok"] for row in document["rows"]) else FAILED
 
 
@@ -111,7 +113,7 @@ def savings(document: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _text(document: dict[str, Any]) -> str:
+def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     style = Style(sys.stdout)
     lines = table(document).text(width=style.columns if style.terminal else None)
     for line in savings(document):
@@ -119,24 +121,24 @@ def _text(document: dict[str, Any]) -> str:
     return "\n".join([*lines, *style.paragraph("dim", _summary(document))])
 
 
-def _markdown(document: dict[str, Any]) -> str:
+def _markdown(document: dict[str, Any], _: argparse.Namespace) -> str:
     lines = [f"# {_title(document)}", "", *table(document).markdown()]
     if document["bd_rate"]:
         lines += ["", *(f"- {line}" for line in savings(document))]
     return "\n".join([*lines, "", _summary(document)])
 
 
-def _csv(document: dict[str, Any]) -> str:
+def _csv(document: dict[str, Any], _: argparse.Namespace) -> str:
     return to_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in document["rows"]])
 
 
-def _html(document: dict[str, Any]) -> str:
+def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     chosen = {(row["codec"], row["best_crf"]) for row in document["rows"] if row["ok"]}
-    curves = [
-        Curve(
+    rates = [
+        Rates(
             curve["codec"],
             [
-                CurvePoint(
+                RatePoint(
                     point["bitrate_kbps"],
                     point["vmaf_score"],
                     f"crf {point['crf']}",
@@ -148,25 +150,49 @@ def _html(document: dict[str, Any]) -> str:
         for curve in document["curves"]
     ]
     targets = document.get("target_vmafs") or [document.get("target_vmaf")]
-    return curves_page(
+    found = table(document)
+    failed = any(row["error"] for row in document["rows"])
+    shown = found._replace(titles=[*found.titles[:-1], "error"]) if failed else found.without("")
+    return tune_page(
         _title(document),
         _summary(document),
-        curves,
-        [("Encoders", table(document))],
+        rates,
+        [("Encoders", shown)],
+        cards=list(_cards(document)),
         score_name=_score_name(document),
         targets=[target for target in targets if target is not None],
         notes=[*savings(document), *document["notes"]],
+        facts=[("source", document["src"])],
+        arguments=arguments,
     )
 
 
-def _both(document: dict[str, Any]) -> str:
-    return f"{_markdown(document)}\n\n```json\n{as_json(document)}\n```"
+def _cards(document: dict[str, Any]) -> Iterator[Card]:
+    """The encoder that needs the fewest bits for each target."""
+    seen = set()
+    for row in document["rows"]:
+        if row["ok"] and row["target_vmaf"] is not None and row["target_vmaf"] not in seen:
+            seen.add(row["target_vmaf"])
+            score = f"{_score_name(document)} {row['vmaf_score']:.{METRICS[document['metric']].decimals}f}"
+            yield Card(
+                f"{row['codec']}, for {row['target_vmaf']:g}",
+                f"{row['bitrate_kbps']:,.0f} kbit/s",
+                f"the fewest bits: {score} at crf {row['best_crf']}",
+            )
+
+
+def _json(document: dict[str, Any], _: argparse.Namespace) -> str:
+    return as_json(document)
+
+
+def _both(document: dict[str, Any], arguments: argparse.Namespace) -> str:
+    return f"{_markdown(document, arguments)}\n\n```json\n{as_json(document)}\n```"
 
 
 RENDERERS: Final = {
     "text": _text,
     "markdown": _markdown,
-    "json": as_json,
+    "json": _json,
     "csv": _csv,
     "html": _html,
     "both": _both,

@@ -23,8 +23,9 @@ from acuity.cli.style import Style
 from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
 from acuity.cli.tune.options import configure as add_options
 from acuity.cli.tune.options import request
+from acuity.cli.tune.page import tune_page
 from acuity.cli.tune.progress import shown
-from acuity.report.curves_page import Curve, CurvePoint, curves_page
+from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
 
@@ -51,16 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
         document = run_ladder(wanted, listener=listener)
     if format not in ("json", "html"):
         say_notes(document["notes"])
-    deliver(_answer(document, format), arguments.output)
+    deliver(_answer(document, format, arguments), arguments.output)
     return OK
 
 
-def _answer(document: dict[str, Any], format: str) -> str:
+def _answer(document: dict[str, Any], format: str, arguments: argparse.Namespace) -> str:
     if format in ("hls", "dash"):
         return str(document["playlist"])
     if format == "json":
         return as_json(document)
-    return _html(document) if format == "html" else "\n".join(_text(document))
+    return _html(document, arguments) if format == "html" else "\n".join(_text(document))
 
 
 def _table(document: dict[str, Any]) -> Table:
@@ -110,22 +111,24 @@ def _written(package: dict[str, Any] | None) -> list[str]:
     return [where, *Table(titles, rows, [False, True, True, True]).text("    ")]
 
 
-def _html(document: dict[str, Any]) -> str:
+def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     rungs = {(rung["width"], rung["height"], rung["crf"]) for rung in document["rungs"]}
-    curves: dict[str, list[CurvePoint]] = {}
+    curves: dict[str, list[RatePoint]] = {}
     for sample in document["samples"]:
         if sample.get("error"):
             continue
         size = sample["width"], sample["height"]
-        point = CurvePoint(
+        point = RatePoint(
             sample["bitrate_kbps"], sample["vmaf"], f"crf {sample['crf']}", (*size, sample["crf"]) in rungs
         )
         curves.setdefault("{}x{}".format(*size), []).append(point)
-    return curves_page(
+    return tune_page(
         f"Ladder of {os.path.basename(document['src'])}",
         f"{document['encoder_version']}; {document['model']}",
-        [Curve(name, points) for name, points in curves.items()],
+        [Rates(name, points) for name, points in curves.items()],
         [("Rungs", _table(document))],
         targets=document["target_vmafs"],
         notes=document["notes"],
+        facts=[("source", document["src"])],
+        arguments=arguments,
     )

@@ -12,11 +12,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from acuity.report.page.bundle import bundled, static_text
 from acuity.report.page.page_document import DATA_BUDGET, Page
 from acuity.report.plots.plot_series import PlotSeries
+from acuity.report.plots.rate_plot import rate_plot
 from acuity.report.plots.svg_plot import svg_plot
 from acuity.text import one_line
 
@@ -43,12 +44,12 @@ def framed(page: Page, script: str, style: str) -> Iterator[str]:
         if end in text.lower():
             raise ValueError(f"{end} in the page's own files would end them")
     outline = page.outline()
-    head, plot = _head(outline, script, style), _plot(page)
-    parts = (head, _body(outline, plot), script, as_script_data({**outline, "pictures": []}))
+    head, plots = _head(outline, script, style), _Plots.of(page)
+    parts = (head, _body(outline, plots), script, as_script_data({**outline, "pictures": []}))
     rest = sum(len(part.encode()) for part in parts)
     document = page.to_document(min(DATA_BUDGET, max(LARGEST_FILE - rest - _SPARE, _LEAST_DATA)))
     yield head
-    yield _body(document, plot)
+    yield _body(document, plots)
     yield '<script type="application/json" id="page-data">'
     yield as_script_data(document)
     yield f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
@@ -79,7 +80,19 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _plot(page: Page) -> str:
+class _Plots(NamedTuple):
+    """What is drawn for readers without scripts: empty where there is nothing to draw."""
+
+    over_time: str
+    over_bitrate: str
+
+    @classmethod
+    def of(cls, page: Page) -> _Plots:
+        rates = rate_plot(page.rates, score_name=page.rate_score, targets=page.targets)
+        return cls(_over_time(page), rates)
+
+
+def _over_time(page: Page) -> str:
     """The headline scores as a drawing that needs no script; empty without frames."""
     curves = [
         (PlotSeries(one_line(one.name), one.frames, one.headline.values), one)
@@ -93,7 +106,7 @@ def _plot(page: Page) -> str:
     return svg_plot([plotted for plotted, _ in curves[:_MOST_PLOTTED]], seconds=longest.seconds, label=label)
 
 
-def _body(document: dict[str, Any], plot: str) -> str:
+def _body(document: dict[str, Any], plots: _Plots) -> str:
     parts = [
         f'<body data-kind="{_text(document["kind"])}">',
         '<a class="skip" href="#content">Skip to the content</a>',
@@ -102,8 +115,9 @@ def _body(document: dict[str, Any], plot: str) -> str:
         '<main id="content" tabindex="-1">',
         _section("cards", "Scores", _cards(document["cards"])),
         _section("notes", "Notes", _notes(document["notes"]), shown=True),
-        _section("chart", "Over time", f'<figure class="fallback">{plot}</figure>' if plot else ""),
-        '<section id="pictures" hidden></section>\n<section id="rates" hidden></section>',
+        _section("chart", "Over time", _figure(plots.over_time)),
+        '<section id="pictures" hidden></section>',
+        _section("rates", f"{document['rate_score']} over bitrate", _figure(plots.over_bitrate)),
         _section("figures", "Figures", _figures(document["series"]), shown=True, fallback=True),
         _section("tables", "Tables", "\n".join(_tables(document["tables"]))),
         _section("facts", "How it was made", _facts(document["facts"]), shown=True),
@@ -111,6 +125,10 @@ def _body(document: dict[str, Any], plot: str) -> str:
         f'<footer class="page-foot"><p>{_text(document["made_by"])}</p></footer>\n',
     ]
     return "\n".join(parts)
+
+
+def _figure(plot: str) -> str:
+    return plot and f'<figure class="fallback">{plot}</figure>'
 
 
 def _text(text: str) -> str:

@@ -1,0 +1,166 @@
+"""Draws curves of quality over bitrate as SVG: small enough to stand in a page, where no script runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from acuity.report.plots.figure import COLOURS, FAINT, GREY, INK, PAPER
+from acuity.text import one_line, shortened
+
+if TYPE_CHECKING:
+    from acuity.report.page.page_document import RatePoint, Rates
+
+_WIDTH: Final = 960
+_HEIGHT: Final = 480
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 20, 52
+_SHAPES: Final = ("circle", "square", "diamond", "triangle")
+_LONGEST_NAME: Final = 48  # characters
+_MOST_NAMED: Final = 12  # curves: the names of more would cover them
+
+
+def rate_plot(curves: Sequence[Rates], *, score_name: str = "VMAF", targets: Sequence[float] = ()) -> str:
+    """The plot as an SVG element; empty if no encode has a bitrate and a score."""
+    drawn = [(one_line(curve.name), curve) for curve in curves if any(_known(curve))]
+    if not drawn:
+        return ""
+    named = [name for name, _ in drawn]
+    axes = _Axes.of([curve for _, curve in drawn], targets)
+    parts = [*_grid(axes, one_line(score_name))]
+    for target in targets:
+        y = axes.y(target)
+        parts.append(
+            f'<line class="target" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}" '
+            f'stroke="{GREY}" stroke-dasharray="6 4"/>'
+        )
+    for index, (name, curve) in enumerate(drawn):
+        parts += _drawn(axes, name, curve, COLOURS[index % len(COLOURS)], _SHAPES[index % len(_SHAPES)])
+    parts += _legend(named)
+    summary = ", ".join(f"{name}: {_encodes(len(_known(curve)))}" for name, curve in drawn)
+    label = escape(f"{one_line(score_name)} over bitrate. {summary}", quote=True)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}" font-family="sans-serif" '
+        f'font-size="15" fill="{INK}">\n<rect width="100%" height="100%" fill="{PAPER}"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def _known(curve: Rates) -> list[RatePoint]:
+    """The encodes that can be drawn, by their bitrates."""
+    known = (point for point in curve.points if point.kbps > 0 and math.isfinite(point.score))
+    return sorted(known, key=lambda point: point.kbps)
+
+
+def _encodes(number: int) -> str:
+    return f"{number} encode{'' if number == 1 else 's'}"
+
+
+class _Axes(NamedTuple):
+    """The ranges that are drawn: bitrate by its logarithm, score as it is."""
+
+    low: float
+    high: float
+    bottom: float
+    top: float
+
+    @classmethod
+    def of(cls, curves: Sequence[Rates], targets: Sequence[float]) -> _Axes:
+        points = [point for curve in curves for point in _known(curve)]
+        rates = [point.kbps for point in points]
+        scores = [*(point.score for point in points), *targets]
+        bottom, top = min(scores), max(scores)
+        pad = max((top - bottom) * 0.06, 0.5)
+        return cls(min(rates) / 1.12, max(rates) * 1.12, bottom - pad, top + pad)
+
+    def x(self, kbps: float) -> float:
+        share = math.log(kbps / self.low) / math.log(self.high / self.low)
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(self, score: float) -> float:
+        share = (score - self.bottom) / (self.top - self.bottom)
+        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
+
+
+def _grid(axes: _Axes, score_name: str) -> list[str]:
+    parts = []
+    floor, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    for value in _rate_ticks(axes.low, axes.high):
+        x = axes.x(value)
+        text = f"{value / 1000:g} Mbit/s" if value >= 1000 else f"{value:g} kbit/s"
+        parts.append(f'<line x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{floor}" stroke="{FAINT}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{floor + 20}" text-anchor="middle">{text}</text>')
+    for value in _score_ticks(axes.bottom, axes.top):
+        y = axes.y(value)
+        parts.append(f'<line x1="{_LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="{FAINT}"/>')
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+    middle = (_TOP + floor) / 2
+    parts.append(
+        f'<text x="16" y="{middle}" text-anchor="middle" transform="rotate(-90 16 {middle})">'
+        f"{escape(score_name)}</text>"
+    )
+    parts.append(f'<text x="{(_LEFT + right) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">bitrate</text>')
+    return parts
+
+
+def _rate_ticks(low: float, high: float) -> list[float]:
+    """Round bitrates in the range, few enough for their texts."""
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) <= 9:
+            break
+    return ticks or [float(f"{math.sqrt(low * high):.2g}")]
+
+
+def _score_ticks(bottom: float, top: float) -> list[float]:
+    rough = (top - bottom) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough)
+    first = math.ceil(bottom / step)
+    return [round(tick * step, 6) for tick in range(first, math.floor(top / step) + 1)]
+
+
+def _drawn(axes: _Axes, name: str, curve: Rates, colour: str, shape: str) -> list[str]:
+    points = _known(curve)
+    path = " ".join(f"{axes.x(point.kbps):.1f},{axes.y(point.score):.1f}" for point in points)
+    parts = [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>']
+    for point in points:
+        ring = f' class="chosen" stroke="{INK}" stroke-width="2.5"' if point.chosen else ""
+        mark = _mark(shape, axes.x(point.kbps), axes.y(point.score), 7 if point.chosen else 5)
+        label = one_line(point.label)
+        about = escape(f"{name} {label}: {point.score:.2f} at {point.kbps:,.0f} kbit/s")
+        parts.append(f'<g fill="{colour}"{ring}><title>{about}</title>{mark}</g>')
+    return parts
+
+
+def _mark(shape: str, x: float, y: float, r: float) -> str:
+    corners = {
+        "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+        "diamond": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+        "triangle": ((0, -1.2), (1.1, 0.9), (-1.1, 0.9)),
+    }
+    if shape not in corners:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
+    points = " ".join(f"{x + dx * r:.1f},{y + dy * r:.1f}" for dx, dy in corners[shape])
+    return f'<polygon points="{points}"/>'
+
+
+def _legend(names: Sequence[str]) -> list[str]:
+    """The names of the curves at the lower right, where curves of quality over bitrate leave room."""
+    parts = []
+    shown = list(enumerate(names))[:_MOST_NAMED]
+    for row, (number, name) in enumerate(reversed(shown)):
+        colour, shape = COLOURS[number % len(COLOURS)], _SHAPES[number % len(_SHAPES)]
+        y = _HEIGHT - _BOTTOM - 18 - 20 * row
+        parts.append(f'<g fill="{colour}">{_mark(shape, _WIDTH - _RIGHT - 14, y, 5)}</g>')
+        text = escape(shortened(name, _LONGEST_NAME))
+        parts.append(f'<text x="{_WIDTH - _RIGHT - 28}" y="{y + 4}" text-anchor="end">{text}</text>')
+    if len(names) > _MOST_NAMED:
+        y, more = _HEIGHT - _BOTTOM - 18 - 20 * _MOST_NAMED, len(names) - _MOST_NAMED
+        parts.append(f'<text x="{_WIDTH - _RIGHT - 8}" y="{y + 4}" text-anchor="end">and {more} more</text>')
+    return parts
