@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -69,7 +69,13 @@ class CompareRow:
         """Whether there is a score to rank it by."""
         return self.score is not None and not math.isnan(self.score)
 
-    def to_document(self, *, per_frame: bool = False, pools: Sequence[str] = ()) -> dict[str, Any]:
+    def to_document(
+        self,
+        *,
+        per_frame: bool = False,
+        pools: Sequence[str] = (),
+        spell: Callable[[Remedy], str] = Remedy.plain,
+    ) -> dict[str, Any]:
         """The entry of the pair: plain values, with null for what JSON can't hold."""
         report = self.report
         document: dict[str, Any] = {
@@ -83,12 +89,20 @@ class CompareRow:
             "summary": report and report.summary(pools=pools),
             "about": report and report.about(),
             "remembered": self.remembered,
-            "error": self.error,
+            "error": self.spelled(spell),
         }
         if per_frame and report is not None:
-            columns = {name: values.tolist() for name, values in report.results.columns.items()}
-            document["per_frame"] = {"frame": report.results.frames, **columns}
+            document["per_frame"] = self.frames_document(report.results.columns)
         found: dict[str, Any] = plain(document)
+        return found
+
+    def frames_document(self, columns: Iterable[str]) -> dict[str, Any]:
+        """The figures of all frames in these columns, as far as there are any."""
+        if self.report is None:
+            return {}
+        results = self.report.results
+        known = {name: results.columns[name].tolist() for name in columns if name in results.columns}
+        found: dict[str, Any] = plain({"frame": results.frames, **known})
         return found
 
 
@@ -187,7 +201,12 @@ class CompareReport:
         return models.pop() if len(models) == 1 else None
 
     def to_document(
-        self, *, per_frame: bool = False, pools: Sequence[str] = (), command: str | None = None
+        self,
+        *,
+        per_frame: bool = False,
+        pools: Sequence[str] = (),
+        command: str | None = None,
+        spell: Callable[[Remedy], str] = Remedy.plain,
     ) -> dict[str, Any]:
         """The document `acuity.compare/1`."""
         found = self.analysis
@@ -198,7 +217,7 @@ class CompareReport:
             "model": self.model,
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
-            "pairs": [row.to_document(per_frame=per_frame, pools=pools) for row in self.rows],
+            "pairs": [row.to_document(per_frame=per_frame, pools=pools, spell=spell) for row in self.rows],
             "ranking": [row.name for row in self.ranking],
             "places": {standing.row.name: standing.place for standing in found.standings},
             "differences": plain([entry.to_document() for entry in found.differences]),

@@ -18,8 +18,10 @@ from acuity.jobs.job import Progress, ProgressListener
 class Pace:
     """Turns the number of frames done into progress with speed and time left, from when it was created."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, before: int = 0) -> None:
+        """`before` are the frames that were done already and say nothing of the speed."""
         self._now = now
+        self._before = before
         self._start = now()
 
     def progress(self, done: int, total: int | None, mean: float | None) -> Progress:
@@ -27,7 +29,8 @@ class Pace:
         if total is not None and done > total:
             total = None
         elapsed = self._now() - self._start
-        fps = done / elapsed if done and elapsed > 0 else None
+        made = done - self._before
+        fps = made / elapsed if made > 0 and elapsed > 0 else None
         left = (total - done) / fps if fps is not None and total is not None else None
         details = {
             "fps": None if fps is None else round(fps, 1),

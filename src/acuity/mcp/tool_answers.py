@@ -13,6 +13,7 @@ from typing import Any, Final
 import mcp_types as types
 
 from acuity.jobs.tasks.worst import PREVIEWS
+from acuity.mcp.compare_answers import compare_answer, is_comparison
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.score_answers import IMAGES_ASKED, is_report, score_answer
 from acuity.mcp.score_images import kept_pictures, with_images
@@ -43,6 +44,8 @@ def shown_document(
     images: Sequence[str] | None = None,
 ) -> tuple[dict[str, Any], list[types.ImageContent]]:
     """What a client reads of a document, and the pictures after it; None: as the caller of the tool chose."""
+    if is_comparison(document):
+        return compare_answer(document), []
     if not is_report(document):
         return _without_files(dict(document))
     kinds = document.get(IMAGES_ASKED, ()) if images is None else images

@@ -169,6 +169,7 @@ FRONTS: Final[Mapping[str, Front]] = {
     "vmaf_score": RAW,
     "vmaf_score_encoded": ENCODED,
     "describe_worst_frames": WORST,
+    "compare_encodes": WORST,
     "compute_vmaf": EMBEDDED,
     "vmaf.request_model_swap": EMBEDDED,
     "run_search": TUNE_TOOL,

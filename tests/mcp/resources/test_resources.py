@@ -211,7 +211,7 @@ def test_reports_that_are_not_there_say_why() -> None:
         await jobs.completed()
         jobs.forget_result("job-3")
         lost = await refused(client, "acuity://reports/job-3")
-        assert lost == "the report of job 'job-3' wasn't kept: score the pair again"
+        assert lost == "the report of job 'job-3' wasn't kept: run vmaf_score again"
 
     play(scenario)
 

@@ -35,6 +35,7 @@ TOOLS = [
     "run_compare",
     "run_ladder",
     "run_tune_per_shot",
+    "compare_encodes",
     "describe_worst_frames",
     "eval_model_on_split",
     "compare_models",

@@ -13,6 +13,7 @@ TaskFunction: TypeAlias = Callable[[dict[str, Any], Report], dict[str, Any]]
 
 TASKS: Final[Mapping[str, str]] = {
     "score": "acuity.jobs.tasks.score:run",
+    "compare": "acuity.jobs.tasks.compare:run",
     "benchmark": "acuity.jobs.tasks.benchmark:run",
     "probe": "acuity.jobs.tasks.probe:run",
     "external": "acuity.jobs.tasks.external:run",

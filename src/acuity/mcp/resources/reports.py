@@ -1,13 +1,13 @@
-"""The resources acuity://reports, acuity://reports/{id}, {id}.csv and {id}/report.html: finished scores.
+"""The resources acuity://reports, acuity://reports/{id}, {id}.csv and {id}/report.html: finished results.
 
-All but the first take ?frames=FIRST-LAST or ?frames=NUMBER, because long reports are larger than a message
-may be.
+Reports of scores and of comparisons are read here. All but the first take ?frames=FIRST-LAST or
+?frames=NUMBER, because long reports are larger than a message may be; table and page of a comparison don't.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
@@ -28,9 +28,16 @@ from acuity.mcp.resources.content import (
     name_in,
     text_content,
 )
-from acuity.mcp.resources.report_csv import report_csv
-from acuity.mcp.results import finite, to_ordered_text
-from acuity.mcp.score_answers import in_order
+from acuity.mcp.resources.report_forms import (
+    ENDINGS,
+    PAGE,
+    TABLE,
+    Form,
+    form_of,
+    frame_numbers,
+    readable,
+    with_frames,
+)
 from acuity.mcp.tasks.documents import REPORTS, has_report, report_uri, stored_report, timestamp
 
 if TYPE_CHECKING:
@@ -38,14 +45,12 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
 _SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
-_SUFFIX: Final = ".csv"
-_PAGE: Final = "/report.html"
 _FRAMES: Final = re.compile(r"frames=(\d{1,12})(?:-(\d{1,12}))?")
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
 class ReportResources:
-    """The reports of finished scoring jobs as resources."""
+    """The reports of finished scores and comparisons as resources."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -73,14 +78,15 @@ class ReportResources:
                 mime_type=JSON,
             ),
             types.ResourceTemplate(
-                uri_template=f"{REPORTS}/{{id}}{_SUFFIX}{{?frames}}",
+                uri_template=f"{REPORTS}/{{id}}{TABLE}{{?frames}}",
                 name="report-csv",
                 title="Figures of every frame as CSV",
-                description="The same report as a table: one line a frame, one column a figure.",
+                description="The same report as a table: one line a frame, one column a figure; of a "
+                "comparison one line an encode.",
                 mime_type=CSV,
             ),
             types.ResourceTemplate(
-                uri_template=f"{REPORTS}/{{id}}{_PAGE}{{?frames}}",
+                uri_template=f"{REPORTS}/{{id}}{PAGE}{{?frames}}",
                 name="report-page",
                 title="Page of a score, for people",
                 description="The same report as one HTML file with its curve, notes and facts: save it, and "
@@ -96,18 +102,19 @@ class ReportResources:
         name = name_in(REPORTS, path)
         if name is None:
             return None
-        ending = next((ending for ending in _FORMS if ending and name.endswith(ending)), "")
-        mime_type, write = _FORMS[ending]
+        ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
         wanted = _range(uri, query)
         document = await self._document(uri, name.removesuffix(ending))
+        form = form_of(document, ending)
         if wanted is not None:
-            kept = [row for row in document.get("frames", ()) if row["frameNum"] in wanted]
-            document = {**document, "frames": kept}
+            if not form.by_frames:
+                raise missing(uri, f"'?{query}' chooses frames, and {path} has none: leave it out")
+            document = with_frames(document, wanted)
         # Writing a hundred thousand frames would block the event loop.
-        text, problem = await anyio.to_thread.run_sync(_written, write, document)
+        text, problem = await anyio.to_thread.run_sync(_written, form, document)
         if problem is not None:
             raise missing(uri, problem)
-        return text_content(uri, text, mime_type)
+        return text_content(uri, text, form.mime_type)
 
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
@@ -123,7 +130,7 @@ class ReportResources:
     async def _document(self, uri: str, job_id: str) -> dict[str, Any]:
         with in_words():
             try:
-                return in_order(await stored_report(self._jobs, job_id))
+                return readable(await stored_report(self._jobs, job_id))
             except NoReport as error:
                 raise missing(uri, str(error)) from error
 
@@ -142,32 +149,10 @@ def _range(uri: str, query: str) -> range | None:
     return range(first, last + 1)
 
 
-def _as_json(document: dict[str, Any]) -> str:
-    return to_ordered_text(finite(document))
-
-
-def report_page(document: dict[str, Any]) -> str:
-    """The page of a stored report."""
-    from acuity.report.read_report import read_document  # few clients ask for it
-    from acuity.report.write import render_report
-
-    found = read_document(document)
-    assert found.source is not None  # a score is no comparison
-    return "".join(render_report(found.source, "html", extra=found.extra))
-
-
-def _written(write: Callable[[dict[str, Any]], str], document: dict[str, Any]) -> tuple[str, str | None]:
+def _written(form: Form, document: dict[str, Any]) -> tuple[str, str | None]:
     """The text of a report, and what is wrong with it if it is too long."""
-    text = write(document)
-    return text, beyond(text, [row["frameNum"] for row in document.get("frames", ())])
-
-
-# By how the URI ends.
-_FORMS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], str]]]] = {
-    "": (JSON, _as_json),
-    _SUFFIX: (CSV, report_csv),
-    _PAGE: (HTML, report_page),
-}
+    text = form.write(document)
+    return text, beyond(text, frame_numbers(document)) if form.by_frames else None
 
 
 def _resource(job: Job) -> types.Resource:
@@ -176,7 +161,7 @@ def _resource(job: Job) -> types.Resource:
         uri=report_uri(job.id),
         name=job.id,
         title=job.title,
-        description=f"{job.tool}, finished {finished}; add {_SUFFIX} for a table of the frames.",
+        description=f"{job.tool}, finished {finished}; add {TABLE} for a table of the frames.",
         mime_type=JSON,
         annotations=types.Annotations(last_modified=finished),
     )
@@ -191,6 +176,6 @@ def _entry(job: Job) -> dict[str, Any]:
         "created": timestamp(job.created),
         "finished": timestamp(job.finished),
         "uri": uri,
-        "csv_uri": f"{uri}{_SUFFIX}",
-        "page_uri": f"{uri}{_PAGE}",
+        "csv_uri": f"{uri}{TABLE}",
+        "page_uri": f"{uri}{PAGE}",
     }

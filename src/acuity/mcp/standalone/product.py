@@ -24,6 +24,7 @@ from acuity.mcp.tasks.listen import Listen
 from acuity.mcp.tools import (
     backends,
     benchmark,
+    compare,
     evaluation,
     extractors,
     frames,
@@ -59,7 +60,7 @@ Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with 
 reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
 submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
 frames; get_frames reads others; describe_worst_frames shows the worst as pictures and says what is wrong with
-them. list_models says which models there are.
+them. compare_encodes ranks several encodes of one source. list_models says which models there are.
 It encodes, too: run_search finds the setting that reaches a score, run_compare ranks encoders, run_ladder
 builds bitrate ladders, run_tune_per_shot tunes each shot. Start these with submit_job.
 Files are read from allowed folders only: list_videos shows those, and what is in them."""
@@ -79,6 +80,7 @@ def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPict
         *extractors.tools(services),
         *benchmark.tools(services),
         *tuning.tools(services, known),
+        *compare.tools(services, known),
         *worst_frames.tools(services, pictures, known),
         *evaluation.tools(services, known),
     ]

@@ -1,4 +1,4 @@
-"""Documents about jobs for clients, and the stored report of a finished score."""
+"""Documents about jobs for clients, and the stored report of a finished score or comparison."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from acuity.errors import NoReport
 from acuity.jobs.job import Progress, Status
 from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
+from acuity.mcp.compare_answers import TOOL as COMPARE
 from acuity.mcp.limits import may_see
 from acuity.mcp.schemas import outline
 
@@ -23,6 +24,7 @@ REPORTS: Final = "acuity://reports"
 WORST: Final = "acuity://worst"  # pictures of worst frames
 # The tools whose results are reports of a pair of videos.
 _SCORES: Final = frozenset({"vmaf_score", "vmaf_score_encoded"})
+_REPORTED: Final = _SCORES | {COMPARE}
 
 JOB_ID: Final = {
     "type": "string",
@@ -80,7 +82,7 @@ def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:
 
 def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
     """The document of a tool with entries that link it to its job and to its report or pictures."""
-    if tool in _SCORES:
+    if tool in _REPORTED:
         return {**document, "job_id": job_id, "report": report_uri(job_id)}
     if PREVIEWS in document:
         frames = [{**frame, "resources": _pictures(job_id, frame)} for frame in document["frames"]]
@@ -100,7 +102,7 @@ def picture_uri(job_id: str, name: str) -> str:
 
 
 def has_report(job: Job) -> bool:
-    return job.status == "completed" and job.tool in _SCORES
+    return job.status == "completed" and job.tool in _REPORTED
 
 
 def report_uri(job_id: str) -> str:
@@ -123,7 +125,7 @@ def _progress(progress: Progress) -> dict[str, Any]:
 
 
 async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
-    """The whole report of a finished score; raises NoReport with the reason."""
+    """The whole report of a finished score or comparison; raises NoReport with the reason."""
     job = await jobs.get(job_id)
     if job is None or not may_see(job.client):
         raise NoReport(f"there is no report '{job_id}': list_jobs and {REPORTS} have those that are kept")
@@ -134,5 +136,5 @@ async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
         raise NoReport(f"job '{job_id}' has no report: it ran {job.tool} and {why}")
     document = await jobs.result(job_id)
     if document is None:
-        raise NoReport(f"the report of job '{job_id}' wasn't kept: score the pair again")
+        raise NoReport(f"the report of job '{job_id}' wasn't kept: run {job.tool} again")
     return result_document(job, document)

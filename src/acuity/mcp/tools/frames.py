@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 
-from acuity.errors import FeatureError
+from acuity.errors import FeatureError, NoReport
 from acuity.mcp.catalog import Answer, Call, Tool
+from acuity.mcp.compare_answers import is_comparison
 from acuity.mcp.results import ordered_answer
 from acuity.mcp.schemas import array, outline, record, text
 from acuity.mcp.score_answers import score_columns
@@ -73,6 +74,11 @@ _OUTPUT: Final = outline(
 
 async def _frames(jobs: Jobs, asked: Mapping[str, Any]) -> types.CallToolResult:
     report = await stored_report(jobs, asked["job_id"])
+    if is_comparison(report):
+        raise NoReport(
+            f"job '{report['job_id']}' compared several encodes: read their frames from "
+            f"{report['report']}?frames=0-499"
+        )
     # In a thread, because a hundred thousand frames would block the event loop.
     return await asyncio.to_thread(lambda: ordered_answer(_page(report, asked)))
 
