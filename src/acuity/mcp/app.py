@@ -98,15 +98,7 @@ class CatalogCalls:
         self._tools = tools
         self._asking = asking
 
-    def input_schema(self, name: str) -> dict[str, Any] | None:
-        tool = self._tools.current().by_name.get(name)
-        return tool.input_schema if tool is not None else None
-
-    async def list_tools(self, context: Context, params: _Page) -> types.ListToolsResult:
-        _check_cursor(params)
-        return self._tools.list(context)
-
-    async def call_tool(
+    async def __call__(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         found = await self.run(context, params)
@@ -142,9 +134,9 @@ class _Offer:
         tool = self._tools.current().by_name.get(name)
         return tool.input_schema if tool is not None else None
 
-    async def list_tools(self, _: Context, params: _Page) -> types.ListToolsResult:
+    async def list_tools(self, context: Context, params: _Page) -> types.ListToolsResult:
         _check_cursor(params)
-        return self._tools.list()
+        return self._tools.list(context)
 
     async def list_prompts(self, _: Context, params: _Page) -> types.ListPromptsResult:
         _check_cursor(params)
