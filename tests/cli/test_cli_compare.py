@@ -95,6 +95,18 @@ def test_json_csv_and_quiet_say_the_same(capsys: Capture) -> None:
     assert quiet.err == ""
 
 
+def test_pages_show_frames_unless_none_are_wanted(capsys: Capture, tmp_path: Path) -> None:
+    asked = ["ref.y4m", "bad_500k.mkv", "good_1000k.mkv", "-q", "-o", str(tmp_path / "page.html")]
+    assert compare(capsys, *asked).code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('"distorted":"data:image/webp;base64,') == 4
+    assert page.count('class="fallback"><svg') == 2  # over time and over bitrate, for readers without scripts
+    assert compare(capsys, *asked, "--pictures", "0").code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "data:image/webp" not in page
+    assert "No pictures were asked for" in page
+
+
 @pytest.mark.parametrize("name", ["out.json", "out.csv", "out.html"])
 def test_reports(capsys: Capture, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -132,6 +144,8 @@ def test_a_list_with_names_and_bitrates(capsys: Capture, tmp_path: Path, folder:
         (["ref.y4m"], "nothing to compare"),
         (["ref.y4m", "none/*.mkv"], "matches nothing"),
         (["ref.y4m", "encodes"], "has no videos"),
+        (["ref.y4m", "good_1000k.mkv", "--pictures", "3"], "pass -o FILE.html too"),
+        (["ref.y4m", "good_1000k.mkv", "--pictures", "99", "-o", "x.html"], "ask for 0 to 32 frames"),
         (["ref.y4m", "good_1000k.mkv", "-o", "gone/out.html"], "the folder 'gone' does not exist"),
         (["ref.y4m", "good_1000k.mkv", "-o", "out.txt"], "end it with .html, .json or .csv"),
         (["ref.y4m", "good_1000k.mkv", "-o", "ref.y4m", "--format", "csv"], "would overwrite the video"),

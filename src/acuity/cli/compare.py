@@ -17,18 +17,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 from typing import Any, Final
 
 from acuity.cli.compare_text import comparison_lines
 from acuity.cli.exits import FAILED, OK, STRICT, interruptible
 from acuity.cli.getopt import UsageError
+from acuity.cli.page_pictures import COMPARE_HELP, drawn_comparison
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import (
     GROUPS,
     add_groups,
+    check_pictures,
     check_pools,
+    picture_count,
     scoring_request,
 )
 from acuity.cli.scoring import check_target
@@ -69,6 +71,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]]] =
     "output": (
         (("-o", "--output"), {"metavar": "FILE", "help": "write a report: .html, .json or .csv"}),
         (("--format",), {"choices": FORMATS, "help": "format of the report, whatever its name"}),
+        (("--pictures",), {"type": picture_count, "metavar": "N", "help": COMPARE_HELP}),
         (("--json",), {"action": "store_true", "help": "print one JSON document on standard output"}),
         (("--per-frame",), {"action": "store_true", "help": "with --json: the figures of every frame too"}),
         (("--csv",), {"action": "store_true", "help": "print a CSV on standard output"}),
@@ -105,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_pools(arguments.pools)
     _check_combinations(arguments)
     format = _format(arguments)
+    check_pictures(arguments, format)
     arguments.reference = arguments.distorted = ""
     scoring = scoring_request(arguments)
     encodes = find_encodes(arguments.videos)
@@ -132,8 +136,10 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             if shown is not None:
                 shown.done()
-        extras = Extras(arguments.pools, command_line(), ACUITY.spell)
         if arguments.output is not None:
+            pictures, reason = drawn_comparison(report, scoring, arguments.pictures, format, quiet=quiet)
+            command = getattr(arguments, "command_line", None)
+            extras = Extras(arguments.pools, command, ACUITY.spell, pictures, reason)
             write_comparison(report, arguments.output, format, extras)
         if quiet:
             _say_failures(report)
@@ -193,16 +199,10 @@ def _announce(pairs: Any) -> None:
     print("\n".join(Style(sys.stderr).paragraph("dim", text)), file=sys.stderr)
 
 
-def command_line() -> str:
-    """The command as it was typed, so that others can run it again."""
-    return shlex.join([os.path.basename(sys.argv[0]) or "acuity", *sys.argv[1:]])
-
-
 def _answer(report: CompareReport, arguments: argparse.Namespace) -> list[str]:
     if arguments.json:
-        document = report.to_document(
-            per_frame=arguments.per_frame, pools=arguments.pools, command=command_line()
-        )
+        command = getattr(arguments, "command_line", None)
+        document = report.to_document(per_frame=arguments.per_frame, pools=arguments.pools, command=command)
         return [json.dumps(plain(document), indent=2, allow_nan=False)]
     if arguments.csv:
         return csv_text(report, arguments.pools).splitlines()

@@ -48,7 +48,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def _pictures(text: str) -> int:
+def picture_count(text: str) -> int:
     if whole(text) > MOST:
         raise argparse.ArgumentTypeError(f"'{text}' is too many: ask for 0 to {MOST} frames")
     return int(text)
@@ -190,7 +190,7 @@ _OTHERS: Final = {
             metavar="FILE",
         ),
         _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
-        _entry("--pictures", help=HELP, type=_pictures, metavar="N"),
+        _entry("--pictures", help=HELP, type=picture_count, metavar="N"),
         _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
         _entry("--json", help="print one JSON document on standard output", action="store_true"),
         _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
@@ -319,9 +319,14 @@ def embedding(arguments: argparse.Namespace) -> Wanted:
 def report_format(arguments: argparse.Namespace) -> str:
     """The format of the report; refuses pictures that it has no place for."""
     found = _report_format(arguments)
-    if arguments.pictures is not None and (arguments.output is None or found != PAGE):
-        raise UsageError("argument --pictures: they are a page's: pass -o FILE.html too")
+    check_pictures(arguments, found)
     return found
+
+
+def check_pictures(arguments: argparse.Namespace, format: str) -> None:
+    """Refuse pictures that a report of this format has no place for."""
+    if arguments.pictures is not None and (arguments.output is None or format != PAGE):
+        raise UsageError("argument --pictures: they are a page's: pass -o FILE.html too")
 
 
 def _report_format(arguments: argparse.Namespace) -> str:

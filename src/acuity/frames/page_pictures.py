@@ -10,6 +10,7 @@ same size and quality, until they fit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from acuity.errors import AcuityError
@@ -39,22 +40,24 @@ def page_pictures(
     report: ScoreReport,
     count: int,
     *,
+    also: Sequence[int] = (),
     budget: int = BUDGET,
     progress: Listener | None = None,
 ) -> tuple[list[Picture], str | None]:
     """Pictures of at most `count` worst frames, the worst first, and why there are none, if so.
 
+    The frames with the numbers `also` come after them, also if they are among the worst.
     `request` is the one that was scored. Both videos are read once more. What keeps their frames from being
     drawn is no error but a reason: the report is as good without pictures. What `progress` raises ends the
     work.
     """
-    if count == 0:
+    if count == 0 and not also:
         return [], None
     reason = _without(report)
     if reason is not None:
         return [], reason
     try:
-        return _drawn(request, report, min(count, MAX_FRAMES), budget, progress or _nobody)
+        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, progress or _nobody)
     except AcuityError as error:
         return [], f"there are no pictures: {error}"
 
@@ -75,22 +78,24 @@ def _without(report: ScoreReport) -> str | None:
 
 
 def _drawn(
-    request: Request, report: ScoreReport, count: int, budget: int, tell: Listener
+    request: Request, report: ScoreReport, count: int, also: Sequence[int], budget: int, tell: Listener
 ) -> tuple[list[Picture], str | None]:
     before = Identity.of(request)
-    picked, about = picked_frames(request, report, count, _apart(report, count), tell)
-    if not picked.picks:
-        return [], about[0].text
+    picks, reason = _picks(request, report, count, tell)
+    picks += _named(report, also)
+    if not picks:
+        return [], reason
+    frames = {found.frame: found for found in picks}
     files: dict[int, FrameFiles] = {}
 
     def take(found: Pick, drawn: Drawn, colours: PairColours) -> None:
         files[found.frame] = compressed(
             frame_pictures(drawn.reference, drawn.distorted, drawn.heat),
-            share_of(budget, len(picked.picks)),
+            share_of(budget, len(frames)),
             colours.aspect,
         )
 
-    drawing = Drawing(request, report, picked.picks, take, tell)
+    drawing = Drawing(request, report, list(frames.values()), take, tell)
     drawing.run()
     check_unchanged(request, before)
     width, height = report.results.width, report.results.height
@@ -101,9 +106,26 @@ def _drawn(
             drawing.described(found.frame).description,
             shares(drawing.where[found.frame].region, width, height),
         )
-        for found in picked.picks
+        for found in picks
     ]
     return pictures, None
+
+
+def _picks(
+    request: Request, report: ScoreReport, count: int, tell: Listener
+) -> tuple[list[Pick], str | None]:
+    """The worst frames, and why there are none, if so."""
+    if not count:
+        return [], None
+    picked, about = picked_frames(request, report, count, _apart(report, count), tell)
+    return list(picked.picks), None if picked.picks else about[0].text
+
+
+def _named(report: ScoreReport, frames: Sequence[int]) -> list[Pick]:
+    """The frames with these numbers."""
+    results = report.results
+    scores = dict(zip(results.frames, results.columns[results.models[0]].tolist(), strict=True))
+    return [Pick(frame, report.time_of(frame), scores[frame]) for frame in frames]
 
 
 def _apart(report: ScoreReport, count: int) -> float:

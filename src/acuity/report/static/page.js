@@ -104,7 +104,7 @@ class Report {
   frames() {
     const { pictures, page } = this;
     if (!pictures.length && !page.no_pictures) return;
-    const { section, controls } = panel('Worst frames');
+    const { section, controls } = panel(page.kind === 'compare' ? 'Frames' : 'Worst frames');
     this.filled('pictures').append(section);
     if (!pictures.length) {
       section.append(element('p', { class: 'soft' }, page.no_pictures));
@@ -118,7 +118,7 @@ class Report {
         element('span', { class: 'film-line' }, element('span', {}, picture.time === null ? `frame ${count(picture.frame)}` : clock(picture.time, 2)), element('b', {}, number(picture.score, 2))),
         many ? element('span', { class: 'film-line' }, page.series[picture.series]?.name ?? '') : null);
     });
-    const film = element('div', { class: 'film', role: 'group', 'aria-label': 'Worst frames, the worst first' }, ...this.film);
+    const film = element('div', { class: 'film', role: 'group', 'aria-label': page.kind === 'compare' ? 'Frames' : 'Worst frames, the worst first' }, ...this.film);
     this.nearby = element('p', { class: 'soft', 'aria-live': 'polite' });
     this.nearby.hidden = true;
     controls.append(element('span', { class: 'joined' },
