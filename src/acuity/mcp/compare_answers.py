@@ -12,6 +12,7 @@ from acuity.jobs.tasks.compare import PAGE, TABLE, TOOL
 from acuity.report.read_report import COMPARE
 
 _DECIMALS: Final = 6
+_MISFIT: Final = "mismatched_model_warning"
 _MOST_NOTES: Final = 12
 _SHOWN_FRAMES: Final = 2  # of each difference
 _INSIDE: Final = (PAGE, TABLE)  # entries that are read as resources of their own
@@ -40,6 +41,7 @@ def compare_answer(document: Mapping[str, Any]) -> dict[str, Any]:
         "bd_rates": _rounded(document["bd_rates"]),
         "differences": [_difference(entry) for entry in document["differences"] if entry["a"] == ranking[0]],
         "notes": notes[:_MOST_NOTES],
+        _MISFIT: document.get(_MISFIT),
         "model": document["model"],
         "reference": document["pairs"][0]["reference"],
         "job_id": document.get("job_id"),

@@ -15,6 +15,7 @@ from mcp import Client, MCPError
 
 from acuity.mcp.calls import check
 from acuity.mcp.catalog import Tool
+from acuity.mcp.tools import compare as compare_tools
 from acuity.mcp.tools import frames as frame_tools
 from acuity.mcp.tools import jobs as job_tools
 from acuity.mcp.tools import models as model_tools
@@ -55,10 +56,11 @@ def refused(name: str, arguments: dict[str, str]) -> str:
 
 def real_tools() -> dict[str, Tool]:
     services: Any = SimpleNamespace(
-        paths=None, jobs=None, settings=SimpleNamespace(binary=None, vlm_model=None)
+        paths=None, jobs=None, settings=SimpleNamespace(binary=None, vlm_model=None, data=Path("data"))
     )
     worst = worst_tools.tools(services, KeptPictures(Path("data")))
-    scoring = [*scoring_tools.tools(services), *tuning_tools.tools(services), *worst]
+    compare = compare_tools.tools(services)
+    scoring = [*scoring_tools.tools(services), *tuning_tools.tools(services), *compare, *worst]
     families = (model_tools, frame_tools)
     listed = [tool for family in families for tool in family.tools(services)]
     listed += [*scoring, *job_tools.tools(services, scoring)]
@@ -185,9 +187,14 @@ def test_models_by_any_name(given: str, string: str) -> None:
 
 
 def test_comparing_scores_both_against_the_same_reference() -> None:
-    a, b = (call["arguments"] for call in calls(render("compare_encodes", TWO)))
-    assert a["reference_encoded"] == b["reference_encoded"] == "/clips/source.mp4"
-    assert (a["distorted_encoded"], b["distorted_encoded"]) == ("/clips/a.mp4", "/clips/b.mkv")
+    (call,) = calls(render("compare_encodes", TWO))
+    assert call["tool"] == "compare_encodes"
+    assert call["arguments"]["reference"] == "/clips/source.mp4"
+    assert call["arguments"]["encodes"] == ["/clips/a.mp4", "/clips/b.mkv"]
+    raw = {"reference": "/c/a_1920x1080_420p10.yuv", "a": "/c/b.yuv", "b": "/c/c.yuv", "backend": "cpu"}
+    (call,) = calls(render("compare_encodes", raw))
+    assert call["arguments"]["width"] == 1920
+    assert call["arguments"]["backend"] == "cpu"
 
 
 def test_encoders_are_compared_and_the_chosen_one_is_made() -> None:

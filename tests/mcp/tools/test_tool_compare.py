@@ -81,6 +81,7 @@ def test_the_ranking_has_the_digits_of_scores(folder: Path) -> None:
     assert (best["place"], best["encoder"], best["distorted"]) == (1, "x264", good)
     assert best["kbps"] > 0
     assert last["place"] == 2
+    assert "vmaf_v0.6.1" in found["mismatched_model_warning"]
     (difference,) = found["differences"]
     assert (difference["a"], difference["b"]) == ("new one", "old_1k.mkv")
     assert difference["mean"] == pytest.approx(best["score"] - last["score"], abs=1e-5)

@@ -66,16 +66,20 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         remember=payload["remember"],
         progress=frames,
     )
-    return _document(found)
+    return _document(scoring, found)
 
 
-def _document(found: CompareReport) -> dict[str, Any]:
+def _document(scoring: Request, found: CompareReport) -> dict[str, Any]:
     from acuity.comparison.tables import all_figures
     from acuity.comparison.write import Extras, as_csv, as_html
+    from acuity.jobs.tasks.score import mismatch
     from acuity.scoring.fronts import FRONTS
 
     spell = FRONTS[TOOL].spell
     document = found.to_document(spell=spell)
+    scored = next((row.report for row in found.rows if row.report is not None), None)
+    if scored is not None:
+        document |= mismatch(scoring, scored)  # pictures of one reference have one size
     columns = [figure.key for figure in all_figures(found)]
     frames = sum(row.report.pairs for row in found.rows if row.report is not None)
     if frames * (1 + len(columns)) <= _MOST_FIGURES:

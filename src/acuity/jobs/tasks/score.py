@@ -61,8 +61,6 @@ def _score(request: Request, report: Callable[[Progress], None]) -> ScoreReport:
 
 
 def _document(request: Request, found: ScoreReport, precision: str) -> dict[str, Any]:
-    from acuity.models.choose import AUTO
-    from acuity.models.fit import first_mismatch
     from acuity.report.document import as_document
     from acuity.report.precision import parse_precision
 
@@ -73,10 +71,18 @@ def _document(request: Request, found: ScoreReport, precision: str) -> dict[str,
         "backend_requested": request.backend,
         "backend_used": about["backend"],
     }
+    return {**document, **mismatch(request, found)}
+
+
+def mismatch(request: Request, found: ScoreReport) -> dict[str, Any]:
+    """The entry that warns of a model made for other sizes; empty if all fit."""
+    from acuity.models.choose import AUTO
+    from acuity.models.fit import first_mismatch
+
     chosen = [] if found.choice is None else [found.choice.model]
     models = [name for model in request.models for name in (chosen if model == AUTO else [str(model)])]
     warning = first_mismatch(models, found.results.width, found.results.height) if request.predict else None
-    return document if warning is None else {**document, "mismatched_model_warning": warning}
+    return {} if warning is None else {"mismatched_model_warning": warning}
 
 
 def _printed(value: Any, precision: Precision) -> Any:

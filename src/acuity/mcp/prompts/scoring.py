@@ -31,6 +31,9 @@ SCORING_ARGUMENTS: Final[tuple[types.PromptArgument, ...]] = (
 )
 
 
+_PAIR: Final = ("ref", "dis", "reference_encoded", "distorted_encoded", "feature")
+
+
 @dataclass(frozen=True, slots=True)
 class Scoring:
     """How the videos of a prompt are to be scored."""
@@ -66,6 +69,15 @@ class Scoring:
             arguments["feature"] = [self.feature]
         return {"tool": "vmaf_score" if raw else "vmaf_score_encoded", "arguments": arguments}
 
+    def comparison(self, reference: str, *encodes: str, model: str | None = None) -> dict[str, Any]:
+        """Arguments of submit_job for several encodes at once."""
+        given = self.call(reference, encodes[0], model)["arguments"]
+        kept = {name: value for name, value in given.items() if name not in _PAIR}
+        return {
+            "tool": "compare_encodes",
+            "arguments": {"reference": reference, "encodes": list(encodes), **kept},
+        }
+
     def worst_call(self, reference: str, distorted: str) -> dict[str, Any]:
         """Arguments of submit_job for the pictures of the worst frames."""
         given = self.call(reference, distorted)["arguments"]
@@ -76,9 +88,14 @@ class Scoring:
     def steps(self, reference: str, *distorted: str) -> str:
         """The instructions to score these videos and wait for the results."""
         calls = "\n\n".join(fenced(self.call(reference, each)) for each in distorted)
+        return "\n\n".join(
+            (f"Call `submit_job` with\n\n{calls}", *self.remarks(reference, *distorted), _WAIT, REFUSED)
+        )
+
+    def remarks(self, reference: str, *distorted: str) -> list[str]:
+        """What to say of raw video among these."""
         raw = {is_raw_name(name) for name in (reference, *distorted)}
-        remarks = [_MIXED] if len(raw) == 2 else [_NO_GEOMETRY] if True in raw and not self.geometry else []
-        return "\n\n".join((f"Call `submit_job` with\n\n{calls}", *remarks, _WAIT, _REFUSED))
+        return [_MIXED] if len(raw) == 2 else [_NO_GEOMETRY] if True in raw and not self.geometry else []
 
 
 def fenced(value: Any) -> str:
@@ -106,7 +123,7 @@ tool itself instead, with the same arguments.) `result` begins with the `score`;
 mean, minimum and percentiles, `worst` the lowest frames. For other frames call `get_frames` with the \
 job_id: it brings their scores, and with `features` other figures of the few that you want to explain."""
 
-_REFUSED: Final = """\
+REFUSED: Final = """\
 If a call is refused, the sentence names the cause and the remedy. Don't force a pair through that was \
 refused for its frame rate, length or size before you know why the two differ: frames that don't belong \
 together give a score that means nothing. A path that is "not under an allowlisted root" has to be moved, \

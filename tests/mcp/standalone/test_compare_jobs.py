@@ -1,0 +1,101 @@
+"""compare_encodes of the whole server behind two method workers: progress, report, and cancelling."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+import acuity
+from moving_pictures import HEIGHT, WIDTH
+from product_server import ProductServer, clip, product_server
+from tool_results import conforming
+
+FRAMES = 200
+GEOMETRY = {"width": WIDTH, "height": HEIGHT, "pixfmt": "400", "bitdepth": 8}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductServer]:
+    folder: Path = tmp_path_factory.mktemp("comparing")
+    with product_server(
+        folder, "--http", "0", "--method-workers", "2", "--workers", "1", "--grace", "0"
+    ) as running:
+        yield running
+
+
+def encodes(folder: Path, frames: int, *, count: int = 2) -> dict[str, Any]:
+    """Arguments of a comparison of a clip with itself and with worse ones."""
+    reference = clip(folder, f"ref_{frames}.yuv", frames)
+    worse = clip(folder, f"dis_{frames}.yuv", frames, worse=True)
+    named = [{"path": worse, "name": f"worse {number}"} for number in range(count - 1)]
+    return {"reference": reference, "encodes": [reference, *named], "remember": False, **GEOMETRY}
+
+
+async def _ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+def test_a_call_with_progress_and_its_report(server: ProductServer) -> None:
+    given = encodes(server.folder, FRAMES)
+    told: list[tuple[float, str | None]] = []
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, message))
+
+    async def main() -> None:
+        async with server.client("http", "2026-07-28") as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            result = await client.call_tool("compare_encodes", given, progress_callback=hear)
+            found = conforming(result, tools["compare_encodes"])
+            assert found["ranking"] == [f"ref_{FRAMES}.yuv", "worse 0"]
+            alone = acuity.score(
+                given["reference"],
+                given["encodes"][1]["path"],
+                model="vmaf_v0.6.1",
+                width=WIDTH,
+                height=HEIGHT,
+                pixel_format="400",
+                bitdepth=8,
+            )
+            assert found["pairs"][1]["score"] == round(alone.score, 6)
+            for _ in range(2):  # each worker knows it
+                (content,) = (await client.read_resource(found["report"])).contents
+                assert json.loads(content.text)["ranking"] == found["ranking"]  # type: ignore[union-attr]
+            (page,) = (await client.read_resource(f"{found['report']}/report.html")).contents
+            assert page.mime_type == "text/html"
+            job = await _ask(client, "get_job", {"job_id": found["job_id"]})
+            assert job["result"]["pairs"] == found["pairs"]
+
+    anyio.run(main)
+    assert told
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_comparison_is_cancelled(server: ProductServer) -> None:
+    given = encodes(server.folder, 8000, count=8)
+
+    async def main() -> None:
+        async with server.client("http", "2026-07-28") as client:
+            work = {"tool": "compare_encodes", "arguments": given}
+            job = (await _ask(client, "submit_job", work))["job_id"]
+            with anyio.fail_after(30):
+                seen = await _ask(client, "get_job", {"job_id": job})
+                while not (seen["progress"] or {}).get("done"):
+                    await anyio.sleep(0.1)  # as clients poll
+                    seen = await _ask(client, "get_job", {"job_id": job})
+            assert seen["status"] == "running"
+            assert "frames" in seen["progress"]["message"]
+            assert (await _ask(client, "cancel_job", {"job_id": job}))["status"] == "cancelled"
+            again = await _ask(client, "compare_encodes", encodes(server.folder, 4))
+            assert len(again["ranking"]) == 2  # the worker is free
+
+    anyio.run(main)
