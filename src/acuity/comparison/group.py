@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from acuity.comparison.shared_reference import Place, SharedReference
+from acuity.comparison.shared_reference import Place, SharedReference, picture_bytes
 from acuity.errors import AcuityError
 from acuity.measure.crew import Crew
 from acuity.scoring.run import Beside, run_request
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from acuity.video.readers.reader import BaseReader
 
 MOST_PAIRS: Final = 8  # that are scored at once
+_LEAST_PAIRS: Final = 2  # however large their pictures are
+# Of all pairs at once: 8 of 2160p at 8 bit, 4 at 10 bit.
+_MOST_BYTES: Final = 1 << 30
+_PICTURES: Final = 10  # that a pair was seen to hold, with its decoder's
 _EVERY: Final = 0.1  # seconds between two reports of a pair's progress
 
 
@@ -51,6 +55,14 @@ class PairRun:
 def reads_twice(request: CompareRequest) -> bool:
     """Whether each pair goes back in its reference, so that it can't be decoded in step with others."""
     return request.scoring.align == AUTO or request.scoring.crop == AUTO
+
+
+def most_pairs(request: CompareRequest, reference: str) -> int:
+    """How many pairs of a reference are scored at once, so that memory stays bounded for large pictures."""
+    size = picture_bytes(reference, request.scoring)
+    if size is None:
+        return MOST_PAIRS
+    return max(_LEAST_PAIRS, min(MOST_PAIRS, _MOST_BYTES // (_PICTURES * size)))
 
 
 class Group:
@@ -128,7 +140,7 @@ class Group:
         except Interrupted:
             pass
         except (AcuityError, OSError) as error:
-            run.failure = error
+            run.failure = _bare(error)
             run.finished = True
         except BaseException as error:
             self._error = self._error or error
@@ -144,3 +156,11 @@ class Group:
         except BaseException as error:
             self._error = self._error or error
             self._stop.set()
+
+
+def _bare(error: Exception) -> Exception:
+    """The error without the frames that it passed, which would keep pictures for as long as its row."""
+    found: BaseException | None = error
+    while found is not None:
+        found = found.with_traceback(None).__context__
+    return error

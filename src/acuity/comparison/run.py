@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from acuity.comparison.file_facts import file_facts
-from acuity.comparison.group import MOST_PAIRS, Group, PairRun, reads_twice
+from acuity.comparison.group import Group, PairRun, most_pairs, reads_twice
 from acuity.comparison.memory import Memory, PairKey
 from acuity.comparison.report import CompareReport, CompareRow, with_rate
 from acuity.errors import InputError
@@ -108,9 +108,9 @@ class Comparison:
         by_reference: dict[str, list[PairRun]] = {}
         for run in (run for run in self._runs if not run.finished):
             by_reference.setdefault(run.pair.reference, []).append(run)
-        for runs in by_reference.values():
+        for reference, runs in by_reference.items():
             # As even as possible: two groups of 5 rather than one of 8 and one of 2.
-            count = -(-len(runs) // MOST_PAIRS)
+            count = -(-len(runs) // most_pairs(self._request, reference))
             size = -(-len(runs) // count)
             yield from (runs[at : at + size] for at in range(0, len(runs), size))
 

@@ -7,15 +7,29 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from acuity.video.readers.open import open_as
+from acuity.errors import AcuityError
+from acuity.video.readers.open import RawGeometry, open_as, says_its_size
 from acuity.video.readers.shared import SharedReader
 
 if TYPE_CHECKING:
-    from acuity.video.readers.open import OpenOptions, RawGeometry
+    from acuity.scoring.request import Request
+    from acuity.video.readers.open import OpenOptions
     from acuity.video.readers.reader import BaseReader
 
 # Threads that decode a reference: each holds a picture, and the encodes need cores too.
 _MOST_THREADS: Final = 8
+
+
+def picture_bytes(path: str, scoring: Request) -> int | None:
+    """The bytes of a reference's picture; None for what can't be opened, or only once."""
+    if not (os.path.isfile(path) or os.path.isdir(path)):
+        return None
+    try:
+        said = RawGeometry() if says_its_size(path) else scoring.geometry
+        with open_as(path, said, replace(scoring.opening, stream=scoring.streams[0], threads=1)) as reader:
+            return reader.info.format.frame_bytes(reader.info.width, reader.info.height)
+    except (AcuityError, OSError):  # scoring has the sentence for it
+        return None
 
 
 class SharedReference:
@@ -34,8 +48,9 @@ class SharedReference:
             self._way = self._way or (said, options)
             same = self._way == (said, options)
         if not same:
-            self.give_up()
-            return open_as(path, said, options)
+            reader = open_as(path, said, options)
+            self.give_up()  # only now: a pair that can't open it gives its place up when it leaves
+            return reader
         few = options if options.allow_damaged else replace(options, threads=self._threads)
         return self._shared.tap(lambda: open_as(path, said, few))
 

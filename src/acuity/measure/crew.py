@@ -24,31 +24,40 @@ class Crew:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = check_threads(threads)
-        self._members = 0
+        self._members: set[CrewScheduler] = set()
+        self._closed = False
         self._lock = threading.Lock()
         # Members limit their own jobs, so this queue never makes one wait for another.
         self._scheduler: Scheduler[_Job] = Scheduler(self.threads, self._make_worker, limited=False)
 
     def join(self, make_worker: MakeWorker) -> CrewScheduler:
-        """A scheduler for one more measurement."""
+        """A scheduler for one more measurement; raises ClosedError."""
+        member = CrewScheduler(self, make_worker)
         with self._lock:
-            self._members += 1
-        return CrewScheduler(self, make_worker)
+            if self._closed:
+                raise ClosedError("the threads that measurements share have ended: make a new crew")
+            self._members.add(member)
+        return member
 
-    def leave(self) -> None:
+    def leave(self, member: CrewScheduler) -> None:
         with self._lock:
-            self._members -= 1
+            self._members.discard(member)
 
     @property
     def share(self) -> int:
         """The jobs that each member may have under way, so that all together have as many as one alone."""
-        return max(_LEAST, -(-most_pending(self.threads) // max(self._members, 1)))
+        return max(_LEAST, -(-most_pending(self.threads) // max(len(self._members), 1)))
 
     def submit(self, member: CrewScheduler, item: WorkItem) -> None:
         self._scheduler.submit((member, item))
 
     def close(self) -> None:
-        """Join the threads; measurements that are still open fail."""
+        """Join the threads; measurements that are still open fail, also those that wait for their jobs."""
+        with self._lock:
+            self._closed = True
+            members = list(self._members)
+        for member in members:
+            member.close()
         self._scheduler.close()
 
     def __enter__(self) -> Crew:
@@ -117,7 +126,7 @@ class CrewScheduler:
         with self._room:
             if not self.closed:
                 self.closed = True
-                self._crew.leave()
+                self._crew.leave(self)
             self._room.notify_all()
             self._room.wait_for(lambda: self._running == 0)
 

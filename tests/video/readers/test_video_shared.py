@@ -216,3 +216,41 @@ def test_what_is_made_of_a_picture_is_made_once_for_each_key():
     assert one.once(first, "b", make) is not other.once(second, "a", make)
     assert len(made) == 2
     assert one.once(first, "a", make).kept is not first.kept  # figures of one aren't those of the other
+
+
+class Stalled(Numbers):
+    """Waits for a picture until it is closed, as a pipe whose writer has stopped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits, self.ends = threading.Event(), threading.Event()
+
+    def read(self) -> Picture | None:
+        self.waits.set()
+        assert self.ends.wait(20)
+        raise InputError("closed")
+
+    def close(self) -> None:
+        self.closed = True
+        self.ends.set()
+
+
+def test_a_read_that_waits_ends_when_every_tap_is_closed():
+    reader = Stalled()
+    shared = SharedReader(2, lambda _: 4)
+    one, other = shared.tap(lambda: reader), shared.tap(lambda: reader)
+    failed = threading.Event()
+
+    def work() -> None:
+        with pytest.raises(InputError):
+            one.read()
+        failed.set()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert reader.waits.wait(20)
+    one.close()
+    assert not reader.closed  # the other may still want its pictures
+    other.close()
+    assert failed.wait(20)
+    thread.join(20)

@@ -93,7 +93,8 @@ class SharedReader:
         self._changed.notify_all()
 
     def _close_if_unused(self) -> None:
-        if not self._taps and not self._places and not self._reading and not self._closed:
+        # Also while a tap that has left still reads: closing makes a read fail that waits for a slow pipe.
+        if not self._taps and not self._places and not self._closed:
             self._closed = True
             self._slots.clear()
             if self._reader is not None:
@@ -161,12 +162,11 @@ class SharedReader:
             self._changed.acquire()
             self._reading = False
         self._first = max(self._first, skip)
-        if picture is not None:
+        if picture is not None and not self._closed:
             picture.kept = Kept(self._first + len(self._slots))
             self._slots.append(_Slot(picture, len(reader.notes)))
         self._error = error
         self._ended = picture is None and error is None
-        self._close_if_unused()
         self._changed.notify_all()
 
 

@@ -1,0 +1,203 @@
+"""Odd pairs that are scored together have the digits, notes and refusals of scoring each alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acuity.comparison.group import MOST_PAIRS, most_pairs
+from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.run import compare_videos
+from acuity.errors import AcuityError
+from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
+from moving_pictures import HEIGHT, WIDTH, luma
+from scoring_clips import container, raw, y4m
+
+RAW = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
+FRAMES = 24
+
+
+def clip(
+    path: Path,
+    numbers: Sequence[int] = range(FRAMES),
+    *,
+    times: Sequence[int] | None = None,
+    depth: int = 8,
+    worse: bool = False,
+    codec: str = "ffv1",
+) -> Path:
+    """The pictures of these numbers; `times` are in hundredths of a second, otherwise 4 apart."""
+    from fractions import Fraction
+
+    import av
+
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream(codec, rate=25)
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height = WIDTH, HEIGHT
+        stream.pix_fmt = name = "yuv420p" if depth == 8 else f"yuv420p{depth}le"
+        stream.time_base = stream.codec_context.time_base = Fraction(1, 100)
+        for place, number in enumerate(numbers):
+            rows = luma(number, worse=worse).astype(np.uint8 if depth == 8 else np.uint16) << (depth - 8)
+            grey = np.full((HEIGHT // 2, WIDTH), 128 << (depth - 8), rows.dtype)
+            frame = av.VideoFrame.from_ndarray(np.vstack([rows, grey]), format=name)
+            frame.pts, frame.time_base = (4 * place if times is None else times[place]), Fraction(1, 100)
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    return path
+
+
+def compared(ref: Path, *encodes: Path, **settings: object) -> CompareReport:
+    pairs = [ComparePair(str(ref), str(path)) for path in encodes]
+    request = CompareRequest(pairs, Request("", "", **settings), remember=False)  # type: ignore[arg-type]
+    report = compare_videos(request)
+    for row in report.rows:
+        assert_alone(row, **settings)
+    return report
+
+
+def scored(request: Request) -> ScoreReport | AcuityError:
+    try:
+        return run_request(request)
+    except AcuityError as error:
+        return error
+
+
+def assert_alone(row: CompareRow, **settings: object) -> None:
+    """The row has the figures and notes of its pair scored alone, or its refusal."""
+    alone = scored(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+    if isinstance(alone, AcuityError):
+        assert type(row.failure) is type(alone)
+        assert str(row.failure) == str(alone)
+        return
+    assert row.report is not None, row.error
+    assert list(row.report.results.columns) == list(alone.results.columns)
+    for name, values in alone.results.columns.items():
+        np.testing.assert_array_equal(row.report.results.columns[name], values, strict=True)
+    assert row.report.results.frames == alone.results.frames
+    assert row.report.notes == alone.notes
+    assert row.report.input == alone.input
+    assert row.report.summary() == alone.summary()
+
+
+@pytest.fixture
+def encodes(tmp_path: Path) -> list[Path]:
+    """Of other depth, size and codec."""
+    return [
+        clip(tmp_path / "worse.mkv", worse=True),
+        clip(tmp_path / "deep.mkv", worse=True, depth=10),
+        container(tmp_path / "small.mkv", FRAMES, half=True),
+        container(tmp_path / "lossy.mp4", FRAMES, codec="libx264"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"metrics": ["vmaf", "psnr", "ssim", "cambi"], "viewing": "phone", "frames": 2},
+        {"models": ["vmaf_v0.6.1", "version=vmaf_v0.6.1neg:name=neg"]},
+        {"subsample": 5},
+        {"skip_ref": 3, "skip_dis": 3},
+        {"skip_ref": 15, "skip_dis": 15},  # more than the pairs may be apart
+        {"features": ["motion=motion_five_frame_window=true", "motion=motion_fps_weight=2.0"]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("depth", [8, 10])
+def test_encodes_of_other_depths_and_sizes(tmp_path, encodes, depth, settings):
+    ref = clip(tmp_path / "ref.mkv", depth=depth)
+    # The small one looks shifted, which is refused otherwise.
+    report = compared(ref, *encodes, align="warn", **settings)
+    assert [row.error for row in report.rows] == [None] * 4
+
+
+def test_a_reference_of_variable_rate(tmp_path, encodes):
+    times = [4 * number + (number % 3 == 1) + 9 * (number > 11) for number in range(FRAMES)]
+    ref = clip(tmp_path / "ref.mkv", times=times)
+    same = clip(tmp_path / "same.mkv", times=times, worse=True)
+    report = compared(ref, same, *encodes)
+    assert report.rows[0].report is not None
+    assert report.rows[0].report.input["reference"]["variable_rate"]
+    compared(ref, same, *encodes, rate="by-index")
+
+
+def test_lost_frames_and_a_doubtful_alignment(tmp_path):
+    ref = clip(tmp_path / "ref.mkv", range(60))
+    lost = clip(tmp_path / "lost.mkv", [*range(20), *range(23, 60)], worse=True)
+    late = clip(tmp_path / "late.mkv", [0, 0, 0, *range(57)], worse=True)
+    fine = clip(tmp_path / "fine.mkv", range(60), worse=True)
+    refused = compared(ref, lost, fine, late)
+    assert refused.rows[0].error is not None
+    assert refused.rows[1].error is None
+    warned = compared(ref, lost, fine, late, align="warn")
+    assert warned.rows[0].report is not None
+    assert warned.rows[0].report.warnings
+    assert not warned.rows[1].report.warnings  # type: ignore[union-attr]
+
+
+def test_files_that_break_in_the_middle(tmp_path):
+    ref = clip(tmp_path / "ref.mkv")
+    fine = clip(tmp_path / "fine.mkv", worse=True)
+    torn = tmp_path / "torn.mkv"
+    whole = fine.read_bytes()
+    torn.write_bytes(whole[: len(whole) * 6 // 10])
+    short = y4m(tmp_path / "short.y4m", FRAMES, worse=True)
+    with short.open("r+b") as file:
+        file.truncate(short.stat().st_size - 100)
+    report = compared(ref, fine, torn, short)
+    assert report.rows[0].error is None
+    assert report.rows[2].error is not None
+    for row in compared(torn, fine, ref, fine).rows:  # the reference breaks, for every encode alike
+        assert row.report is None or row.report.notes
+
+
+def test_a_failed_row_holds_no_pictures(tmp_path):
+    ref, torn = y4m(tmp_path / "ref.y4m", 8), y4m(tmp_path / "torn.y4m", 8)
+    with torn.open("r+b") as file:
+        file.truncate(torn.stat().st_size - 100)
+    failure = compared(ref, torn).rows[0].failure
+    while failure is not None:
+        assert failure.__traceback__ is None
+        failure = failure.__context__  # type: ignore[assignment]
+
+
+def test_a_reference_that_ends_early(tmp_path, encodes):
+    for row in compared(clip(tmp_path / "ref.mkv", range(15)), *encodes, align="warn").rows:
+        assert row.report is not None
+        assert row.report.warnings
+
+
+def test_a_raw_reference_with_y4m_encodes(tmp_path):
+    ref = raw(tmp_path / "ref.yuv", FRAMES)
+    encodes = [y4m(tmp_path / f"{n}.y4m", FRAMES - n, worse=n > 0) for n in range(3)]
+    report = compared(ref, *encodes, **RAW)
+    assert [row.error for row in report.rows] == [None] * 3
+
+
+def test_pairs_that_open_the_reference_in_other_ways(tmp_path):
+    """A pair of files that say their size refuses the geometry, which the pairs with raw ones need."""
+    ref = y4m(tmp_path / "ref.y4m", FRAMES)
+    plain = [raw(tmp_path / f"{n}.yuv", FRAMES, worse=True) for n in range(3)]
+    report = compared(ref, plain[0], y4m(tmp_path / "dis.y4m", FRAMES), *plain[1:], **RAW)
+    assert [row.error is None for row in report.rows] == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "depth", "pairs"),
+    [(64, 64, 8, MOST_PAIRS), (3840, 2160, 8, MOST_PAIRS), (3840, 2160, 10, 4), (15360, 8640, 16, 2)],
+)
+def test_fewer_pairs_at_once_for_large_pictures(tmp_path, width, height, depth, pairs):
+    ref = tmp_path / "ref.yuv"
+    with ref.open("wb") as file:  # a file with a hole
+        file.truncate(width * height * 3 // 2 * (1 if depth == 8 else 2))
+    geometry = {"width": width, "height": height, "pixel_format": "420", "bitdepth": depth}
+    request = CompareRequest([ComparePair(str(ref), "a.yuv")], Request("", "", **geometry))  # type: ignore[arg-type]
+    assert most_pairs(request, str(ref)) == pairs
+    assert most_pairs(request, str(tmp_path / "none.mkv")) == MOST_PAIRS
