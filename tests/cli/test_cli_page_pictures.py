@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from acuity.cli import vmaf
 from acuity.cli.main import main
+from acuity.frames.progress import WorstProgress
 
 
 def clips(folder: Path) -> list[str]:
@@ -33,6 +37,37 @@ def test_a_page_shows_the_worst_frames(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["score", *clips(tmp_path), "-q", "-o", str(page)]) == 0
     assert page.read_text().count("data:image/webp;base64,") >= 4
+
+
+def test_a_page_of_vmaf_shows_them_too(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    reference, distorted = clips(tmp_path)
+    asked = ["-r", reference, "-d", distorted, "-q"]
+    assert vmaf.main([*asked, "-o", str(page), "--pictures", "1"]) == 0
+    assert page.read_text().count("data:image/webp;base64,") == 4
+    assert vmaf.main([*asked, "--html", "-o", str(tmp_path / "named"), "--pictures=0"]) == 0
+    assert "No pictures were asked for" in (tmp_path / "named").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", ["acuity", "vmaf"])
+def test_a_signal_while_they_are_drawn_leaves_a_page_without_them(
+    tmp_path: Path, command: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(request: Any, report: Any, count: int, *, progress: Any) -> Any:
+        signal.raise_signal(number)
+        progress(WorstProgress("drawing", 0, 4))
+
+    monkeypatch.setattr("acuity.frames.page_pictures.page_pictures", interrupted)
+    page = tmp_path / "page.html"
+    reference, distorted = clips(tmp_path)
+    output = ["-q", "-o", str(page)]
+    if command == "vmaf":
+        code = vmaf.main(["-r", reference, "-d", distorted, *output])
+    else:
+        code = main(["score", reference, distorted, *output])
+    assert code == 128 + number
+    assert "there are no pictures: drawing them was interrupted" in page.read_text()
 
 
 def test_none_are_drawn_if_none_are_wanted(tmp_path: Path) -> None:
@@ -69,4 +104,19 @@ def test_an_old_report_gets_those_of_a_folder(tmp_path: Path, capsys: pytest.Cap
 )
 def test_what_is_refused(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "a.mp4", "b.mp4", *options]) != 0
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--pictures", "33", "-o", "x.html"], "should be from 0 to 32"),
+        (["--pictures", "99", "-o", "x.html"], "should be from 0 to 32"),
+        (["--pictures", "3"], "pass -o FILE.html too"),
+        (["--pictures", "3", "--json", "-o", "x.html"], "pass -o FILE.html too"),
+        (["--pictures", "3", "-o", "x.xml"], "pass -o FILE.html too"),
+    ],
+)
+def test_what_vmaf_refuses(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert vmaf.main(["-r", "a.mp4", "-d", "b.mp4", *options]) == 1
     assert reason in capsys.readouterr().err

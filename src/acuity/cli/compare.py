@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
             if shown is not None:
                 shown.done()
         if arguments.output is not None:
-            pictures, reason = drawn_comparison(report, scoring, arguments.pictures, format, quiet=quiet)
+            pictures, reason = drawn_comparison(report, scoring, arguments.pictures, format, watch, quiet)
             command = getattr(arguments, "command_line", None)
             extras = Extras(arguments.pools, command, ACUITY.spell, pictures, reason)
             write_comparison(report, arguments.output, format, extras)

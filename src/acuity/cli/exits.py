@@ -106,8 +106,9 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
 def interruptible() -> Iterator[Callable[[Interruptible], None]]:
     """Make the first SIGINT or SIGTERM end a measurement at a frame boundary, so that its frames are kept.
 
-    Yields the function that names the measurement. A later signal ends the command at once, and so does
-    the first one if no frame was computed yet. The block ends with SystemExit if a signal came.
+    Yields the function that names the measurement, or what goes on after it. A later signal ends the command
+    at once, and so does the first one if no frame was computed yet. The block ends with SystemExit if a
+    signal came.
     """
     running: list[Interruptible] = []
     before: dict[int, Any] = {}
@@ -121,7 +122,7 @@ def interruptible() -> Iterator[Callable[[Interruptible], None]]:
         nonlocal code, since
         if code and time.monotonic() - since < REPEAT:
             return
-        if not code and running and running[0].interrupt():
+        if not code and running and running[-1].interrupt():
             code, since = 128 + number, time.monotonic()
         else:
             restore()

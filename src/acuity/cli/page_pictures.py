@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from acuity.cli.progress import for_people
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
+    from acuity.cli.exits import Interruptible
+    from acuity.cli.progress import ProgressDisplay
     from acuity.comparison.report import CompareReport
     from acuity.frames.progress import Listener, WorstProgress
     from acuity.report.page.page_document import Picture
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from acuity.scoring.request import Request
 
 Shown: TypeAlias = "tuple[list[Picture], str | None]"  # and why there are none
+Watch: TypeAlias = "Callable[[Interruptible], None]"  # is told whom a signal should ask to end
 PAGE: Final = "html"  # the format that shows pictures
 DEFAULT: Final = 6
 MOST: Final = 32
@@ -25,24 +26,57 @@ COMPARE_HELP: Final = (
     "frames that an .html report shows: the worst of the worst encode, and where two encodes differ most, at "
     f"most {MOST} (default: {COMPARE_DEFAULT}; 0: none)"
 )
+WITHOUT_PAGE: Final = "they are a page's: pass -o FILE.html too"
 _NONE_WANTED: Final = "No pictures were asked for: --pictures {} shows some."
+_INTERRUPTED: Final = "there are no pictures: drawing them was interrupted"
 
 
-def drawn_pictures(
-    request: Request, report: ScoreReport, count: int | None, format: str, *, quiet: bool
-) -> Shown:
-    """The pictures of a score's page."""
+class _Interrupted(Exception):
+    """Ends drawing."""
+
+
+class _Drawing:
+    """Shows how far drawing is, and ends it when a signal asks for that."""
+
+    def __init__(self, display: ProgressDisplay | None) -> None:
+        self._display = display
+        self._over = self._asked = False
+
+    def interrupt(self) -> bool:
+        """End at the next frame, so that the page is written; a signal handler may call it."""
+        if self._over:
+            return False
+        self._asked = True
+        return True
+
+    def passed(self, progress: WorstProgress) -> None:
+        if self._asked:
+            raise _Interrupted
+        if self._display is not None:
+            self._display.frame(progress.done, progress.total, None)
+
+    def end(self) -> None:
+        self._over = True
+        if self._display is not None:
+            self._display.done()
+
+
+def drawn_entries(
+    request: Request, report: ScoreReport, count: int | None, format: str, watch: Watch, quiet: bool
+) -> dict[str, Any]:
+    """The entries of a score's page about its pictures: `pictures`, and why there are none, `no_pictures`."""
 
     def draw(count: int, progress: Listener) -> Shown:
         from acuity.frames.page_pictures import page_pictures
 
         return page_pictures(request, report, count, progress=progress)
 
-    return _for_page(draw, count, DEFAULT, format, quiet)
+    found, why = _for_page(draw, count, DEFAULT, format, watch, quiet)
+    return {"pictures": found, "no_pictures": why}
 
 
 def drawn_comparison(
-    report: CompareReport, scoring: Request, count: int | None, format: str, *, quiet: bool
+    report: CompareReport, scoring: Request, count: int | None, format: str, watch: Watch, quiet: bool
 ) -> Shown:
     """The pictures of a comparison's page."""
 
@@ -51,25 +85,32 @@ def drawn_comparison(
 
         return compare_pictures(report, scoring, count, progress)
 
-    return _for_page(draw, count, COMPARE_DEFAULT, format, quiet)
+    return _for_page(draw, count, COMPARE_DEFAULT, format, watch, quiet)
 
 
 def _for_page(
-    draw: Callable[[int, Listener], Shown], count: int | None, usual: int, format: str, quiet: bool
+    draw: Callable[[int, Listener], Shown],
+    count: int | None,
+    usual: int,
+    format: str,
+    watch: Watch,
+    quiet: bool,
 ) -> Shown:
-    """What is drawn while progress is shown; other formats have no place for pictures."""
+    """What is drawn while progress is shown; other formats have no place for pictures.
+
+    A signal ends the drawing, not the command, which has scores to write.
+    """
     if format != PAGE:
         return [], None
     if count == 0:
         return [], _NONE_WANTED.format(usual)
-    display = for_people(sys.stderr, quiet)
+    from acuity.cli.progress import for_people  # --help needs none of it
 
-    def shown(progress: WorstProgress) -> None:
-        if display is not None:
-            display.frame(progress.done, progress.total, None)
-
+    drawing = _Drawing(for_people(sys.stderr, quiet))
+    watch(drawing)
     try:
-        return draw(usual if count is None else count, shown)
+        return draw(usual if count is None else count, drawing.passed)
+    except _Interrupted:
+        return [], _INTERRUPTED
     finally:
-        if display is not None:
-            display.done()
+        drawing.end()

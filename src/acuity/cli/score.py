@@ -29,7 +29,7 @@ from typing import Final
 
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import interruptible
-from acuity.cli.page_pictures import drawn_pictures
+from acuity.cli.page_pictures import drawn_entries
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request, videos
 from acuity.cli.scoring import check_target, exit_code, say, score_with
@@ -64,15 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         report = score_with(for_people(sys.stderr, quiet), wanted, None if quiet else announce, attach, watch)
         if arguments.output is not None:
             command = getattr(arguments, "command_line", None)
-            pictures, reason = drawn_pictures(wanted, report, arguments.pictures, format, quiet=quiet)
-            report.write(
-                arguments.output,
-                format,
-                arguments.precision,
-                command=command,
-                pictures=pictures,
-                no_pictures=reason,
-            )
+            shown = drawn_entries(wanted, report, arguments.pictures, format, watch, quiet)
+            report.write(arguments.output, format, arguments.precision, command=command, **shown)
         if quiet:  # the summary has them otherwise
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))

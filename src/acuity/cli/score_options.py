@@ -10,7 +10,7 @@ from typing import Any, Final
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError, given_twice
 from acuity.cli.graphics import plot_way
-from acuity.cli.page_pictures import HELP, MOST, PAGE
+from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY, sentence
@@ -326,7 +326,7 @@ def report_format(arguments: argparse.Namespace) -> str:
 def check_pictures(arguments: argparse.Namespace, format: str) -> None:
     """Refuse pictures that a report of this format has no place for."""
     if arguments.pictures is not None and (arguments.output is None or format != PAGE):
-        raise UsageError("argument --pictures: they are a page's: pass -o FILE.html too")
+        raise UsageError(f"argument --pictures: {WITHOUT_PAGE}")
 
 
 def _report_format(arguments: argparse.Namespace) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from acuity.errors import InputError
 from acuity.features.extractor import Pair
 from acuity.frames.freeze_run import FreezeRun
+from acuity.scoring.file_identity import FileIdentity, file_identity
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video.pairs.open_pair import Video, open_pair
@@ -52,29 +53,34 @@ class ComparedPair(NamedTuple):
 class Identity(NamedTuple):
     """The files of a request, as far as they are files here, when they were looked at."""
 
-    files: tuple[tuple[int, ...] | None, ...]
+    files: tuple[FileIdentity, ...]
 
     @classmethod
-    def of(cls, request: Request) -> Identity:
-        """Raises InputError for a video that can't be read twice."""
-        return cls(tuple(map(_identity, request.pair)))
+    def of(cls, request: Request, report: ScoreReport | None = None) -> Identity:
+        """What they are now, or were when they were scored; InputError for what can't be read twice."""
+        now = cls(tuple(map(_identity, request.pair)))
+        return now if report is None or report.files is None else cls(report.files)
 
 
-def _identity(video: Video) -> tuple[int, ...] | None:
+def _identity(video: Video) -> FileIdentity:
     again = "the worst frames are read a second time once they are known, and "
     if not isinstance(video, str | os.PathLike):
         raise InputError(f"{again}a reader can't: pass the path of '{video.info.path}'")
     if os.fspath(video) == STDIN:
         raise InputError(f"{again}standard input can't: save the video to a file, and pass that")
-    try:
-        found = os.stat(video)
-    except (OSError, ValueError):
-        return None  # a pattern of images or an address; opening it says what is wrong with it
-    if stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode):
+    if _is_pipe(video):
         raise InputError(
             f"{again}the pipe '{os.fspath(video)}' can't: save the video to a file, and pass that"
         )
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return file_identity(video)
+
+
+def _is_pipe(path: str | os.PathLike[str]) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False  # a pattern of images or an address; opening it says what is wrong with it
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def reopen(request: Request, report: ScoreReport) -> Pairing:

@@ -80,7 +80,8 @@ def _without(report: ScoreReport) -> str | None:
 def _drawn(
     request: Request, report: ScoreReport, count: int, also: Sequence[int], budget: int, tell: Listener
 ) -> tuple[list[Picture], str | None]:
-    before = Identity.of(request)
+    before = Identity.of(request, report)
+    check_unchanged(request, before)  # before both are read in vain
     picks, reason = _picks(request, report, count, tell)
     picks += _named(report, also)
     if not picks:

@@ -42,7 +42,7 @@ def find_worst(
     scoring = request.scoring
     if not scoring.predict:
         raise InputError("without a score no frame is the worst: leave out ", to_set("predict", False))
-    before = Identity.of(scoring)
+    before = Identity.of(scoring, scored)
     tell = progress or _nobody
     with PictureFolder(request.output) as folder:
         report = scored or _scored(scoring, tell)

@@ -25,7 +25,9 @@ from acuity.video.pairs.clock import Timeline
 
 if TYPE_CHECKING:
     from acuity.report.page.page_document import Picture
+    from acuity.scoring.file_identity import FileIdentity
     from acuity.scoring.metrics import Headline
+    from acuity.scoring.request import Request
     from acuity.scoring.resume import Partial
     from acuity.tiny.tiny_model import TinyModel
 
@@ -56,6 +58,8 @@ class ScoreReport:
     partial: Partial | None = None  # the part of the clip that was measured, if the run was interrupted
     tiny_model: TinyModel | None = None
     no_reference: bool = False  # whether the distorted video was scored alone
+    request: Request | None = None  # what was scored; None for a report that was kept
+    files: tuple[FileIdentity, ...] | None = None  # of the videos before they were read
 
     def __str__(self) -> str:
         shown = [f"{self.results.label(name)} {self.pool(name):.2f}" for name in self.scores]

@@ -15,6 +15,7 @@ from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
 from acuity.models.fit import display_note, model_display
+from acuity.scoring.file_identity import files_of
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.request import Request
@@ -140,6 +141,7 @@ class Wanted(NamedTuple):
 def _run(
     request: Request, measurement: Measurement, telling: _Telling, beside: Beside | None = None
 ) -> ScoreReport:
+    files = files_of(request)
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
     wanted = Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
@@ -213,6 +215,8 @@ def _run(
             partial=partial,
             tiny_model=tiny,
             no_reference=request.no_reference,
+            request=request,
+            files=files,
         )
 
 

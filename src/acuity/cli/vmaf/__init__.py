@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
@@ -12,11 +12,12 @@ from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collec
 from acuity.cli.vmaf.options import Settings, parse
 
 if TYPE_CHECKING:
+    from acuity.cli.exits import Interruptible
     from acuity.cli.progress import LibvmafMeter
     from acuity.cli.vmaf.specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
-    from acuity.scoring.run import AttachCallback, WatchCallback
+    from acuity.scoring.run import AttachCallback
 
 
 LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
@@ -66,8 +67,11 @@ def _score(settings: Settings) -> int:
         return _score_with(settings, attach, watch)
 
 
-def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchCallback) -> int:
+def _score_with(
+    settings: Settings, attach: AttachCallback | None, watch: Callable[[Interruptible], None]
+) -> int:
     from acuity import __version__
+    from acuity.cli.page_pictures import drawn_entries
     from acuity.cli.scoring import check_target, exit_code, say, score_with
     from acuity.cli.vmaf.specs import read_specs
     from acuity.report import SHOWN, write_report
@@ -94,6 +98,8 @@ def _score_with(settings: Settings, attach: AttachCallback | None, watch: WatchC
         extra = {"acuity": about, **report.tiny_marks()}
         if settings.format in SHOWN:
             extra |= {"acuity": {**report.about(), **about}, **report.page_entries()}
+            quiet = settings.quiet or not sys.stderr.isatty()  # as the meter
+            extra |= drawn_entries(request, report, settings.pictures, settings.format, watch, quiet)
         write_report(
             report.results,
             settings.output,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, given_twice, one_of, parse_flags, unsigned, wrapped
+from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
@@ -26,6 +27,7 @@ class Settings:
     command: str = ""  # as reports say it
     output: str | None = None
     format: str = ""  # unless given, what the name of a page or plot says, otherwise XML
+    pictures: int | None = None  # worst frames in a page
     precision: str = "legacy"
     cpumask: int = 0
     gpumask: int = 0
@@ -60,6 +62,13 @@ def _precision(text: str) -> str:
     if text not in ("legacy", "max", "full") and not re.fullmatch(r"[1-9]|1[0-7]", text):
         raise ValueError("should be legacy, max, full or a number of significant digits from 1 to 17")
     return text
+
+
+def _pictures(text: str) -> int:
+    count = unsigned(text)
+    if count > MOST:
+        raise ValueError(f"should be from 0 to {MOST}")
+    return count
 
 
 def _crf(text: str) -> int:
@@ -128,6 +137,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("csv", "as CSV", section=_OUT),
     Flag("sub", "as subtitles", section=_OUT),
     Flag("html", "as a page to open in a browser; also if PATH ends in .html", section=_OUT),
+    Flag("pictures", HELP, "", "N", _pictures, section=_OUT),
     Flag("precision", "digits of scores: legacy (six decimals, default), 1 to 17 significant digits, or "
          "max or full for all 17", "", "P", _precision, section=_OUT),
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
@@ -249,6 +259,8 @@ def _complete(settings: Settings) -> None:
     """Check combinations of options, and fill in the default model and format."""
     asked = settings.request
     settings.format = settings.format or _format_of(settings.output)
+    if settings.pictures is not None and (settings.output is None or settings.format != PAGE):
+        raise UsageError(f"--pictures: {WITHOUT_PAGE}")
     for device in settings.devices.values():
         asked.setdefault("tiny_device", device)
     if len({*settings.devices.values()}) > 1:
