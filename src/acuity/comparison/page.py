@@ -68,6 +68,7 @@ def compare_page(
         rates=_rates(report),
         rate_score=score_figure(report).title,
         tables=list(_tables(report, pools)),
+        first_tables=len(names),  # the rankings
         notes=list(_notes(report, spell)),
         facts=list(_facts(report, command)),
     )

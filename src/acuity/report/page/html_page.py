@@ -107,6 +107,7 @@ def _over_time(page: Page) -> str:
 
 
 def _body(document: dict[str, Any], plots: _Plots) -> str:
+    tables, first = document["tables"], document["first_tables"]
     parts = [
         f'<body data-kind="{_text(document["kind"])}">',
         '<a class="skip" href="#content">Skip to the content</a>',
@@ -115,11 +116,12 @@ def _body(document: dict[str, Any], plots: _Plots) -> str:
         '<main id="content" tabindex="-1">',
         _section("cards", "Scores", _cards(document["cards"])),
         _section("notes", "Notes", _notes(document["notes"]), shown=True),
+        _section("first-tables", "Overview", "\n".join(_tables(tables[:first]))),
         _section("chart", "Over time", _figure(plots.over_time)),
         '<section id="pictures" hidden></section>',
         _section("rates", f"{document['rate_score']} over bitrate", _figure(plots.over_bitrate)),
         _section("figures", "Figures", _figures(document["series"]), shown=True, fallback=True),
-        _section("tables", "Tables", "\n".join(_tables(document["tables"]))),
+        _section("tables", "Tables", "\n".join(_tables(tables[first:]))),
         _section("facts", "How it was made", _facts(document["facts"]), shown=True),
         f"<noscript><p>{_NO_SCRIPT}</p></noscript>\n</main>",
         f'<footer class="page-foot"><p>{_text(document["made_by"])}</p></footer>\n',

@@ -145,6 +145,7 @@ class Page:
     rate_score: str = "VMAF"
     targets: Sequence[float] = ()
     tables: Sequence[tuple[str, Table]] = ()
+    first_tables: int = 0  # how many of them stand above the curves
     notes: Sequence[PageNote] = ()
     facts: Sequence[tuple[str, str]] = ()
     made_by: str = field(default=f"acuity {__version__}")
@@ -176,6 +177,7 @@ class Page:
                 "rate_score": one_line(self.rate_score),
                 "targets": list(self.targets),
                 "tables": [_table(title, table) for title, table in self.tables],
+                "first_tables": self.first_tables,
                 "notes": [_shown(note._asdict()) for note in self.notes],
                 "facts": [[one_line(name), one_line(text)] for name, text in self.facts],
             }

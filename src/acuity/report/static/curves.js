@@ -176,11 +176,19 @@ export class Curves {
     say(this.frameHeading, `Frame ${count(data.frames[row])}${time}`);
     this.steps[0].disabled = row === 0;
     this.steps[1].disabled = row >= data.frames.length - 1;
-    const heads = data.list.length > 1 ? data.list.map((one) => one.name) : ['value'];
-    const rows = this.columns.map((column, at) => element('tr', { 'aria-current': column.name === this.name ? 'true' : null },
-      element('th', { scope: 'row' }, column.label), ...cells[at].map((found) => element('td', { class: 'number' }, found ? this.cell(found, row, column.unit) : ''))));
+    const value = (column, at, index) => (cells[at][index] ? this.cell(cells[at][index], row, column.unit) : '');
+    const many = data.list.length > 1;
+    // Encodes are rows where they are more than the figures: a table is scrolled down more easily than across.
+    const turned = data.list.length > this.columns.length;
+    const labels = this.columns.map((column) => column.label);
+    const names = many ? data.list.map((one) => one.name) : ['value'];
+    const heads = turned ? ['encode', ...labels] : ['figure', ...names];
+    const lines = turned ? names.map((name, index) => [name, false, this.columns.map((column, at) => value(column, at, index))])
+      : this.columns.map((column, at) => [column.label, column.name === this.name, names.map((_, index) => value(column, at, index))]);
+    const rows = lines.map(([label, current, texts]) => element('tr', { 'aria-current': current ? 'true' : null },
+      element('th', { scope: 'row' }, label), ...texts.map((text) => element('td', { class: 'number' }, text))));
     this.frameBody.replaceChildren(element('div', { class: 'table-box frame-box', role: 'region', tabindex: 0, 'aria-label': 'Figures of the frame' }, element('table', {},
-      element('thead', {}, element('tr', {}, element('th', { scope: 'col' }, 'figure'), ...heads.map((name) => element('th', { scope: 'col', class: 'number' }, name)))),
+      element('thead', {}, element('tr', {}, ...heads.map((text, place) => element('th', { scope: 'col', class: place ? 'number' : null }, text)))),
       element('tbody', {}, ...rows))));
   }
 

@@ -36,14 +36,15 @@ export class FrameViewer {
       this.scroller, this.caption));
   }
 
-  show(picture) {
+  // `name` says which encode it is of, where a page has several.
+  show(picture, name = '') {
     this.picture = picture;
     const can = MODES.filter((mode) => mode.needs.every((kind) => picture[kind]));
     if (!can.some((mode) => mode.name === this.mode)) this.mode = can[0]?.name ?? 'slider';
     this.modes.forEach((made, index) => { made.hidden = !can.includes(MODES[index]); });
     this.flips.hidden = !(picture.reference && picture.distorted);
     this.boxField.hidden = !picture.region;
-    const said = [`Frame ${count(picture.frame)}`, picture.time === null ? null : clock(picture.time, 3), picture.score === null ? null : `score ${number(picture.score, 2)}`];
+    const said = [name, `Frame ${count(picture.frame)}`, picture.time === null ? null : clock(picture.time, 3), picture.score === null ? null : `score ${number(picture.score, 2)}`];
     say(this.caption, `${said.filter(Boolean).join(' · ')}${picture.description ? ` — ${picture.description}` : ''}`);
     this.draw();
   }

@@ -86,12 +86,15 @@ class Report {
   }
 
   tables() {
-    if (!this.page.tables?.length) return;
-    const host = this.filled('tables');
-    for (const one of this.page.tables) {
-      const { section } = panel(one.title);
-      table(section, one);
-      host.append(section);
+    const { tables = [], first_tables: first = 0 } = this.page;
+    for (const [id, some] of [['first-tables', tables.slice(0, first)], ['tables', tables.slice(first)]]) {
+      if (!some.length) continue;
+      const host = this.filled(id);
+      for (const one of some) {
+        const { section } = panel(one.title);
+        table(section, one);
+        host.append(section);
+      }
     }
   }
 
@@ -138,7 +141,7 @@ class Report {
     film.scrollLeft = offsetLeft - film.offsetLeft - (film.clientWidth - offsetWidth) / 2;
     say(this.nearby, words);
     this.nearby.hidden = !words;
-    this.viewer.show(picture);
+    this.viewer.show(picture, this.page.series?.length > 1 ? this.page.series[picture.series]?.name : '');
     if (select && this.data) {
       const row = this.data.rowOfFrame(picture.frame);
       this.curves.chart.select(row);

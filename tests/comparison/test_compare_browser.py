@@ -1,0 +1,104 @@
+"""Pages of comparisons and tunings in a real browser: their figures are the report's, axe finds nothing."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+import pytest
+from axe import RUN, axe_script
+
+import acuity
+from acuity.cli.tune.page import tune_page
+from acuity.comparison.pictures import compare_pictures
+from acuity.comparison.tables import ranking_table
+from acuity.comparison.write import Extras, write_comparison
+from acuity.report.page.page_document import RatePoint, Rates
+from acuity.report.tables import Table
+from acuity.scoring.request import Request
+from devtools import BROWSER, DevTools, devtools
+from scoring_clips import container, y4m
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="neither chromium nor google-chrome is installed here"
+)
+RANKING = """[...document.querySelectorAll('#first-tables tbody tr')].map(
+  (row) => [...row.cells].map((cell) => cell.innerText))"""
+FRAME = """[...document.querySelectorAll('.frame-box tbody tr')].map(
+  (row) => [...row.cells].map((cell) => cell.innerText))"""
+# Dots of the curves' colours: lines and labels of the chart are grey.
+DRAWN = """(() => { const plot = document.querySelector('#chart canvas');
+  const { data } = plot.getContext('2d').getImageData(0, 0, plot.width, plot.height);
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const [r, g, b] = data.slice(at, at + 3);
+    if (data[at + 3] > 128 && Math.max(r, g, b) - Math.min(r, g, b) > 60) found += 1;
+  }
+  return found; })()"""
+
+
+def test_pages_in_a_browser(tmp_path: Path) -> None:
+    y4m(tmp_path / "ref.y4m", 10)
+    container(tmp_path / "good.mkv", 10, codec="libx264")
+    container(tmp_path / "bad.mkv", 10, worse=True)
+    report = acuity.compare(
+        tmp_path / "ref.y4m", [tmp_path / "good.mkv", tmp_path / "bad.mkv"], remember=False
+    )
+    pictures, reason = compare_pictures(report, Request("", ""), 4)
+    write_comparison(
+        report, tmp_path / "compare.html", extras=Extras((), "acuity compare", pictures=pictures)
+    )
+    points = [RatePoint(900, 91, "crf 25", chosen=True), RatePoint(500, 80, "crf 30")]
+    table = Table(
+        ["encoder", "error"], [["libx264", ""], ["nope", "there is no encoder 'nope'"]], [False] * 2
+    )
+    (tmp_path / "tune.html").write_text(
+        tune_page("Encoders", "", [Rates("libx264", points)], [("Encoders", table)], targets=[90])
+    )
+    assert reason is None
+
+    async def compared(page: DevTools) -> None:
+        ranked = ranking_table(report, report.analysis.standings)
+        assert await page.value(RANKING) == [list(row) for row in ranked.rows]
+        assert await page.value("document.querySelectorAll('.film button').length") == 4
+        assert "bad.mkv" in await page.value("document.querySelector('figcaption').innerText")
+        worst = pictures[0].frame
+        rows = {row.name: row.report for row in report.rows}
+        for name, shown in await page.value(FRAME):
+            scored = rows[name]
+            assert scored is not None
+            assert shown == f"{scored.results.columns[scored.scores[0]][worst]:.6f}"
+        both = await page.value(DRAWN)
+        assert both > 200
+        await page.value("document.querySelectorAll('#chart input[type=checkbox]')[0].click()")
+        await page.until(f"{DRAWN} < {both}")
+        await page.value("document.querySelectorAll('#chart input[type=checkbox]')[0].click()")
+        await page.until(f"{DRAWN} === {both}")
+
+    async def tuned(page: DevTools) -> None:
+        assert await page.value("document.querySelectorAll('#rates .point').length") == 2
+        said = await page.value("document.querySelector('#rates .chosen').getAttribute('aria-label')")
+        assert said == "libx264, crf 25: 900.0 kbit/s, VMAF 91.00, chosen"
+
+    async def run() -> None:
+        (tmp_path / "profile").mkdir()
+        with anyio.fail_after(120):
+            async with AsyncExitStack() as stack:
+                page = await stack.enter_async_context(devtools(tmp_path / "profile"))
+                for name, look in (("compare", compared), ("tune", tuned)):
+                    for width in (1400, 800, 360):
+                        await page.resize(width, 900)
+                        await page.go((tmp_path / f"{name}.html").as_uri())
+                        await page.until(f"location.href.endsWith('{name}.html')")
+                        await page.until("document.body?.dataset.ready === 'true'")
+                        wide = await page.value("document.documentElement.scrollWidth")
+                        assert wide <= width, (name, width)
+                    await look(page)
+                    assert await page.value("window.stopped ?? []") == []
+                    await page.value(axe_script() + "\n;0")
+                    assert await page.value(RUN) == [], name
+                # The browser's advice on DRAWN is about this test.
+                assert [said for said in page.problems if "getImageData" not in said] == []
+
+    anyio.run(run)
