@@ -21,7 +21,7 @@ from app_host import apps_client, as_sent
 from product_server import raw_pair
 
 ERAS = ["legacy", "2026-07-28"]
-STANDALONE = {"vmaf_score", "vmaf_score_encoded", "get_job"}
+STANDALONE = {"vmaf_score", "vmaf_score_encoded", "compare_encodes", "get_job"}
 
 
 def ask(folder: Path, make: Any, question: Any) -> Any:

@@ -112,6 +112,36 @@ async def _points_at_the_worst(host: AppHost, report: dict[str, Any]) -> None:
     assert "frame 0" in await host.text(".chart-readout")
 
 
+def test_a_comparison_is_shown_with_ranking_and_curves(tmp_path: Path) -> None:
+    async def test() -> None:
+        pair = raw_pair(tmp_path, 60)
+        torn = tmp_path / "torn.mp4"
+        torn.write_bytes(b"no video at all")
+        named = [{"path": pair["dis"], "name": EVIL}, pair["ref"], str(torn)]
+        geometry = {name: pair[name] for name in ("width", "height", "pixfmt", "bitdepth")}
+        given = {"reference": pair["ref"], "encodes": named, "remember": False, **geometry}
+        async with scoring_server(tmp_path) as client:
+            result = await client.call_tool("compare_encodes", given)
+            found: dict[str, Any] = result.structured_content or {}
+            assert [entry["place"] for entry in found["pairs"]] == [1, 2, None]
+            async with app_host(client, tmp_path) as host:
+                await host.show(await page_of(client, "compare_encodes"))
+                await host.give(as_sent(result), given)
+                await host.app_until(f"{CANVAS} !== null")
+                await host.app_until(f"{INK} > 2000")
+                assert await host.text("h1") == "3 encodes of ref60.yuv"
+                ranking = await host.text("#tables table")
+                for entry in found["pairs"][:2]:
+                    assert entry["name"] in ranking
+                    assert f"{entry['score']:.2f}" in ranking
+                assert "torn.mp4 failed" in await host.text("#notes")
+                assert EVIL in await host.text("#curve .legend")
+                assert await host.app("window.evil") is None
+                assert await host.stopped() == []
+
+    play(test)
+
+
 def test_a_job_is_followed_until_its_score_is_there(tmp_path: Path) -> None:
     async def test() -> None:
         async with scoring_server(tmp_path) as client:

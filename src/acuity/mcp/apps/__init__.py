@@ -14,6 +14,7 @@ from acuity.mcp.offered_tools import APPS
 PAGES: Final[Mapping[str, str]] = {
     "vmaf_score": SCORE,
     "vmaf_score_encoded": SCORE,
+    "compare_encodes": SCORE,
     "get_job": SCORE,
     "vmaf.report": SCORE,
 }

@@ -14,8 +14,22 @@ from typing import Final
 from acuity import __version__
 from acuity.report.page.bundle import bundle, static_text, with_imports
 
-_SHARED: Final = ("chart.js", "histogram.js", "frames.js")  # of reports, and all that they import
-_OWN: Final = ("host.js", "figures.js", "answer.js", "app.js")  # each after those that it imports
+_SHARED: Final = (
+    "chart.js",
+    "histogram.js",
+    "frames.js",
+    "curves.js",
+    "data.js",
+    "rates.js",
+    "tables.js",
+)  # of reports, and all that they import
+_OWN: Final = (
+    "host.js",
+    "figures.js",
+    "answer.js",
+    "comparison.js",
+    "app.js",
+)  # each after those that it imports
 _STYLES: Final = "page.css"
 _POLICY: Final = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "

@@ -1,4 +1,4 @@
-"""The resource ui://acuity/score.html: the page that shows a score, for hosts with the extension MCP Apps.
+"""The resource ui://acuity/score.html: the page of scores and comparisons, for hosts with MCP Apps.
 
 It is not listed: hosts find it in the list of tools, and other clients need not know of it.
 """

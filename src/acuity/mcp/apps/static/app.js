@@ -6,6 +6,7 @@ import { FrameViewer } from './frames.js';
 import { count, figure } from './format.js';
 import { histogram } from './histogram.js';
 import { answerCards, answerClock, answerColumns, answerDocument, answerEvents, answerFailure, answerLabel, answerNotes, answerPictures, answerReport, answerTitle, isJob, isObject, isReport, listOf, MEASURED } from './answer.js';
+import { comparisonNotes, comparisonTitle, isComparison, readComparison, showComparison, showRanking } from './comparison.js';
 import { Figures, readTable } from './figures.js';
 import { AppHost, followTheme, reportSize } from './host.js';
 
@@ -21,6 +22,7 @@ class App {
     this.place = place;
     this.figures = new Figures();
     this.chart = null;
+    this.curves = null; // of a comparison
     this.column = null;
     this.timer = null;
     this.report = null;
@@ -41,7 +43,7 @@ class App {
     this.status = element('p', { id: 'status', role: 'status' }, 'Connecting to the host …');
     this.progress = element('progress', { id: 'progress', 'aria-label': 'Progress of the job', hidden: true });
     this.parts = Object.fromEntries(
-      ['cards', 'notes', 'curve', 'spread', 'pictures'].map((name) => [name, element('div', { id: name })]),
+      ['cards', 'notes', 'tables', 'curve', 'rates', 'spread', 'pictures'].map((name) => [name, element('div', { id: name })]),
     );
     place.replaceChildren(
       element('header', { class: 'page-head' }, this.heading, this.subtitle),
@@ -72,6 +74,7 @@ class App {
       if (inset > 0) document.body.style.setProperty(`padding-${side}`, `${inset}px`);
     }
     this.chart?.redraw();
+    this.curves?.chart.redraw();
   }
 
   tell(text) {
@@ -86,6 +89,7 @@ class App {
     const found = answerDocument(result);
     if (result?.isError || found === null) this.tell(answerFailure(result));
     else if (isReport(found)) this.showReport(found, listOf(result.content), round);
+    else if (isComparison(found)) this.showComparison(found, round);
     else if (isJob(found)) this.showJob(found, listOf(result.content), round);
     else this.tell('This answer has no score to draw; its text has all it says.');
   }
@@ -96,6 +100,11 @@ class App {
     if (isObject(job.result) && isReport(job.result)) {
       this.progress.hidden = true;
       this.showReport(job.result, content, round);
+      return;
+    }
+    if (isComparison(job.result)) {
+      this.progress.hidden = true;
+      this.showComparison(job.result, round);
       return;
     }
     if (!WAITING.has(job.status)) {
@@ -132,13 +141,32 @@ class App {
     }, Math.min(SLOWEST_POLL, POLL * 2 ** this.failed));
   }
 
+  async showComparison(found, round) {
+    const title = comparisonTitle(found);
+    say(this.heading, title.name);
+    say(this.subtitle, title.against);
+    this.tell('');
+    this.showNotes(comparisonNotes(found));
+    showRanking(this.parts.tables, found);
+    if (!this.host.readsResources) {
+      this.tell('This host lets the page read no resources, so there are no curves; the report of the answer has them.');
+      return;
+    }
+    try {
+      const page = await readComparison(this.host, found);
+      if (page !== null && round === this.round) this.curves = await showComparison(page, this.parts);
+    } catch (error) {
+      if (round === this.round) this.tell(`The curves could not be read: ${error.message}`);
+    }
+  }
+
   async showReport(report, content, round) {
     const title = answerTitle(report);
     say(this.heading, title.name);
     say(this.subtitle, title.against);
     this.tell('');
     this.showCards(report);
-    this.showNotes(report);
+    this.showNotes(answerNotes(report));
     this.showPictures(answerPictures(report, content));
     const partial = report.acuity?.partial === true;
     if (!partial || report.frames.length) this.figures = new Figures();
@@ -186,8 +214,8 @@ class App {
     this.parts.cards.replaceChildren(...(cards.length ? [element('dl', { class: 'cards' }, ...cards)] : []));
   }
 
-  showNotes(report) {
-    const notes = answerNotes(report).map((note) => element('li', { 'data-level': note.level },
+  showNotes(said) {
+    const notes = said.map((note) => element('li', { 'data-level': note.level },
       note.level === 'warning' ? element('strong', { class: 'level' }, 'Warning: ') : null,
       element('span', { dir: 'auto' }, note.text)));
     this.parts.notes.replaceChildren(...(notes.length ? [element('ul', { class: 'notes' }, ...notes)] : []));
