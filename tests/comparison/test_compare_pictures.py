@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import acuity
 from acuity.comparison.page import drawn_rows
-from acuity.comparison.pictures import NONE_SCORED, compare_pictures
+from acuity.comparison.pictures import INTERRUPTED, NONE_SCORED, compare_pictures
 from acuity.comparison.report import CompareReport
 from acuity.scoring.request import Request
 from scoring_clips import container, y4m
@@ -53,6 +54,8 @@ def test_few(report: CompareReport, count: int) -> None:
 def test_reasons(report: CompareReport, tmp_path: Path) -> None:
     none = CompareReport([row for row in report.rows if row.report is None], 1.0)
     assert compare_pictures(none, Request("", ""), 4) == ([], NONE_SCORED)
+    stopped = replace(report, interrupted=True)
+    assert compare_pictures(stopped, Request("", ""), 4) == ([], INTERRUPTED)
     y4m(tmp_path / "ref.y4m", FRAMES)
     psnr = acuity.compare(tmp_path / "ref.y4m", [tmp_path / "ref.y4m"], metrics=["psnr"], remember=False)
     pictures, reason = compare_pictures(psnr, Request("", ""), 4)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from acuity.scoring.request import Request
 
 NONE_SCORED: Final = "there are no pictures: no encode was scored"
+INTERRUPTED: Final = "there are no pictures: the comparison was interrupted"
 
 
 class _Contrast(NamedTuple):
@@ -37,6 +38,8 @@ def compare_pictures(
 
     `scoring` is how all pairs were scored. Each encode that is shown is read once more, with its reference.
     """
+    if report.interrupted:  # whoever ended it doesn't want to wait
+        return [], INTERRUPTED
     rows = {row.name: number for number, row in enumerate(drawn_rows(report))}
     worst = next((row for row in reversed(report.ranking) if row.ranked), None)
     if worst is None:

@@ -133,7 +133,8 @@ def _csv(document: dict[str, Any], _: argparse.Namespace) -> str:
 
 
 def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
-    chosen = {(row["codec"], row["best_crf"]) for row in document["rows"] if row["ok"]}
+    searched = document.get("mode") != "crf_sweep"  # a sweep chooses none
+    chosen = {(row["codec"], row["best_crf"]) for row in document["rows"] if row["ok"] and searched}
     rates = [
         Rates(
             curve["codec"],
