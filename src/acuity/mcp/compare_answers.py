@@ -15,6 +15,7 @@ _DECIMALS: Final = 6
 _MISFIT: Final = "mismatched_model_warning"
 _MOST_NOTES: Final = 12
 _SHOWN_FRAMES: Final = 2  # of each difference
+_FEW: Final = 8  # differences that have their frames
 _INSIDE: Final = (PAGE, TABLE)  # entries that are read as resources of their own
 _PAIR: Final = ("name", "distorted", "encoder", "score", "kbps", "bytes", "remembered")
 
@@ -39,7 +40,7 @@ def compare_answer(document: Mapping[str, Any]) -> dict[str, Any]:
         "ranking": ranking,
         "pairs": [{"place": places.get(name), **_row(pairs[name])} for name in ranking],
         "bd_rates": _rounded(document["bd_rates"]),
-        "differences": [_difference(entry) for entry in document["differences"] if entry["a"] == ranking[0]],
+        "differences": _differences([entry for entry in document["differences"] if entry["a"] == ranking[0]]),
         "notes": notes[:_MOST_NOTES],
         _MISFIT: document.get(_MISFIT),
         "model": document["model"],
@@ -78,19 +79,24 @@ def _row(pair: Mapping[str, Any]) -> dict[str, Any]:
     return rounded
 
 
-def _difference(entry: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = _rounded({**entry, "worst": entry["worst"][:_SHOWN_FRAMES]})
-    return found
+def _differences(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The differences, with the frames that differ most as far as there is room."""
+    shown = _SHOWN_FRAMES if len(entries) <= _FEW else 0
+    cut = [{**entry, "worst": entry["worst"][:shown]} for entry in entries]
+    left = ("block_frames", *(() if shown else ("worst",)))
+    return [_rounded({name: value for name, value in entry.items() if name not in left}) for entry in cut]
 
 
 def _notes(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The notes on encodes, warnings first, each once with the encodes it is about; then those on all."""
+    """The notes on encodes, warnings first, each once with the encodes it is about unless it is all."""
     found: dict[tuple[str, str], list[str]] = {}
     for pair in document["pairs"]:
         for note in (pair["about"] or {}).get("notes", ()):
             found.setdefault((note["level"], note["text"]), []).append(pair["name"])
+    scored = sum(pair["about"] is not None for pair in document["pairs"])
     for (level, text), names in sorted(found.items(), key=lambda entry: entry[0][0] != "warning"):
-        yield {"level": level, "text": text, "encodes": names}
+        about = {} if len(names) == scored else {"encodes": names}  # those on all need no names
+        yield {"level": level, "text": text, **about}
     for text in document["notes"]:
         yield {"level": "info", "text": text}
 

@@ -18,6 +18,7 @@ import acuity
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Catalog
 from acuity.mcp.resources import ReportResources
+from acuity.mcp.results import to_ordered_text
 from acuity.mcp.tools import frames
 from acuity.mcp.tools.compare import MOST, tools
 from fake_jobs import FakeJobs
@@ -198,3 +199,12 @@ def test_the_report_is_read_in_all_forms(folder: Path) -> None:
             assert f"acuity://reports/{job.id}?frames=0-499" in sentence
 
     anyio.run(main)
+
+
+def test_the_longest_answer_is_short(folder: Path) -> None:
+    path = str(folder / "old_1k.mkv")
+    encodes = [{"path": path, "name": f"encode number {n} with a long name"} for n in range(MOST)]
+    found = ask(folder, *encodes, metrics=["vmaf", "psnr"])
+    assert len(found["pairs"]) == MOST
+    assert len(to_ordered_text(found)) < 20_000
+    assert all("worst" not in entry for entry in found["differences"])
