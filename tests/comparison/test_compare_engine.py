@@ -199,5 +199,7 @@ def test_fewer_pairs_at_once_for_large_pictures(tmp_path, width, height, depth, 
         file.truncate(width * height * 3 // 2 * (1 if depth == 8 else 2))
     geometry = {"width": width, "height": height, "pixel_format": "420", "bitdepth": depth}
     request = CompareRequest([ComparePair(str(ref), "a.yuv")], Request("", "", **geometry))  # type: ignore[arg-type]
-    assert most_pairs(request, str(ref)) == pairs
-    assert most_pairs(request, str(tmp_path / "none.mkv")) == MOST_PAIRS
+    assert most_pairs(request, str(ref), 20) == pairs
+    assert most_pairs(request, str(ref), 3) == min(pairs, 3)
+    assert most_pairs(request, str(ref), 1) == 1
+    assert most_pairs(request, str(tmp_path / "none.mkv"), 20) == MOST_PAIRS

@@ -57,12 +57,12 @@ def reads_twice(request: CompareRequest) -> bool:
     return request.scoring.align == AUTO or request.scoring.crop == AUTO
 
 
-def most_pairs(request: CompareRequest, reference: str) -> int:
+def most_pairs(request: CompareRequest, reference: str, wanted: int) -> int:
     """How many pairs of a reference are scored at once, so that memory stays bounded for large pictures."""
-    size = picture_bytes(reference, request.scoring)
+    size = None if wanted <= _LEAST_PAIRS else picture_bytes(reference, request.scoring)
     if size is None:
-        return MOST_PAIRS
-    return max(_LEAST_PAIRS, min(MOST_PAIRS, _MOST_BYTES // (_PICTURES * size)))
+        return min(MOST_PAIRS, wanted)
+    return max(_LEAST_PAIRS, min(MOST_PAIRS, wanted, _MOST_BYTES // (_PICTURES * size)))
 
 
 class Group:

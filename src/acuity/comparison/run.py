@@ -110,7 +110,7 @@ class Comparison:
             by_reference.setdefault(run.pair.reference, []).append(run)
         for reference, runs in by_reference.items():
             # As even as possible: two groups of 5 rather than one of 8 and one of 2.
-            count = -(-len(runs) // most_pairs(self._request, reference))
+            count = -(-len(runs) // most_pairs(self._request, reference, len(runs)))
             size = -(-len(runs) // count)
             yield from (runs[at : at + size] for at in range(0, len(runs), size))
 
