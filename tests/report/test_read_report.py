@@ -75,6 +75,21 @@ def test_figures_that_are_not_finite() -> None:
         assert (figures["b"], figures["d"]) == (math.inf, math.inf)
 
 
+def test_the_xml_of_libvmaf_1() -> None:
+    text = (
+        '<VMAF version="1.5.3"><params model="vmaf_v0.6.1.pkl" scaledWidth="576" scaledHeight="324" />'
+        '<fyi numOfFrames="2" aggregateVMAF="50.5" execFps="3" /><frames>'
+        '<frame frameNum="0" adm2="0.9" vmaf="50" /><frame frameNum="1" adm2="0.8" vmaf="51" />'
+        "</frames></VMAF>"
+    )
+    found = parse_report(text.encode(), "report.xml")
+    assert found.source is not None
+    assert found.source.columns["vmaf"].tolist() == [50, 51]
+    assert found.extra["acuity"] == {"width": 576, "height": 324}
+    bare = parse_report(text.replace("scaled", "other").encode(), "report.xml")
+    assert bare.source is not None
+
+
 FRAME = '{"frames": [{"frameNum": %s, "metrics": %s}]}'
 BAD = {
     "": "is empty",
@@ -118,7 +133,7 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'.*gone.json' cannot be read: No such file"):
         read_report(tmp_path / "gone.json")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="cannot be read: it is a folder; pass a JSON"):
         read_report(tmp_path)
     (tmp_path / "video").write_bytes(b"\x00\xff\xfe" * 100)
     with pytest.raises(InputError, match="is no report"):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import OK
 from acuity.cli.getopt import UsageError
+from acuity.cli.page_pictures import PAGE, WITHOUT_PAGE
 from acuity.errors import InputError, OutputError
 from acuity.report.read_report import ReadReport, read_report
 from acuity.report.write import SHOWN, check_output, write_report
@@ -48,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     format = os.path.splitext(target)[1].lower().removeprefix(".")
     if format not in SHOWN:
         raise UsageError(f"'{one_line(target)}' doesn't say what to write: end it with {_ENDINGS}")
+    if arguments.pictures is not None and format != PAGE:
+        raise UsageError(f"argument --pictures: {WITHOUT_PAGE}")
     _check_target(target, arguments.report, named=arguments.output is not None)
     found = read_report(arguments.report)
     _write(found, arguments, target, format)

@@ -52,6 +52,8 @@ def read_report(path: str | os.PathLike[str]) -> ReadReport:
         else:
             with open(name, "rb") as file:
                 data = file.read()
+    except IsADirectoryError:
+        raise InputError(f"the report {quoted(name)} cannot be read: it is a folder; {_READABLE}") from None
     except OSError as error:
         raise InputError(f"the report {quoted(name)} cannot be read: {error.strerror or error}") from None
     return parse_report(data, name)
@@ -162,8 +164,10 @@ def _xml(text: str) -> ReadReport:
             case "aggregate_metrics":
                 document["aggregate_metrics"] = {key: _number(v, key) for key, v in attributes.items()}
             case "params":
-                about["width"] = _whole(attributes.get("qualityWidth", ""))
-                about["height"] = _whole(attributes.get("qualityHeight", ""))
+                for side in ("Width", "Height"):  # the second name is libvmaf 1's
+                    size = attributes.get(f"quality{side}") or attributes.get(f"scaled{side}")
+                    if size:
+                        about[side.lower()] = _whole(size)
             case "acuity":
                 about["version"] = attributes.get("version", "")
                 if attributes.get("no_reference") == "true":

@@ -19,13 +19,17 @@ from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, Serv
 
 from acuity.errors import JobError
 from acuity.features import EXTRACTORS
+from acuity.frames.request import WorstRequest
+from acuity.frames.worst import find_worst
 from acuity.jobs.job import JobSpec
 from acuity.mcp.resources.report_csv import report_csv
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.report.csv_writer import write_csv
 from acuity.report.json_writer import write_json
 from acuity.report.precision import parse_precision
+from acuity.scoring.request import Request
 from fake_jobs import REPORT, FakeJobs, serve
+from numbered_clips import pair
 
 Scenario = Callable[[FakeJobs, Client], Awaitable[None]]
 
@@ -120,6 +124,39 @@ def test_a_report_as_a_page() -> None:
         page = await read(client, "acuity://reports/job-1/report.html", "text/html")
         assert page.startswith("<!doctype html>")
         assert '<dd class="value">69.31</dd>' in page  # the mean of its two frames
+
+    play(scenario)
+
+
+def test_a_page_shows_the_pictures_that_the_job_made(tmp_path: Path) -> None:
+    found = find_worst(WorstRequest(Request(*pair(tmp_path), threads=1), tmp_path / "worst", n=2, apart=0))
+    rows = [
+        {"frameNum": frame, "metrics": {"vmaf": score}} for frame, score in sorted(found.scoring.worst(99))
+    ]
+    previews = [{"frame_index": 0, "file": str(tmp_path / "worst" / "previews" / "frame.png")}]
+
+    async def scenario(jobs: FakeJobs, client: Client) -> None:
+        jobs.complete((await jobs.completed()).id, {**REPORT, "frames": rows, "previews": previews})
+        uri = "acuity://reports/job-1/report.html"
+        page = await read(client, uri, "text/html")
+        assert page.count("data:image/webp;base64,") == 2 * 4
+        assert len(page) < 900_000
+        assert "previews" not in await read(client, "acuity://reports/job-1")
+        worst = found.frames[0].index
+        assert (await read(client, f"{uri}?frames={worst}", "text/html")).count("data:image/webp") == 4
+        (tmp_path / "worst" / "worst.json").unlink()
+        assert "no longer kept" in await read(client, uri, "text/html")
+
+    play(scenario)
+
+
+def test_a_page_says_why_it_has_no_pictures() -> None:
+    async def scenario(jobs: FakeJobs, client: Client) -> None:
+        await jobs.completed()
+        uri = "acuity://reports/job-{}/report.html"
+        assert "the score was made without pictures" in await read(client, uri.format(1), "text/html")
+        jobs.complete((await jobs.completed()).id, {**REPORT, "no_previews": "it is a pipe"})
+        assert "it is a pipe" in await read(client, uri.format(2), "text/html")
 
     play(scenario)
 

@@ -10,6 +10,7 @@ from acuity.jobs.tasks.compare import TABLE as TABLE_TEXT
 from acuity.mcp.compare_answers import is_comparison, stored_comparison
 from acuity.mcp.resources.content import CSV, HTML, JSON
 from acuity.mcp.resources.report_csv import report_csv
+from acuity.mcp.resources.report_page import kept_entries, report_page
 from acuity.mcp.results import finite, to_ordered_text
 from acuity.mcp.score_answers import in_order
 
@@ -32,9 +33,11 @@ def form_of(document: Mapping[str, Any], ending: str) -> Form:
     return (_OF_COMPARISONS if is_comparison(document) else _OF_SCORES)[ending]
 
 
-def readable(document: Document) -> Document:
-    """The document in the order in which it is read."""
-    return document if is_comparison(document) else in_order(document)
+def readable(document: Document, ending: str) -> Document:
+    """The document in the order in which it is read; for a page, with where its pictures are."""
+    if is_comparison(document):
+        return document
+    return in_order(document) | (kept_entries(document) if ending == PAGE else {})
 
 
 def with_frames(document: Document, wanted: range) -> Document:
@@ -51,16 +54,6 @@ def frame_numbers(document: Mapping[str, Any]) -> list[int]:
         return [row["frameNum"] for row in document.get("frames", ())]
     lists = [pair["per_frame"]["frame"] for pair in document["pairs"] if "per_frame" in pair]
     return max(lists, key=len, default=[])
-
-
-def report_page(document: Document) -> str:
-    """The page of a stored score."""
-    from acuity.report.read_report import read_document  # few clients ask for it
-    from acuity.report.write import render_report
-
-    found = read_document(document)
-    assert found.source is not None  # a score is no comparison
-    return "".join(render_report(found.source, "html", extra=found.extra))
 
 
 def _cut(pair: Document, wanted: range) -> Document:

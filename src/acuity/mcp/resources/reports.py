@@ -104,7 +104,7 @@ class ReportResources:
             return None
         ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
         wanted = _range(uri, query)
-        document = await self._document(uri, name.removesuffix(ending))
+        document = await self._document(uri, name.removesuffix(ending), ending)
         form = form_of(document, ending)
         if wanted is not None:
             if not form.by_frames:
@@ -127,10 +127,10 @@ class ReportResources:
         found, more = await self.newest(_SEARCHED)
         return {"reports": [_entry(job) for job in found], "count": len(found), "truncated": more}
 
-    async def _document(self, uri: str, job_id: str) -> dict[str, Any]:
+    async def _document(self, uri: str, job_id: str, ending: str) -> dict[str, Any]:
         with in_words():
             try:
-                return readable(await stored_report(self._jobs, job_id))
+                return readable(await stored_report(self._jobs, job_id), ending)
             except NoReport as error:
                 raise missing(uri, str(error)) from error
 

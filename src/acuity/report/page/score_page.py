@@ -23,6 +23,7 @@ _WORDS: Final = {"mean": "mean", "harmonic_mean": "harmonic mean", "min": "lowes
 _MOST_CARDS: Final = 12
 _CLOSE: Final = 1e-4  # a report's own mean may differ so much, relatively, from that of its rounded figures
 NO_FRAMES: Final = "The report has no frames, so there is no curve."
+NO_FIGURES: Final = "No frame of the report has a figure, so there is no curve."
 
 
 def score_page(
@@ -216,6 +217,8 @@ def _doubts(
     """What is odd in the report itself."""
     if not len(frames):
         yield PageNote("warning", NO_FRAMES)
+    elif all(np.isnan(values).all() for values in columns.values()):
+        yield PageNote("warning", NO_FIGURES)
     twice = frames[1:][np.diff(frames) == 0]
     if len(twice):
         yield PageNote(
