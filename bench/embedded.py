@@ -1,6 +1,6 @@
 """The cost of a server inside the measuring process, and the time and reliability of its answers.
 
-    python bench/embedded.py [--rounds N] [--only fps|drain|latency|flood]
+    python bench/embedded.py [--rounds N] [--only fps|drain|latency|flood|page]
 
 Speeds are ratios to the same frames without a server. Slices of all variants take turns in one run, in random
 order; each is compared with that of its own round, and the median of these ratios counts. One thread scores;
@@ -18,9 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from bridge import median_ns
 from clips import Clip, make_clip
 
 CLIENT = Path(__file__).with_name("embedded_load.py")
+PAGE = Path(__file__).with_name("page_load.py")
 MODEL = "vmaf_v0.6.1"
 UNIQUE = 24  # pairs kept in memory, so that no disk is measured
 # And the frames of a slice, about a quarter of a second.
@@ -42,6 +44,10 @@ LEAST = {"idle": 0.99, "100/s": 0.99, "1000/s": 0.95}
 DRAIN_NS = 200
 LATENCY_MS = 2.0  # beside a frame's time
 FLOOD, WINDOW, DEPTH = 100_000, 250, 64
+# Of a run with the live page: its CPU time at most, as a ratio to a run without, in so many turns.
+PAGE_COST, PAGE_TURNS = 1.01, 7
+PAGE_FRAMES = {"576x324": 500, "1920x1080": 60}
+TOKEN = "a-token-of-this-benchmark-only"
 
 Pairs = list[tuple[acuity.Picture, acuity.Picture]]
 
@@ -275,11 +281,105 @@ def flood(folder: Path, _: int) -> bool:
     return good
 
 
+# ---- the live page ----------------------------------------------------------------------------
+
+
+def page(folder: Path, rounds: int) -> bool:
+    """Runs that one live page watches, and runs with nobody there, in turns: this process's CPU time of each.
+
+    Runs with a server and no page cost the same as those without one, which `fps` shows.
+    """
+    good = True
+    for size, (width, height, _) in SIZES.items():
+        pairs = load(make_clip(folder, size, width, height, 8, UNIQUE))
+        frames, turns = PAGE_FRAMES[size], max(min(rounds, PAGE_TURNS), 2)
+        _page_run(pairs, frames // 4, watched=True)  # what is loaded once
+        times, clocks, shares, same = [], [], [], True
+        seen: dict[str, int] = {}
+        for turn in range(turns):
+            # Each is first as often as second.
+            order = [False, True] if turn % 2 else [True, False]
+            found = {watched: _page_run(pairs, frames, watched=watched) for watched in order}
+            times.append(found[True].cpu / found[False].cpu)
+            clocks.append(found[False].wall / found[True].wall)
+            shares.append(found[True].served / found[True].cpu)
+            same &= found[True].scores == found[False].scores
+            seen = found[True].seen
+        ratio, least, most = statistics.median(times), min(times), max(times)
+        enough = same and (ratio <= PAGE_COST or size != "1920x1080")
+        print(
+            f"live page at {size}: CPU time {ratio:.4f} of a run without ({least:.4f} to {most:.4f} in "
+            f"{turns} turns of {frames} frames), at most {PAGE_COST} at 1080p; "
+            f"the server's thread {statistics.median(shares):.2%} of it; "
+            f"speed {statistics.median(clocks):.3f}; "
+            f"a run's page saw {seen}; scores {'equal' if same else 'differ'}"
+            + ("" if enough else "  MISSED"),
+            flush=True,
+        )
+        good &= enough
+    return good
+
+
+@dataclass
+class PageRun:
+    """A measurement with or without a page."""
+
+    cpu: float
+    wall: float
+    scores: list[float]
+    served: float = 0.0  # seconds of CPU time that the server's thread had
+    seen: dict[str, int] = field(default_factory=dict)
+
+
+def _page_run(pairs: Pairs, frames: int, *, watched: bool) -> PageRun:
+    with measurement_of() as measurement, ExitStack() as stack:
+        looking = None
+        if watched:
+            config = acuity.EmbeddedConfig(token=TOKEN, linger=0.0)
+            server = stack.enter_context(acuity.EmbeddedServer(measurement, config))
+            # It is ready before the clock starts: what the server loads then is loaded once.
+            looking = stack.enter_context(_looking(server.start_http().port))
+        served = _served()
+        cpu, begin = time.process_time(), time.perf_counter()
+        for index in range(frames):
+            measurement.add(*pairs[index % len(pairs)])
+        measurement.flush()
+        scores = measurement.results().columns["vmaf"].tolist()
+        run = PageRun(
+            time.process_time() - cpu, time.perf_counter() - begin, scores, served=_served() - served
+        )
+        if looking is not None:
+            out, _ = looking.communicate(timeout=60)
+            run.seen = json.loads(out)
+    return run
+
+
+def _served() -> float:
+    """The CPU time of the server's threads so far."""
+    threads = [thread.native_id for thread in threading.enumerate() if thread.name == "acuity-mcp"]
+    files = [Path(f"/proc/self/task/{number}/schedstat") for number in threads]
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
+
+
+@contextmanager
+def _looking(port: int) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(PAGE), str(port), TOKEN]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if process.stdout.readline() != "ready\n":
+        sys.exit("bench: the page could not connect")
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 def _resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-FIGURES = {"fps": speed, "drain": drain, "latency": latency, "flood": flood}
+FIGURES = {"fps": speed, "drain": drain, "latency": latency, "flood": flood, "page": page}
 
 
 def main() -> None:

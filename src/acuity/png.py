@@ -1,4 +1,4 @@
-"""Writes PNG files: 8-bit RGB, and 16-bit grey."""
+"""Writes PNG files: 8-bit RGB, and grey of 8 or 16 bits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _FAST: Final = 1
 _USUAL: Final = 4
 
 
-def grey_png(image: NDArray[np.uint16]) -> bytes:
-    """A grey image as a PNG file."""
+def grey_png(image: NDArray[np.uint16] | NDArray[np.uint8]) -> bytes:
+    """A grey image of 8 or 16 bits as a PNG file."""
     height, width = image.shape
-    rows = np.zeros((height, 1 + 2 * width), np.uint8)  # each row starts with its filter: none
-    rows[:, 1:] = image.astype(">u2").view(np.uint8)
-    return _file(width, height, 16, _GREY, [], [zlib.compress(rows.tobytes(), _FAST)])
+    size = image.dtype.itemsize
+    rows = np.zeros((height, 1 + size * width), np.uint8)  # each row starts with its filter: none
+    rows[:, 1:] = np.ascontiguousarray(image, f">u{size}").view(np.uint8)
+    return _file(width, height, 8 * size, _GREY, [], [zlib.compress(rows.tobytes(), _FAST)])
 
 
 def rgb_png(image: NDArray[np.uint8], aspect: Fraction | None = None) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -12,7 +14,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.budget import PAYER, POSTS, Budget
+from acuity.mcp.embedded.budget import PAGES, PAYER, POSTS, Budget
 from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
 from acuity.mcp.embedded.compute import Compute
 from acuity.mcp.embedded.config import EmbeddedConfig
@@ -54,7 +56,8 @@ async def assembled(
     catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
     limits = CallLimits(config.settings())
     end.answering = lambda: limits.answering
-    pacing = Pacing(live.budget, frozenset(tool.name for tool in catalog.tools if not tool.read_only))
+    steers = frozenset(tool.name for tool in catalog.tools if not tool.read_only)
+    pacing = Pacing(live.budget, steers, _is_page)
     middleware = [limits, _Noted(presence, watchers), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
@@ -72,30 +75,50 @@ async def assembled(
                 accounts=live.budget,
                 on_connection=CONNECTED.set,
             )
-            yield Endpoints(served, lambda: _in_short(live))
+            paced = partial(live.budget.when_admitted, PAGES)
+            yield Endpoints(served, lambda: _in_short(live), paced)
     finally:
         await compute.close()
 
 
 class Pacing(ServerMiddleware[Any]):
-    """Has requests that read wait until the budget admits their client."""
+    """Has requests that read wait until the budget admits their client.
 
-    def __init__(self, budget: Budget, steering: frozenset[str]) -> None:
-        """`steering` are the tools that never wait."""
+    All live pages have one account, and wait in one line: however many are open, one of them is answered at
+    a time, and only the first one looks whether it may be.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        steering: frozenset[str],
+        is_page: Callable[[ServerRequestContext[Any, Any]], bool] = lambda _: False,
+    ) -> None:
+        """`steering` are the tools that never wait; `is_page` says whether a live page sent a request."""
         self._budget = budget
         self._steering = steering
+        self._is_page = is_page
+        self._line = asyncio.Lock()  # of the pages
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        payer = _payer(client_of(ctx))
+        page = self._is_page(ctx)
+        payer = PAGES if page else _payer(client_of(ctx))
         PAYER.set(payer)
         if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
             self._budget.owed(payer)
+        elif page:
+            async with self._line:
+                await self._budget.turn()
         else:
             await self._budget.turn()
         return await call_next(ctx)
 
     def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
         return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
+
+
+def _is_page(ctx: ServerRequestContext[Any, Any]) -> bool:
+    return client_name(ctx.session) == PAGE_NAME
 
 
 def _payer(client: str) -> str:
@@ -117,7 +140,7 @@ class _Noted(ServerMiddleware[Any]):
         return await call_next(ctx)
 
     def _note_page(self, ctx: ServerRequestContext[Any, Any]) -> None:
-        if client_name(ctx.session) != PAGE_NAME:
+        if not _is_page(ctx):
             return
         connection = lasting_connection(ctx.session)
         if connection is not None and self._watchers.heard(connection):

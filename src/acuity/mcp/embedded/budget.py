@@ -28,6 +28,7 @@ _MIN_SLEEP: Final = 0.01  # seconds: waking up costs something too, which is cha
 _LEFT: Final = "(left)"  # the account of clients that have disconnected
 
 POSTS: Final = "posts"
+PAGES: Final = "pages"  # all live pages together: a hundred of them take no more than one client may
 # The account of the present request.
 PAYER: Final[ContextVar[str]] = ContextVar("acuity_payer", default=POSTS)
 
@@ -94,6 +95,13 @@ class Budget:
     def admits(self, client: str) -> bool:
         """Whether this client is answered at once."""
         return self.owed(client) <= TOLERATED
+
+    def when_admitted(self, client: str, work: Callable[[], object]) -> None:
+        """Do some work for a client at once, or as soon as it is admitted. For work that nobody awaits."""
+        if self.admits(client):
+            work()
+        else:
+            asyncio.get_running_loop().call_later(_LOOK, self.when_admitted, client, work)
 
     async def turn(self) -> None:
         """Wait until the client of the present request may be answered, or go on being answered."""

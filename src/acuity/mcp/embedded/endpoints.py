@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic_core
 
-from acuity.mcp.embedded.page.page_files import asks_for_page, page_files, with_page
+from acuity.mcp.embedded.page.page_files import Paced, asks_for_page, at_once, page_files, with_page
 from acuity.mcp.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
 from acuity.mcp.wire.framing import FramingName
 from acuity.mcp.wire.guard.access import Access
@@ -31,10 +31,16 @@ def local_access(tokens: Tokens | None = None) -> Access:
 class Endpoints:
     """Opens endpoints; each is served while its block is entered. Raises SettingsError."""
 
-    def __init__(self, serving: Serving, measurement: Callable[[], dict[str, Any]] = dict) -> None:
-        """`measurement` says in short how far the work is."""
+    def __init__(
+        self,
+        serving: Serving,
+        measurement: Callable[[], dict[str, Any]] = dict,
+        paced: Paced = at_once,
+    ) -> None:
+        """`measurement` says in short how far the work is; `paced` says when a page's file is sent."""
         self._serving = serving
         self._measurement = measurement
+        self._paced = paced
 
     def uds(self, path: Path, listener: socket.socket | None = None) -> Opening:
         """A Unix socket for this user alone; it may listen already."""
@@ -69,8 +75,8 @@ class Endpoints:
             Address(LOOPBACK, port),
             offers,
             sse,
-            pages={"/": with_page(health) if page else for_methods(("GET", "HEAD"), health)},
-            files=page_files() if page else {},
+            pages={"/": with_page(health, self._paced) if page else for_methods(("GET", "HEAD"), health)},
+            files=page_files(self._paced) if page else {},
             is_open=asks_for_page if page else None,
             listener=listener,
         )

@@ -61,8 +61,8 @@ def test_the_curve_is_the_measurement(tmp_path: Path, sse: bool) -> None:
             mean = sum(scores) / len(scores)
             assert f"{mean:.2f}" in await text(page, "#card-mean")
             assert f"{min(scores):.2f}" in await text(page, "#card-lowest")
-            worst = await page.value("Number(document.querySelector('.place').dataset.frame)")
-            assert worst == scores.index(min(scores))
+            worst = scores.index(min(scores))
+            await page.until(f"Number(document.querySelector('.place')?.dataset.frame) === {worst}")
             await page.until("document.querySelectorAll('#worst img').length >= 2")
             wide = await page.value(
                 "Promise.all([...document.querySelectorAll('#worst img')].map((i) => i.decode()))"
@@ -98,6 +98,7 @@ def test_buttons_steer(tmp_path: Path) -> None:
                 await page.click("#swap")
                 await page.until(f"document.querySelector('#card-model').innerText.includes('{NEG}')")
                 assert [model.label for model in ground.measurement.models] == [NEG]
+                await page.until(f"{FRAMES} > {ground.measurement.frames}")
                 assert [part.model for part in ground.measurement.segments] == [MODEL, NEG]
 
                 await page.value(

@@ -11,7 +11,11 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 from acuity.video.rgb import usual_matrix
@@ -30,7 +34,7 @@ WATCH: Final = 10.0  # seconds that a question for pictures counts as watching
 KEPT: Final = 24  # pairs with the lowest scores
 NEAR: Final = 12  # frames: how far a picture may be from the frame that it stands for
 _WAITING: Final = 128  # pairs whose score isn't known yet: 15 MB of 8-bit luma
-SHARE: Final = 0.004  # of the measurement's time
+SHARE: Final = 0.003  # of the measurement's time
 _BURST: Final = 0.02  # seconds of copying that need not be saved up
 
 
@@ -68,6 +72,7 @@ class LivePictures:
             maxlen=_WAITING
         )  # put in by one thread, taken out by the other
         self._kept: dict[int, tuple[float, SmallPair]] = {}  # by frame, with the score
+        self._files: dict[tuple[int, Kind], bytes] = {}  # those that somebody wanted, for the next one
 
     # ---- the measuring thread ---------------------------------------------------------------
 
@@ -121,7 +126,10 @@ class LivePictures:
                 continue
             self._kept[pair.frame] = score, pair
             if len(self._kept) > KEPT:
-                del self._kept[max(self._kept, key=lambda frame: (self._kept[frame][0], frame))]
+                dropped = max(self._kept, key=lambda frame: (self._kept[frame][0], frame))
+                del self._kept[dropped]
+                for kind in KINDS:
+                    self._files.pop((dropped, kind), None)
         if self._remove is not None and self._clock() >= self._until:
             self.close()
 
@@ -131,11 +139,14 @@ class LivePictures:
         return found if found is not None and abs(found - frame) <= NEAR else None
 
     def png(self, frame: int, kind: Kind) -> bytes | None:
-        """A picture that is kept, as a PNG file."""
+        """A picture that is kept, as a PNG file, which is made once."""
         if (kept := self._kept.get(frame)) is None:
             return None
-        pair = kept[1]
-        return encoded(pair.reference if kind == "reference" else pair.distorted, pair.matrix)
+        if (file := self._files.get((frame, kind))) is None:
+            pair = kept[1]
+            file = encoded(pair.reference if kind == "reference" else pair.distorted, pair.matrix)
+            self._files[frame, kind] = file
+        return file
 
     @property
     def kept(self) -> Mapping[int, float]:
@@ -161,8 +172,20 @@ def small(picture: Picture) -> Picture:
 
 
 def encoded(picture: Picture, matrix: str) -> bytes:
-    """A picture as a PNG file. The video's range isn't known here, so the limited one is assumed."""
-    from acuity.png import rgb_png
+    """A picture as a PNG file. The video's range isn't known here, so the limited one is assumed.
+
+    One without chroma becomes a grey file, in a third of the time.
+    """
+    from acuity.png import grey_png, rgb_png
     from acuity.video.rgb import to_rgb8
 
+    if len(picture.planes) == 1:
+        return grey_png(np.take(_shades(picture.format.depth), picture.luma, mode="clip"))
     return rgb_png(to_rgb8(picture, matrix))
+
+
+@cache
+def _shades(depth: int) -> NDArray[np.uint8]:
+    """The grey of a display for each value of luma of the limited range."""
+    values = np.arange(1 << depth, dtype=np.float32) / (1 << (depth - 8))
+    return np.rint(np.clip((values - 16) / 219, 0, 1) * 255).astype(np.uint8)

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from acuity.errors import NoFramesError, NotReady, ScoreError
 from acuity.measure.measurement import Measurement
 
-_MANY: Final = 64  # frames from which on all columns are read at once, rather than one score after the other
+# From so many frames on all columns are read at once, rather than one score after the other; but that takes
+# the longer the more there were before, so only where a quarter of all is new.
+_MANY: Final = 64
+_NEW: Final = 4
 
 
 class RunningScores:
@@ -47,7 +50,7 @@ class RunningScores:
             if self._claims != self._measurement.repredictions:
                 self._restart()
             new = self._measurement.snapshot().frames_done - self._next
-            if new > _MANY:
+            if new > max(_MANY, self._next // _NEW):
                 self._take_many()
             elif new > 1:  # at once, which takes a tenth of the time that each by itself would
                 self._measurement.predict_known(self._next)

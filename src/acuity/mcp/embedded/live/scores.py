@@ -61,11 +61,11 @@ class Scores:
         features = asked.get("features")
         return self._with_features(document, features) if features else document
 
-    def worst(self, count: int, name: str | None) -> dict[str, Any]:
-        """The lowest frames so far, the worst first."""
+    def worst(self, count: int, name: str | None, apart: int = 0) -> dict[str, Any]:
+        """The lowest frames so far, the worst first; no two of them are less than `apart` frames apart."""
         name = name or self._main()
         frames, values = self._column(name)
-        order = _lowest(values, count)
+        order = _lowest(values, count) if apart <= 1 else _lowest_places(frames, values, count, apart)
         return {
             "name": name,
             "frames": [{"frame": int(frames[i]), "score": float(values[i])} for i in order],
@@ -102,6 +102,11 @@ class Scores:
             "repredictions": repredictions,
             "over": over and not more,
         }
+
+    @property
+    def newest_read(self) -> tuple[int, float] | None:
+        """The newest frame among those read by now, and its score: nothing is predicted for it."""
+        return self._running.newest if self._running is not None else None
 
     def score_of(self, frame: int) -> float | None:
         """The first model's score of a frame, if it is known."""
@@ -358,6 +363,22 @@ def _lowest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
     if len(values) > 4 * count:  # to sort all of a film takes ten times as long
         candidates = np.flatnonzero(values <= np.partition(values, count)[count])
     return candidates[np.argsort(values[candidates], kind="stable")[:count]]
+
+
+def _lowest_places(
+    frames: NDArray[np.int64], values: NDArray[np.float64], count: int, apart: int
+) -> list[int]:
+    """The lowest value, then the lowest of those so many frames away from it, and so on."""
+    left = values.copy()
+    found: list[int] = []
+    while len(found) < count:
+        place = int(np.argmin(left))
+        if left[place] == np.inf:  # all are taken, or near to one that is
+            break
+        found.append(place)
+        near = np.searchsorted(frames, [frames[place] - apart + 1, frames[place] + apart])
+        left[near[0] : near[1]] = np.inf
+    return found
 
 
 def _pooled(

@@ -102,8 +102,8 @@ class LiveState:
                 return "waiting_for_input", round(waited, 1)
         return "measuring" if at.frames_fed else "waiting", None
 
-    def status(self) -> Document:
-        """What vmaf.status answers."""
+    def status(self, newest: tuple[int, float] | None = None) -> Document:
+        """What vmaf.status answers; `newest` is a score that was just read, which saves looking for one."""
         measurement, native = self.measurement, self._native
         at, over = measurement.snapshot(), measurement.over
         fed, done = at.frames_fed, at.frames_done
@@ -111,6 +111,8 @@ class LiveState:
         models = measurement.models
         state, waited = self._state(at, paused=bool(pauses))
         revision = fed, done, measurement.repredictions, over
+        if newest is not None:
+            self._latest, self._looked = (revision, newest), time.monotonic()
         frame, score = self._latest_at(revision, moving=state == "measuring") or (None, None)
         return {
             "state": state,

@@ -130,6 +130,12 @@ WORST_INPUT: Final = record(
     {
         "n": count(1, 500, "How many.", default=5),
         "name": name(_COLUMN),
+        "apart": count(
+            0,
+            100_000,
+            "Of frames that are less than so many apart only the worst: places, not runs.",
+            default=0,
+        ),
         "pictures": {
             **flag(
                 "Whether to look at pictures: small copies are made for "
@@ -138,7 +144,7 @@ WORST_INPUT: Final = record(
             "default": False,
         },
     },
-    optional=("n", "name", "pictures"),
+    optional=("n", "name", "apart", "pictures"),
 )
 _PICTURE: Final = or_null(
     record(
@@ -168,8 +174,12 @@ CURVE_INPUT: Final = record(
     {
         "first": frame("The first frame wanted: next_first of the answer before.") | {"default": 0},
         "name": name(_COLUMN),
+        "status": {
+            **flag("Whether the answer is to have the status of the measurement too."),
+            "default": False,
+        },
     },
-    optional=("first", "name"),
+    optional=("first", "name", "status"),
 )
 CURVE: Final = record(
     {
@@ -187,7 +197,9 @@ CURVE: Final = record(
             "How often earlier frames were given to another model. If it changes, begin again with first=0."
         ),
         "over": flag("Whether no more frames come."),
-    }
+        "status": {**STATUS, "description": "As vmaf.status has it, if it was asked for."},
+    },
+    optional=("status",),
 )
 
 LONGEST_WATCH: Final = 300.0  # seconds

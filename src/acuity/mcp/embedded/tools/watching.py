@@ -43,7 +43,8 @@ reference; about 6 points are a difference that most viewers notice."""
 
 _CURVE_TEXT: Final = """\
 All scores so far as two lists, for charts: with `first` only those from that frame on, so that each call \
-has what is new since the one before; that may be nothing. `aggregate` is of all frames."""
+has what is new since the one before; that may be nothing. `aggregate` is of all frames. With `status` the \
+answer has that of vmaf.status too."""
 
 _WORST_TEXT: Final = """\
 The frames with the lowest scores so far, the worst first: where to look. vmaf.score with `index` and \
@@ -124,12 +125,17 @@ class _Watching:
         return self._scores.answer(call.arguments) if call.arguments else self._scores.newest()
 
     def curve(self, call: Call) -> dict[str, Any]:
-        return self._scores.curve(int(call.arguments["first"]), call.arguments.get("name"))
+        document = self._scores.curve(int(call.arguments["first"]), call.arguments.get("name"))
+        if not call.arguments["status"]:
+            return document
+        # Second, so that it never lags behind the curve.
+        return {**document, "status": self._live.status(self._scores.newest_read)}
 
     def worst(self, call: Call) -> dict[str, Any]:
         if call.arguments["pictures"]:
             self._pictures.watch()
-        document = self._scores.worst(int(call.arguments["n"]), call.arguments.get("name"))
+        asked = call.arguments
+        document = self._scores.worst(int(asked["n"]), asked.get("name"), int(asked["apart"]))
         if not call.arguments["pictures"]:
             return document
         if (newest := self._scores.headline()) is not None:

@@ -1,7 +1,7 @@
-// The live page: asks for what is new a few times a second, draws it, and has buttons that steer.
+// The live page: asks for what is new once a second, draws it, and has buttons that steer.
 //
-// Each look asks only for the frames behind the last one it has. A tab that nobody sees looks seldom, and one
-// whose server is busy looks less often.
+// A look is one request, for the frames behind the last one the page has and for the state of the measurement.
+// A tab that nobody sees looks seldom, and one whose server is busy looks less often.
 
 import { TimeChart } from './chart.js';
 import { element, say } from './elements.js';
@@ -10,9 +10,9 @@ import { LiveSession, Refusal, Unauthorized, setToken, takeToken } from './live_
 import { Steering } from './live_steering.js';
 import { WorstFrames } from './live_worst.js';
 
-const LOOK = 400; // milliseconds between two looks
+const LOOK = 800; // milliseconds between two looks
 const LOOK_SLOWLY = 5000; // in a tab that nobody sees, or without a server
-const WORST_EACH = 2000;
+const WORST_EACH = 4000;
 
 const byId = (id) => document.getElementById(id);
 const session = new LiveSession();
@@ -20,7 +20,7 @@ const scores = { frames: [], values: [], next: 0, repredictions: 0, name: '', mo
 window.acuityLive = scores; // for those who open the console, and for tests
 let chart = null;
 let over = false; // no more frames come, and all there are were read
-let told = 0; // when the worst were asked for
+let told = -Infinity; // when the worst were asked for
 let lost = false;
 let timer = 0;
 const cards = new Map();
@@ -138,7 +138,7 @@ function paused(status) {
 async function look() {
   let curve = null;
   do {
-    curve = await session.call('vmaf.curve', { first: scores.next });
+    curve = await session.call('vmaf.curve', { first: scores.next, status: true });
     if (curve.repredictions !== scores.repredictions) { // earlier frames have other scores now
       scores.repredictions = curve.repredictions;
       if (scores.next !== 0) {
@@ -150,17 +150,23 @@ async function look() {
     extend(curve);
     scores.next = curve.next_first;
   } while (curve.more);
-  const status = await session.call('vmaf.status'); // last: it never lags behind the curve
+  const { status } = curve;
   over = curve.over && status.state === 'over';
+  byId('login').hidden = true;
+  byId('app').hidden = false;
   const [name, text] = SAID[status.state](status);
   state(name, text);
   document.title = over ? `${number(curve.aggregate?.mean, 2)} · Acuity live` : `${number(curve.aggregate?.mean, 1)} so far · Acuity live`;
   show(status, curve);
   events(curve.models);
   steering.update(status);
-  if (scores.frames.length && !document.hidden && (over || performance.now() >= told + WORST_EACH)) {
+  if (!document.hidden && (over || performance.now() >= told + WORST_EACH)) {
     told = performance.now();
-    const places = await worst.update();
+    const places = await worst.update(over).catch((error) => {
+      // Asked before the first score too: pictures are copied from then on.
+      if (scores.frames.length || !(error instanceof Refusal)) throw error;
+      return [];
+    });
     chart?.setMarks(places.map(({ frame, score }) => ({ row: row(frame), label: number(score, 1) })));
   }
 }
@@ -171,8 +177,6 @@ async function turn() {
   try {
     await look();
     lost = false;
-    byId('login').hidden = true;
-    byId('app').hidden = false;
   } catch (error) {
     if (error instanceof Unauthorized) return ask(error.message);
     gone(error);

@@ -3,9 +3,9 @@
 import { element } from './elements.js';
 import { count, number } from './format.js';
 
-const SHOWN = 6;
-const ASKED = 120; // frames, of which those apart from each other are shown
-const APART = 12; // frames
+const SHOWN = 4; // places
+const APART = 12; // frames between them
+const PAIRS = 1; // whose pictures are loaded in one turn while frames are measured: to pack them costs time
 const KEPT = 40; // pictures
 
 export class WorstFrames {
@@ -17,16 +17,14 @@ export class WorstFrames {
     this.drawn = '';
   }
 
-  // Ask for the worst, and show them; resolves to the frames shown.
-  async update() {
-    const { frames } = await this.session.call('vmaf.worst_frames', { n: ASKED, pictures: true });
-    const places = [];
-    for (const row of frames) {
-      if (places.length === SHOWN) break;
-      if (places.every((other) => Math.abs(other.frame - row.frame) >= APART)) places.push(row);
-    }
-    const wanted = places.flatMap(({ picture }) => (picture ? [picture.reference, picture.distorted] : []));
-    for (const uri of wanted) if (!this.pictures.has(uri)) await this.load(uri);
+  // Ask for the worst, and show them; resolves to the frames shown. Pictures come a pair at a time, the worst
+  // first; all that are missing where nothing is measured any more.
+  async update(over) {
+    const { frames: places } = await this.session.call('vmaf.worst_frames', { n: SHOWN, apart: APART, pictures: true });
+    const pairs = places.flatMap(({ picture }) => (picture ? [[picture.reference, picture.distorted]] : []));
+    const wanted = pairs.flat();
+    const missing = pairs.filter((pair) => !pair.every((uri) => this.pictures.has(uri)));
+    for (const uri of missing.slice(0, over ? SHOWN : PAIRS).flat()) await this.load(uri);
     for (const uri of this.pictures.keys()) {
       if (this.pictures.size <= KEPT) break;
       if (!wanted.includes(uri)) this.pictures.delete(uri);
@@ -62,7 +60,7 @@ export class WorstFrames {
     return element('li', {},
       element('button', { type: 'button', class: 'place', 'data-frame': String(frame), onclick: () => this.onPick(frame) },
         element('span', {}, `frame ${count(frame)}`), element('b', {}, number(score, 2))),
-      shown.length ? element('div', { class: 'couple' }, ...shown) : element('p', { class: 'soft none' }, 'No picture was taken near it.'),
+      shown.length ? element('div', { class: 'couple' }, ...shown) : element('p', { class: 'soft none' }, picture ? 'The pictures come in a moment.' : 'No picture was taken near it.'),
       another && shown.length ? element('p', { class: 'soft' }, another) : null);
   }
 }
