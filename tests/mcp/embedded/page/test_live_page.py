@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from axe import RUN, axe_script
 from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
 
 from devtools import BROWSER, DevTools
@@ -142,6 +143,26 @@ def test_a_token_is_asked_for_and_the_end_stays_readable(tmp_path: Path) -> None
             await page.until(f"{STATE} === 'lost'")
             assert "Connection lost" in await text(page, "#state")
             assert await text(page, "#card-mean") == shown
+
+    patiently(test)
+
+
+@browser
+def test_nothing_is_inaccessible_at_any_width_in_either_scheme(tmp_path: Path) -> None:
+    script = axe_script()
+
+    async def test() -> None:
+        async with live_page(tmp_path) as (ground, page):
+            await page.go(ground.page)
+            await page.until(f"{STATE} === 'live'")
+            await ground.feed(30)
+            await page.until("document.querySelectorAll('.place').length > 0")
+            await page.value(f"{script};undefined")
+            for width, scheme in ((360, "light"), (800, "dark"), (1400, "light"), (1400, "dark")):
+                await page.resize(width, 900, scheme)
+                assert await page.value(RUN) == []
+                wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+                assert await page.value(wide)
 
     patiently(test)
 

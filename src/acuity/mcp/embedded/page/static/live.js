@@ -167,7 +167,8 @@ async function look() {
       if (scores.frames.length || !(error instanceof Refusal)) throw error;
       return [];
     });
-    chart?.setMarks(places.map(({ frame, score }) => ({ row: row(frame), label: number(score, 1) })));
+    const drawn = places.filter(({ frame }) => frame < scores.next); // others are newer than the curve
+    chart?.setMarks(drawn.map(({ frame, score }) => ({ row: row(frame), label: number(score, 1) })));
   }
 }
 

@@ -1,0 +1,52 @@
+"""`acuity score --live`: the address it prints, its end, and its report."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from scoring_clips import y4m
+
+ADDRESS = re.compile(r"watch it at (http://127\.0\.0\.1:\d+/)#token=([\w-]{32})$")
+PATIENCE = 90.0
+
+
+@pytest.mark.parametrize("ending", ["page", "interrupt"])
+def test_it_stays_for_the_page_and_the_report_is_written(tmp_path: Path, ending: str) -> None:
+    clips = [str(y4m(tmp_path / "ref.y4m", 6)), str(y4m(tmp_path / "dis.y4m", 6, worse=True))]
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "acuity.cli.main", "score", *clips, "--live", "--mcp-wait", "-o"]
+    process = subprocess.Popen([*command, str(report)], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        while (found := ADDRESS.search(line := process.stderr.readline())) is None:
+            assert line  # what is compared comes first
+        assert "waiting" in process.stderr.readline()
+        headers = {"Authorization": f"Bearer {found[2]}", "Accept": "application/json, text/event-stream"}
+        with httpx2.Client(base_url=found[1], headers=headers, timeout=PATIENCE) as http:
+            about = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            about["clientInfo"] = {"name": "acuity-live-page", "version": "1"}
+            asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+            http.headers["Mcp-Session-Id"] = http.post("/mcp", json=asked).headers["Mcp-Session-Id"]
+            http.headers["MCP-Protocol-Version"] = "2025-11-25"
+            http.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+            look = {"name": "vmaf.curve", "arguments": {"status": True}}
+            http.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": look})
+            while "the page stays until it is closed" not in (line := process.stderr.readline()):
+                assert line
+            assert len(json.loads(report.read_text())["frames"]) == 6  # before the page is closed
+            if ending == "interrupt":
+                process.send_signal(signal.SIGINT)
+            else:
+                http.delete("/mcp")
+            assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.communicate()
