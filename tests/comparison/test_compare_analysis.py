@@ -12,6 +12,7 @@ from acuity.comparison.report import CompareReport, CompareRow
 from acuity.measure.results import Results
 from acuity.scoring.metrics import find_metrics, headlines
 from acuity.scoring.report import ScoreReport
+from acuity.video.notes import warning
 from acuity.video.pairs.clock import Timeline
 
 FRAMES = 100
@@ -145,3 +146,40 @@ def test_the_document_has_bd_rates() -> None:
     assert document["command"] == "acuity compare …"
     swapped = CompareReport(rows, 1.0, against="x265").to_document()["bd_rates"][0]
     assert (swapped["encoder"], swapped["bd_rate_percent"]) == ("x264", pytest.approx(100.0))
+
+
+def test_encodes_are_ranked_on_the_frames_that_all_have() -> None:
+    content = np.where(np.arange(FRAMES) < FRAMES // 2, 80.0, 60.0) + np.sin(np.arange(FRAMES))
+    whole = CompareRow("whole", "ref", "w", encoder="x", kbps=1.0, report=report(content))
+    part = CompareRow("part", "ref", "p", report=report(content[: FRAMES // 2] - 1.5))
+    found = CompareReport([part, whole], 1.0)
+    assert part.score is not None
+    assert whole.score is not None
+    assert part.score > whole.score
+    assert [(one.row.name, one.place) for one in found.analysis.standings] == [("whole", 1), ("part", 2)]
+    (difference,) = found.analysis.differences
+    assert (difference.a, difference.b, difference.frames) == ("whole", "part", FRAMES // 2)
+    assert difference.mean == pytest.approx(1.5)
+    document = found.to_document()
+    assert document["ranked_on"] == [{"reference": "ref", "frames": 50, "most_frames": 100}]
+    assert document["pairs"][0]["score"] == part.score
+    assert any("ranked on 50 common frames (part lacks some)" in note for note in document["notes"])
+
+
+def test_an_encode_with_less_than_half_of_the_frames_has_no_place() -> None:
+    short = CompareRow("short", "ref", "s", report=report(np.full(FRAMES // 2 - 1, 99.0)))
+    found = CompareReport([short, row("top", 90.0), row("low", 60.0)], 1.0)
+    assert found.to_document()["places"] == {"top": 1, "low": 2, "short": None}
+    assert found.analysis.basis("ref") is None
+    assert found.analysis.notes == ["short has 49 of 100 frames, too few for a place"]
+    assert list(found.scores) == ["top", "low", "short"]
+
+
+def test_a_copy_of_the_reference_has_no_place() -> None:
+    same = row("same", 97.0)
+    assert same.report is not None
+    same.report.notes.append(warning("identical", "the files have the same content"))
+    found = CompareReport([same, row("top", 90.0), row("low", 60.0)], 1.0)
+    assert found.to_document()["places"] == {"top": 1, "low": 2, "same": None}
+    assert [(entry.a, entry.b) for entry in found.analysis.differences] == [("top", "low")]
+    assert found.analysis.notes == ["same is a copy of the reference, and has no place"]

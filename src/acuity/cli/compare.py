@@ -220,5 +220,5 @@ def _say_failures(report: CompareReport) -> None:
         for note in row.report.warnings if row.report is not None else ():
             text = one_line(note.spelled(ACUITY.spell))
             print(f"acuity: warning: {one_line(row.name)}: {text}", file=sys.stderr)
-    for text in report.notes:
+    for text in report.all_notes:
         print(f"acuity: note: {one_line(text)}", file=sys.stderr)

@@ -41,7 +41,9 @@ def _ranking(report: CompareReport, style: Style, reference: str, pools: Sequenc
     standings = report.analysis.of(reference)
     name = one_line(os.path.basename(reference) or reference)
     model = "" if report.model is None else f", {report.model}"
-    head = style.paragraph("dim", f"{count(len(standings), 'encode')} of {name}{one_line(model)}")
+    basis = report.analysis.basis(reference)
+    ranked = "" if basis is None else f", {basis}"
+    head = style.paragraph("dim", f"{count(len(standings), 'encode')} of {name}{one_line(model)}{ranked}")
     lines = fitted(ranking_table(report, standings, pools), style)
     best = 1 if standings[0].place is not None else None
     table = [style("bold", line) if number == best else line for number, line in enumerate(lines)]
@@ -115,7 +117,7 @@ def _notes(report: CompareReport, style: Style) -> list[str]:
         who = "" if len(names) == scored else f"{', '.join(names)}: "
         colour, mark = ("yellow", "warning: ") if level == "warning" else ("dim", "")
         lines += style.paragraph(colour, one_line(f"{mark}{who}{text}"))
-    for text in report.notes:
+    for text in report.all_notes:
         lines += style.paragraph("dim", one_line(text))
     return lines
 

@@ -90,9 +90,17 @@ class Scored(NamedTuple):
     column: str
 
 
-def difference(a: Scored, b: Scored, *, lower_is_better: bool = False) -> Difference | None:
-    """The difference of two encodes of one reference; None if no frame has a figure of both."""
+def difference(
+    a: Scored, b: Scored, only: NDArray[np.int64] | None = None, *, lower_is_better: bool = False
+) -> Difference | None:
+    """The difference of two encodes of one reference; None if no frame has a figure of both.
+
+    `only` are the frames that count: those that all encodes have.
+    """
     frames, values = _paired(a, b)
+    if only is not None and len(only) < len(frames):
+        there = np.isin(frames, only)
+        frames, values = frames[there], values[there]
     if not len(values):
         return None
     rate = _rate(a.report)

@@ -157,8 +157,9 @@ def _rates(report: CompareReport) -> list[Rates]:
     """A curve for each encoder and reference; encodes without a known encoder are points by themselves."""
     several = len(report.references) > 1
     curves: dict[str, list[RatePoint]] = {}
+    placed = {one.row.name for one in report.analysis.standings if one.place is not None}
     for row in report.rows:
-        if row.kbps is None or not row.ranked or row.score is None:
+        if row.kbps is None or row.score is None or row.name not in placed:
             continue
         name = row.encoder or row.name
         if several:
@@ -170,7 +171,9 @@ def _rates(report: CompareReport) -> list[Rates]:
 def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
     for reference in report.references:
         name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
-        yield f"Ranking{name}", ranking_table(report, report.analysis.of(reference), pools)
+        basis = report.analysis.basis(reference)
+        title = f"Ranking{name}{'' if basis is None else f' ({basis})'}"
+        yield title, ranking_table(report, report.analysis.of(reference), pools)
     if report.analysis.rates:
         yield "BD-rates", rates_table(report)
     if report.analysis.differences:
@@ -191,7 +194,7 @@ def _notes(report: CompareReport, spell: Spell) -> Iterator[PageNote]:
     for (level, text), names in report.notes_by_encode(spell).items():
         who = "" if len(names) == len(scored) else f"{', '.join(names)}: "
         yield PageNote(level, f"{who}{text}")
-    for text in report.notes:
+    for text in report.all_notes:
         yield PageNote("info", text)
 
 

@@ -41,7 +41,8 @@ def compare_pictures(
     if report.interrupted:  # whoever ended it doesn't want to wait
         return [], INTERRUPTED
     rows = {row.name: number for number, row in enumerate(drawn_rows(report))}
-    worst = next((row for row in reversed(report.ranking) if row.ranked), None)
+    placed = [one.row for one in report.analysis.standings if one.place is not None]
+    worst = placed[-1] if placed else next((row for row in report.ranking if row.ranked), None)
     if worst is None:
         return [], NONE_SCORED
     contrasts = list(_contrasts(report, count))

@@ -65,6 +65,11 @@ class CompareRow:
         return self.report.headlines[0].key if self.report.headlines else None
 
     @property
+    def partial(self) -> bool:
+        """Whether the figures are those of the frames before an interruption."""
+        return self.report is not None and self.report.partial is not None
+
+    @property
     def ranked(self) -> bool:
         """Whether there is a score to rank it by."""
         return self.score is not None and not math.isnan(self.score)
@@ -154,19 +159,11 @@ class CompareReport:
 
     @property
     def ranking(self) -> list[CompareRow]:
-        """The rows, the best of each reference first; those without a score come last, in the order given.
+        """The rows, the best of each reference first; those without a place come last, in the order given.
 
         Scores of different references say nothing about each other, so references stay in the order given.
         """
-        better = -1.0 if self.lower_is_better else 1.0
-        references = self.references
-
-        def place(row: CompareRow) -> tuple[bool, int, float]:
-            if not row.ranked or row.score is None:
-                return True, 0, 0.0
-            return False, references.index(row.reference), -better * row.score
-
-        return sorted(self.rows, key=place)
+        return [standing.row for standing in self.analysis.standings]
 
     @property
     def references(self) -> list[str]:
@@ -176,7 +173,7 @@ class CompareReport:
     @cached_property
     def analysis(self) -> Analysis:
         """Places and ties, differences of two encodes, BD-rates of encoders."""
-        return analyse(self.rows, self.ranking, lower_is_better=self.lower_is_better, against=self.against)
+        return analyse(self.rows, lower_is_better=self.lower_is_better, against=self.against)
 
     @property
     def lower_is_better(self) -> bool:
@@ -193,6 +190,11 @@ class CompareReport:
             for note in row.report.notes if row.report is not None else ():
                 found.setdefault((note.level, note.spelled(spell)), []).append(row.name)
         return dict(sorted(found.items(), key=lambda entry: entry[0][0] != "warning"))
+
+    @property
+    def all_notes(self) -> list[str]:
+        """The notes about the comparison as a whole, and about its places."""
+        return [*self.notes, *self.analysis.notes]
 
     @property
     def model(self) -> str | None:
@@ -219,8 +221,12 @@ class CompareReport:
             "interrupted": self.interrupted,
             "pairs": [row.to_document(per_frame=per_frame, pools=pools, spell=spell) for row in self.rows],
             "ranking": [row.name for row in self.ranking],
+            "ranked_on": [
+                {"reference": entry.reference, "frames": len(entry.frames), "most_frames": entry.most}
+                for entry in found.rankings
+            ],
             "places": {standing.row.name: standing.place for standing in found.standings},
             "differences": plain([entry.to_document() for entry in found.differences]),
             "bd_rates": plain([entry.to_document() for entry in found.rates]),
-            "notes": list(self.notes),
+            "notes": self.all_notes,
         }
