@@ -210,6 +210,14 @@ def test_the_worst_frames_so_far(tmp_path: Path) -> None:
             assert [(row["frame"], row["score"]) for row in found["frames"]] == whole.worst(3)
             assert found["frames_compared"] == 10
             assert len((await ground.ask(client, "vmaf.worst_frames"))["frames"]) == 5
+            apart = await ground.ask(client, "vmaf.worst_frames", n=5, apart=4)
+            places = [row["frame"] for row in apart["frames"]]
+            assert places[0] == whole.worst(1)[0][0]
+            assert all(abs(one - other) >= 4 for one in places for other in places if one != other)
+            curve = await ground.ask(client, "vmaf.curve", first=8, status=True)
+            assert curve["frames"] == [8, 9]
+            assert curve["status"]["last_score"] == curve["scores"][-1]
+            assert "status" not in await ground.ask(client, "vmaf.curve")
 
     play(scene, tmp_path, MODEL)
 
