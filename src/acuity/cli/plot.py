@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.cli.style import clock
+from acuity.report.page.packing import storable
 from acuity.report.plots.plot_series import column_spans
 from acuity.report.plots.ticks import Axis, value_axis
 
@@ -33,7 +34,7 @@ def plot(
     Where frames share a column of dots, it reaches from the lowest to the highest, and the last line says so:
     a single bad frame stays visible.
     """
-    finite = np.isfinite(scores)
+    finite = storable(scores)
     if not finite.any() or width < 1 or rows < 1:
         return []
     dots = _DOTS if unicode else _ASCII_DOTS

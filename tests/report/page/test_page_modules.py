@@ -110,3 +110,8 @@ def test_columns_of_pixels_leave_nothing_out() -> None:
 )
 def test_figures_as_text(call: str, text: str) -> None:
     assert run("format: number, figure, clock, count", f"return {call}") == text
+
+
+def test_labels_of_an_axis_end_where_steps_cannot_be_counted() -> None:
+    body = "return [multiples(0, 1, 0.5), multiples(2 ** 51 - 2, 2 ** 51 - 1, 0.2), multiples(0, 1, NaN)]"
+    assert run("format: multiples", body) == [[0, 0.5, 1], [], []]

@@ -154,6 +154,17 @@ def test_bad_curves_are_plots_too(curves: list[PlotSeries], seconds: float | Non
     assert not re.search(r"\b(nan|inf)\b", text)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[1e308, -1e308], [1e308, 50.0, 51.0], [1e12, 1e12 + 1e-4], [2.0**51 - 1, 1 - 2.0**51], [1e-320, 2e-320]],
+)
+def test_absurd_values_are_plots_too(values: list[float]) -> None:
+    with np.errstate(all="raise", under="ignore"):
+        found = svg_plot([series(values)], seconds=None)
+    assert "nan" not in found.replace("encoded", "")
+    assert ("too large to be drawn" in found) == (1e308 in values)
+
+
 def test_nothing_finite_is_said() -> None:
     assert "no frame has a finite value" in words(svg_plot([series([np.nan, np.inf])]))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from acuity.measure.pooling import POOLS, percentiles
 from acuity.report.page.column_names import ColumnName, column_name, is_score
+from acuity.report.page.packing import LARGEST
 from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, Series
 from acuity.report.page.score_events import score_events
 from acuity.report.page.score_facts import frame_times, mapping, score_facts
@@ -116,11 +117,11 @@ def _pooled(values: NDArray[np.float64], said: Mapping[str, float]) -> dict[str,
     found = values[~np.isnan(values)]
     if not len(found):
         return {}
-    pooled = {
-        _WORDS[name]: said[name] if math.isfinite(said.get(name, math.nan)) else POOLS[name](found)
-        for name in _WORDS
-    }
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite figures, and sums of absurdly large ones
+        pooled = {
+            _WORDS[name]: said[name] if math.isfinite(said.get(name, math.nan)) else POOLS[name](found)
+            for name in _WORDS
+        }
         marks = percentiles(found, _PERCENTILES)
     return pooled | {f"p{percent}": value for percent, value in zip(_PERCENTILES, marks, strict=True)}
 
@@ -133,9 +134,9 @@ def _said(figures: Mapping[str, float], shown: ColumnName) -> list[tuple[str, st
 
 
 def _number(value: float, decimals: int) -> str:
-    return (
-        f"{value:.{decimals}f}" if math.isfinite(value) else "not a number" if value != value else "infinite"
-    )
+    if not math.isfinite(value):
+        return "not a number" if value != value else "infinite"
+    return f"{value:.{decimals}f}" if abs(value) < LARGEST else f"{value:.6g}"
 
 
 def _title(extra: Mapping[str, Any], about: Mapping[str, Any]) -> str:
@@ -229,7 +230,8 @@ def _doubts(
         found = values[np.isfinite(values)]
         if not len(found) or "mean" not in figures[name]:
             continue
-        said, computed = figures[name]["mean"], float(found.mean())
+        with np.errstate(over="ignore"):
+            said, computed = figures[name]["mean"], float(found.mean())
         if math.isfinite(said) and abs(said - computed) > _CLOSE * max(1.0, abs(computed)):
             yield PageNote(
                 "warning",

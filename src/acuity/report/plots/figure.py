@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.report.page.packing import storable
 from acuity.report.plots.plot_series import Floats, PlotSeries, Spans, column_spans
 from acuity.report.plots.ticks import Axis, frame_axis, time_axis, value_axis
 from acuity.text import note, shortened
@@ -149,8 +150,11 @@ def figure(
         parts += _curve(one, spans, scales, number)
     longest = max((spans.frames for spans in found), default=1)
     said = f"area: lowest to highest of up to {longest} frames; line: their mean" if longest > 1 else ""
+    huge = sum(int((np.isfinite(one.values) & ~storable(one.values)).sum()) for one in series)
     if limits is None:
-        said = "no frame has a finite value"
+        said = "no frame has a finite value" if not huge else f"{huge:,} values are too large to be drawn"
+    elif huge:
+        said = "; ".join(filter(None, [f"{huge:,} values are too large to be drawn", said]))
     if said:
         parts.append(Words(room.right, height - 14 * scale, said, _SMALL * scale, "end", GREY))
     return Figure(width, height, title, _description(series, label, limits, said), parts)
@@ -162,7 +166,7 @@ def _columns(count: int, room: _Room) -> int:
 
 
 def _limits(series: Sequence[PlotSeries]) -> tuple[float, float] | None:
-    finite = [one.values[np.isfinite(one.values)] for one in series]
+    finite = [one.values[storable(one.values)] for one in series]
     finite = [values for values in finite if len(values)]
     if not finite:
         return None

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.report.page.packing import storable
+
 Floats = NDArray[np.float64]
 
 
@@ -35,9 +37,9 @@ def spans(values: Floats, columns: int) -> tuple[Floats, Floats]:
 
 
 def column_spans(values: Floats, columns: int) -> Spans:
-    """The values in at most so many columns; values that aren't finite are left out."""
+    """The values in at most so many columns; values that aren't finite, or absurdly large, are left out."""
     values = np.asarray(values, np.float64)
-    values = np.where(np.isfinite(values), values, np.nan)
+    values = np.where(storable(values), values, np.nan)
     count, columns = len(values), max(columns, 1)
     if count <= columns:
         return Spans(values, values, values, np.arange(count), 1)

@@ -14,6 +14,7 @@ from acuity.text import clock
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 _SECONDS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
 _SLACK: Final = 1e-9
+_SAME: Final = 1e-12  # relative differences below this can't be told apart by sums of steps
 
 
 class Tick(NamedTuple):
@@ -39,7 +40,7 @@ class Axis(NamedTuple):
 def value_axis(low: float, high: float, most: int) -> Axis:
     """An axis around the values with at most so many ticks, three at least; the outer ones are its ends."""
     most = max(most, 3)
-    if not high > low:  # a constant: some room on both sides
+    if not high - low > _SAME * max(abs(low), abs(high)):  # a constant: some room on both sides
         room = max(abs(low) * 0.01, 0.5)
         low, high = low - room, high + room
     step = _step((high - low) / (most - 1))

@@ -42,6 +42,12 @@ export function panel(title, attributes = {}) {
   return { section, controls, heading };
 }
 
+// An observer of sizes that draws in the next frame: browsers log an error where drawing changes sizes at once.
+export function onResize(draw) {
+  let planned;
+  return new ResizeObserver(() => { planned ??= requestAnimationFrame(() => { planned = undefined; draw(); }); });
+}
+
 let lastId = 0;
 export const freshId = (name) => `${name}-${(lastId += 1)}`;
 

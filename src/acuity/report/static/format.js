@@ -58,9 +58,10 @@ export function clockStep(span, most) {
 
 export const stepDecimals = (step) => Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
 
-// The multiples of a step within a range.
+// The multiples of a step within a range; none if it is too small beside them to be counted.
 export function multiples(low, high, step) {
   const found = [];
+  if (!(step > Math.max(Math.abs(low), Math.abs(high)) * 1e-15)) return found;
   for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index += 1) found.push(index * step || 0);
   return found;
 }

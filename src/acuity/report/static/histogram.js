@@ -1,6 +1,6 @@
 // How often which value occurs, with percentiles.
 
-import { element, shape } from './elements.js';
+import { element, onResize, shape } from './elements.js';
 import { count, decimalsOf, figure, multiples, niceStep, number, stepDecimals } from './format.js';
 
 const BARS = 40;
@@ -58,7 +58,7 @@ export function histogram(host, values, { label, better = null, known = [], stor
   const drawing = shape('svg', { role: 'img', 'aria-label': summary, height: SIZE.height });
   host.replaceChildren(drawing, figureList(texts), ...(better ? [element('p', { class: 'soft' }, `${better === 'higher' ? 'Higher' : 'Lower'} is better.`)] : []));
   const counted = bins(sorted);
-  const watch = new ResizeObserver(() => drawBars(drawing, sorted, counted, colour));
+  const watch = onResize(() => drawBars(drawing, sorted, counted, colour));
   watch.observe(host);
   drawnIn.set(host, watch);
   drawBars(drawing, sorted, counted, colour);

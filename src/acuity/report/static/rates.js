@@ -1,6 +1,6 @@
 // Quality over bitrate: a curve for each encoder, points that take the focus.
 
-import { element, say, shape } from './elements.js';
+import { element, onResize, say, shape } from './elements.js';
 import { count, multiples, niceStep, number, stepDecimals } from './format.js';
 
 const RATE = { left: 46, right: 16, top: 14, bottom: 44 };
@@ -95,5 +95,5 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
     }));
   }
   let wide = 0;
-  new ResizeObserver(() => { if (box.clientWidth !== wide) { wide = box.clientWidth; draw(); } }).observe(box);
+  onResize(() => { if (box.clientWidth !== wide) { wide = box.clientWidth; draw(); } }).observe(box);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from acuity.mcp.principal import Principal
 from acuity.mcp.wire.guard.auth_hook import AuthHook
 from acuity.mcp.wire.guard.authentication import Authentication, Refusal, neighbourhood
+from acuity.mcp.wire.guard.refusal_lines import RefusalLines
 from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.http.request import Request
 from transport_bench import run
@@ -87,6 +89,37 @@ def test_the_log_tells_once_that_an_address_guesses(caplog: pytest.LogCaptureFix
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert vars(record)["address"] == "192.0.2.1"
+
+
+def test_a_flood_of_wrong_tokens_keeps_nobody_out_whose_token_is_long() -> None:
+    long, plain = "pH3-vK9_qZ1xW7sT5bN2mD", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    authentication = Authentication(Tokens({long: "alice", plain: "bob"}), clock=Clock())
+    for number in range(40):
+        authentication.check(sent(f"{WRONG}{number}"))
+    assert authentication.check(sent(long)) == Principal.of_token("alice")
+    assert status(authentication.check(sent(plain))) == 429  # it could be guessed
+    assert status(authentication.check(sent(f"{long}x"))) == 429
+
+
+def test_repeated_refusals_are_counted_instead_of_logged(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    lines = RefusalLines(clock)
+    for _ in range(500):
+        lines.add(logging.WARNING, "192.0.2.1", "token", "no token", {})
+    lines.add(logging.WARNING, "192.0.2.1", "host", "another name", {})
+    clock.now += 61
+    lines.add(logging.WARNING, "192.0.2.1", "token", "no token", {})
+    first = "refused a request: no token"
+    more = "refused 499 more requests for reasons that were logged before"
+    assert [record.message for record in caplog.records] == [
+        first,
+        more,
+        "refused a request: another name",
+        first,
+    ]
+    for number in range(1000):  # from ever new addresses
+        lines.add(logging.WARNING, f"192.0.3.{number}", "token", "no token", {})
+    assert len(caplog.records) < 40
 
 
 def test_a_wrong_token_is_told_from_none() -> None:

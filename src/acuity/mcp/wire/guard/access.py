@@ -24,6 +24,7 @@ from acuity.mcp.wire.guard.authentication import Authentication, Refusal
 from acuity.mcp.wire.guard.origins import Origins
 from acuity.mcp.wire.guard.pages import for_page, page_headers, with_headers
 from acuity.mcp.wire.guard.proxies import NO_PROXIES, TrustedProxies
+from acuity.mcp.wire.guard.refusal_lines import RefusalLines
 from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
@@ -186,6 +187,7 @@ class Guarded:
         self._open_paths = frozenset(open_paths)  # these take no token
         self._is_open = is_open or (lambda _: False)  # nor do these
         self._refused = Counter() if refused is None else refused
+        self._lines = RefusalLines()
         self._known: dict[tuple[str | None, str | None], None] = {}
 
     def __call__(self, request: Request, responder: Responder) -> None:
@@ -280,7 +282,7 @@ class Guarded:
 
     def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
         self._refused[refusal.word] += 1
-        refusal.answer(request, responder, plain=self._plain)
+        refusal.answer(request, responder, self._lines, plain=self._plain)
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again

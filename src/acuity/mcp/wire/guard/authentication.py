@@ -5,7 +5,8 @@ OAuth's is never shown to the hook.
 
 An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only those
 who were let in from there before are let in. So nobody can guess on, and those who are in stay in. A token
-with a good signature can't have been guessed, and is let in always.
+that can't have been guessed is let in always: a long one of many different characters, such as `--live`
+makes, and one with a good signature. So a flood of wrong tokens keeps nobody out who has such a one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from acuity.mcp.limits import BUSY
 from acuity.mcp.principal import Principal
 from acuity.mcp.rates import Allowances, Rate, whole_seconds
 from acuity.mcp.wire.guard.auth_hook import AuthHook
-from acuity.mcp.wire.guard.tokens import TokenStore, bearer, digest
+from acuity.mcp.wire.guard.refusal_lines import RefusalLines
+from acuity.mcp.wire.guard.tokens import TokenStore, bearer, digest, is_unguessable
 from acuity.mcp.wire.guard.verdicts import Rejected, Undecided, Verdict
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
 from acuity.mcp.wire.messages import encode, error_message
@@ -50,7 +52,9 @@ class Refusal(NamedTuple):
     headers: HeaderList = ()
     code: int = INVALID_REQUEST
 
-    def answer(self, request: Request, responder: Responder, *, plain: bool = False) -> None:
+    def answer(
+        self, request: Request, responder: Responder, lines: RefusalLines, *, plain: bool = False
+    ) -> None:
         """Answer with a JSON-RPC error, or `plain` with {"error": "…"}."""
         # One who is slowed down may go on knocking, and would fill the log.
         level = logging.DEBUG if self.status == 429 else logging.WARNING
@@ -60,7 +64,7 @@ class Refusal(NamedTuple):
             "address": request.address,
             "path": request.path,
         }
-        logger.log(level, "refused a request: %s", self.reason, extra=fields)
+        lines.add(level, neighbourhood(request.address), self.word, self.reason, fields)
         said = json.dumps({"error": self.reason}).encode()
         body = said if plain else encode(error_message(self.code, self.reason))
         responder.answer(self.status, body, b"application/json", self.headers)
@@ -105,6 +109,7 @@ class Authentication:
             # A right guess is answered like a wrong one.
             if (
                 wait > 0
+                and not (principal is not None and is_unguessable(token))
                 and not self._is_signed(token, found)
                 and (place, principal.key if principal else digest(token)) not in self._proven
             ):
@@ -183,7 +188,8 @@ class Authentication:
             return
         self._told.take(place, _TOLD)
         text = (
-            "too many wrong tokens came from %s: only clients that were let in from there before are let in"
+            "too many wrong tokens came from %s: only clients with long tokens, or that were let in from "
+            "there before, are let in"
         )
         logger.warning(text, place, extra={"event": "guessing", "address": place})
 

@@ -28,6 +28,8 @@ TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
 EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
+_UNGUESSABLE: Final = 22  # characters: base64 of 128 random bits
+_DIFFERENT: Final = 10  # characters that such a token has at least
 _LONGEST_TOKEN: Final = 4096
 _LONGEST_BEARER: Final = 8192  # characters of what clients send: tokens of others say more
 _OTHERS: Final = 0o007  # permissions of everybody
@@ -43,6 +45,11 @@ def digest(token: str) -> bytes:
     found = _DIGEST.copy()
     found.update(token.encode("utf-8", "surrogatepass"))
     return found.digest()
+
+
+def is_unguessable(token: str) -> bool:
+    """Whether a token is so long and varied that nobody finds it by trying."""
+    return len(token) >= _UNGUESSABLE and len(set(token)) >= _DIFFERENT
 
 
 def bearer(authorization: str | None) -> str | None:
