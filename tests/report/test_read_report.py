@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity import __version__
 from acuity.errors import InputError
 from acuity.report import render_report
+from acuity.report.page.score_page import score_page
 from acuity.report.read_report import parse_report, read_report
 from acuity.report.stored_report import StoredReport
 
@@ -75,19 +77,21 @@ def test_figures_that_are_not_finite() -> None:
         assert (figures["b"], figures["d"]) == (math.inf, math.inf)
 
 
-def test_the_xml_of_libvmaf_1() -> None:
-    text = (
-        '<VMAF version="1.5.3"><params model="vmaf_v0.6.1.pkl" scaledWidth="576" scaledHeight="324" />'
-        '<fyi numOfFrames="2" aggregateVMAF="50.5" execFps="3" /><frames>'
-        '<frame frameNum="0" adm2="0.9" vmaf="50" /><frame frameNum="1" adm2="0.8" vmaf="51" />'
-        "</frames></VMAF>"
-    )
-    found = parse_report(text.encode(), "report.xml")
+def test_xml_of_libvmaf_1() -> None:
+    text = """<VMAF version="1.3.15"><params model="vmaf_v0.6.1.pkl" scaledWidth="576" scaledHeight="324"/>
+        <fyi numOfFrames="1" aggregateVMAF="76.5" execFps="31.5"/>
+        <frames><frame frameNum="0" adm2="0.9" vmaf="76.5"/></frames></VMAF>"""
+    found = parse_report(text.encode(), "old.xml")
     assert found.source is not None
-    assert found.source.columns["vmaf"].tolist() == [50, 51]
-    assert found.extra["acuity"] == {"width": 576, "height": 324}
-    bare = parse_report(text.replace("scaled", "other").encode(), "report.xml")
-    assert bare.source is not None
+    assert (found.source.width, found.source.height, found.source.fps) == (576, 324, 31.5)
+    page = score_page(found.source, found.extra)
+    assert page.cards[0].detail == "vmaf_v0.6.1.pkl, mean of 1 frame"
+    facts = dict(page.facts)
+    assert (facts["compared"], facts["computed by"]) == ("at 576x324", "31.5 fps")
+    assert facts["versions"] == f"measured by libvmaf 1.3.15; page made by acuity {__version__}"
+    unknown = parse_report(text.replace("scaled", "some").encode(), "old.xml").source
+    assert unknown is not None
+    assert (unknown.width, unknown.height) == (0, 0)
 
 
 FRAME = '{"frames": [{"frameNum": %s, "metrics": %s}]}'
@@ -112,8 +116,9 @@ BAD = {
     "<page></page>": "its first element is <page>, not <VMAF>",
     "<VMAF><frames>": "its XML is cut off or damaged in line 1",
     '<!DOCTYPE a [<!ENTITY b "c">]><VMAF/>': "declares a document type",
-    '<VMAF><frame frameNum="x"/></VMAF>': "'x' stands where a whole number should",
+    '<VMAF><frame frameNum="x"/></VMAF>': "'frameNum' is 'x', which is no whole number",
     '<VMAF><frame frameNum="1" vmaf="x"/></VMAF>': "'vmaf' is 'x', which is no number",
+    '<VMAF><params qualityWidth=""/></VMAF>': "'qualityWidth' is '', which is no whole number",
     "Frame,a,\n0,1,2,3,4,\n": "line 2 has 6 fields where the first has 3",
     "Frame,a,a,\n": "two of its columns have the same name",
     "Frame,a,\n0,x,\n": "'a' is 'x', which is no number",

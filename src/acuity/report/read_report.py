@@ -88,10 +88,16 @@ def read_document(document: Any) -> ReadReport:
     if "frames" not in document:
         raise InputError("it has no 'frames'")
     extra = {key: value for key, value in document.items() if key not in _LIBVMAF}
+    if isinstance(document.get("version"), str) and "acuity" not in extra:
+        extra["libvmaf"] = document["version"]  # whose report it is
+    parameters = document.get("params")
+    if isinstance(parameters, Mapping) and isinstance(parameters.get("model"), str):
+        extra["labels"] = {"vmaf": parameters["model"]}  # libvmaf 1.x has one model
     return ReadReport(StoredReport.from_document(document), extra)
 
 
-_LIBVMAF: Final = ("version", "fps", "frames", "pooled_metrics", "aggregate_metrics")
+_LIBVMAF: Final = ("version", "params", "fps", "frames", "pooled_metrics", "aggregate_metrics")
+_SIZES: Final = ("qualityWidth", "qualityHeight", "scaledWidth", "scaledHeight")
 
 
 def _scored(document: Mapping[str, Any]) -> ReadReport:
@@ -157,17 +163,20 @@ def _xml(text: str) -> ReadReport:
             case "frame":
                 number = attributes.pop("frameNum", "")
                 metrics = {name: _number(value, name) for name, value in attributes.items()}
-                rows.append({"frameNum": _whole(number), "metrics": metrics})
+                rows.append({"frameNum": _whole(number, "frameNum"), "metrics": metrics})
+            case "VMAF":
+                document["version"] = attributes.get("version", "")
+            case "fyi":
+                speed = attributes.get("fps", attributes.get("execFps"))  # 1.x has the latter
+                document["fps"] = None if speed is None else _number(speed, "fps")
             case "metric":
                 name = attributes.pop("name", "")
                 document["pooled_metrics"][name] = {key: _number(v, name) for key, v in attributes.items()}
             case "aggregate_metrics":
                 document["aggregate_metrics"] = {key: _number(v, key) for key, v in attributes.items()}
             case "params":
-                for side in ("Width", "Height"):  # the second name is libvmaf 1's
-                    size = attributes.get(f"quality{side}") or attributes.get(f"scaled{side}")
-                    if size:
-                        about[side.lower()] = _whole(size)
+                sizes = {name: _whole(text, name) for name, text in attributes.items() if name in _SIZES}
+                document["params"] = {**attributes, **sizes}
             case "acuity":
                 about["version"] = attributes.get("version", "")
                 if attributes.get("no_reference") == "true":
@@ -177,15 +186,16 @@ def _xml(text: str) -> ReadReport:
             case "tiny_model":
                 document["tiny_model"] = dict(attributes)
             case "partial":
-                about["partial"] = {key: _whole(v) if v.isdigit() else v for key, v in attributes.items()}
+                about["partial"] = {
+                    key: _whole(v, key) if v.isdigit() else v for key, v in attributes.items()
+                }
             case "steering":
-                stopped = attributes.get("stopped_after", "")
-                about["steering"] = {
-                    "segments": [], "subsample": [], "stopped_after": _whole(stopped) if stopped else None,
-                }  # fmt: skip
+                stopped = attributes.get("stopped_after")
+                after = _whole(stopped, "stopped_after") if stopped else None
+                about["steering"] = {"segments": [], "subsample": [], "stopped_after": after}
             case "segment" | "subsample" if "steering" in about:
                 kind = "segments" if tag == "segment" else tag
-                part = {key: _whole(v) if v.isdigit() else v for key, v in attributes.items()}
+                part = {key: _whole(v, key) if v.isdigit() else v for key, v in attributes.items()}
                 about["steering"][kind].append(part)
 
     def said(text: str) -> None:
@@ -228,7 +238,7 @@ def _csv(text: str) -> ReadReport:
                 raise InputError(f"line {number} has {len(line)} fields where the first has {len(titles)}")
             fields = dict(zip(names, line[1:], strict=False))
             metrics = {name: _number(value, name) for name, value in fields.items() if value}
-            rows.append({"frameNum": _whole(line[0]), "metrics": metrics})
+            rows.append({"frameNum": _whole(line[0], "Frame"), "metrics": metrics})
     except csv.Error as error:
         raise InputError(f"its CSV is damaged: {error}") from None
     return read_document({"frames": rows})
@@ -247,7 +257,7 @@ def _number(text: str, name: str) -> float:
         raise InputError(f"{quoted(name)} is {quoted(text)}, which is no number") from None
 
 
-def _whole(text: str) -> int:
+def _whole(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise InputError(f"{quoted(text)} stands where a whole number should")
+        raise InputError(f"{quoted(name)} is {quoted(text)}, which is no whole number")
     return int(text)

@@ -40,10 +40,14 @@ class StoredReport:
         """The report in libvmaf's JSON layout; raises InputError."""
         rows = document.get("frames", ())
         numbers, figures = from_rows(rows)
+        parameters = document.get("params")
+        parameters = parameters if isinstance(parameters, Mapping) else {}
         return cls(
             numbers,
             figures,
             aggregate=finite_figures(document.get("aggregate_metrics")),
+            width=_side(parameters, "Width"),
+            height=_side(parameters, "Height"),
             fps=number_or_nan(document.get("fps")),
             said=pooled_figures(document.get("pooled_metrics")),
         )
@@ -121,6 +125,12 @@ def pooled_figures(given: Any) -> dict[str, dict[str, float]]:
     """Pooled figures by column and method."""
     entries = given.items() if isinstance(given, Mapping) else ()
     return {str(name): finite_figures(methods) for name, methods in entries}
+
+
+def _side(parameters: Mapping[str, Any], side: str) -> int:
+    """The width or height at which pictures were compared; 0 if the report doesn't say."""
+    found = parameters.get(f"quality{side}", parameters.get(f"scaled{side}"))
+    return found if type(found) is int and found > 0 else 0
 
 
 def _has_legacy_digits(column: NDArray[np.float64]) -> bool:

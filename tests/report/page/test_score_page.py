@@ -88,10 +88,31 @@ def test_odd_reports_are_named() -> None:
     assert _texts(twice) == ["warning: 1 frame numbers occur more than once, the first is 1: all are drawn"]
     assert twice.series[0].columns[0].values.tolist() == [2.0, 1.0, 3.0]
     source = StoredReport([0], {"vmaf": np.array([50.0])}, said={"vmaf": {"mean": 90.0}})
-    (doubt,) = score_page(source, {}).notes
-    assert doubt.text == "the report says that the mean of vmaf is 90, but its frames have 50"
+    page = score_page(source, {})
+    (doubt,) = page.notes
+    assert doubt.text == "the report has for vmaf mean 90, but its frames 50: the page shows the frames'"
+    assert page.cards[0].value == "50.00"
     infinite = _report([1.0, math.inf, math.nan]).to_document()["notes"]
-    assert [note["text"] for note in infinite] == ["1 figure is infinite or too large to draw in vmaf"]
+    assert [note["text"] for note in infinite] == [
+        "1 of 3 frames has no number of vmaf, it is frame 2: its figures are of the other 2",
+        "1 figure is infinite or too large to draw in vmaf",
+    ]
+
+
+def test_a_figure_belongs_to_the_frame_it_is_shown_with() -> None:
+    said = {"vmaf": {"min": 12.0, "max": 71.0, "mean": 58.70004, "harmonic_mean": 60.1}}
+    values = np.array([70.0, math.nan, 60.05, 71.0])
+    page = score_page(StoredReport([58, 59, 60, 61], {"vmaf": values}, said=said), {})
+    lowest = page.cards[1]
+    assert (lowest.label, lowest.value, lowest.detail) == ("lowest frame", "60.05", "frame 60")
+    assert (page.cards[0].value, page.cards[0].detail) == ("67.02", "mean of 3 frames")
+    assert _texts(page) == [
+        "warning: the report has for vmaf mean 58.7, but its frames 67.0167; harmonic mean 60.1, but its "
+        "frames 66.6385; lowest 12, but its frames 60.05: the page shows the frames'",
+        "info: 1 of 4 frames has no number of vmaf, it is frame 59: its figures are of the other 3",
+    ]
+    source = StoredReport([0, 1], {"vmaf": np.array([1.0, 2.01])}, said={"vmaf": {"mean": 1.50500009}})
+    assert score_page(source, {}).notes == []  # more digits of the same mean
 
 
 @pytest.mark.parametrize("source", [StoredReport([], {}), StoredReport([], {"vmaf": np.zeros(0)})])

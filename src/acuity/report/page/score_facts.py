@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -58,16 +59,16 @@ def score_facts(
     video = mapping(about.get("input"))
     found = [
         *((role, _video(mapping(video.get(role)))) for role in ("reference", "distorted")),
-        ("compared", _compared(video)),
+        ("compared", _compared(video) or _size(source)),
         ("model", ", ".join(dict.fromkeys(labels.values()))),
         ("why this model", _text(about.get("model_reason"))),
         ("tiny model", _text(mapping(extra.get("tiny_model")).get("path"))),
         ("pairing", _pairing(video)),
         ("frames", _frames(source, about)),
-        ("computed by", _machine(about)),
+        ("computed by", _machine(about) or _speed(source)),
         ("command", _text(about.get("command"))),
         ("report", _text(extra.get("name"))),
-        ("versions", _versions(about)),
+        ("versions", _versions(about, extra)),
     ]
     return [(name, text) for name, text in found if text]
 
@@ -146,8 +147,19 @@ def _machine(about: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _versions(about: Mapping[str, Any]) -> str:
-    measured = _text(about.get("version"))
-    if measured and measured != __version__:
-        return f"measured by acuity {measured}, page by acuity {__version__}"
-    return f"acuity {__version__}"
+def _size(source: ReportSource) -> str:
+    return f"at {source.width}x{source.height}" if source.width and source.height else ""
+
+
+def _speed(source: ReportSource) -> str:
+    return f"{source.fps:.1f} fps" if 0 < source.fps < math.inf else ""
+
+
+def _versions(about: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
+    """What measured, and what made the page if that isn't the same."""
+    measured, libvmaf = _text(about.get("version")), _text(extra.get("libvmaf"))
+    if measured == __version__:
+        return f"acuity {__version__}"
+    by = f"acuity {measured}" if measured else f"libvmaf {libvmaf}" if libvmaf else ""
+    page = f"page made by acuity {__version__}"
+    return f"measured by {by}; {page}" if by else page

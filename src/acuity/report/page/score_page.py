@@ -22,7 +22,8 @@ from acuity.text import clock
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 _WORDS: Final = {"mean": "mean", "harmonic_mean": "harmonic mean", "min": "lowest", "max": "highest"}
 _MOST_CARDS: Final = 12
-_CLOSE: Final = 1e-4  # a report's own mean may differ so much, relatively, from that of its rounded figures
+_CLOSE: Final = 1e-4  # a report's own figures may differ so much from those of its rounded frames
+_LARGE: Final = 100.0  # from here on, the difference is relative
 NO_FRAMES: Final = "The report has no frames, so there is no curve."
 NO_FIGURES: Final = "No frame of the report has a figure, so there is no curve."
 
@@ -44,7 +45,8 @@ def score_page(
     columns = {name: np.asarray(values, np.float64)[order] for name, values in source.columns.items()}
     asked: Any = extra.get("metrics")
     shown = {name: column_name(name, scores, asked) for name in [*scores, *columns] if name in columns}
-    figures = {name: _pooled(columns[name], source.pooled().get(name, {})) for name in shown}
+    pooled = source.pooled()
+    figures = {name: _pooled(columns[name], pooled.get(name, {})) for name in shown}
     events, gaps = score_events(frames, about)
     series = Series(
         _title(extra, about),
@@ -56,7 +58,13 @@ def score_page(
         _times(extra, about, frames, order),
         events,
     )
-    notes = [*_notes(about), *gaps, *_doubts(source, columns, figures, frames)]
+    notes = [
+        *_notes(about),
+        *gaps,
+        *_doubts(columns, frames),
+        *(note for name, one in shown.items() for note in _contradictions(name, one, pooled, columns[name])),
+        *_missing(shown, columns, frames),
+    ]
     return Page(
         "score",
         _title(extra, about),
@@ -113,17 +121,25 @@ def _times(
 
 
 def _pooled(values: NDArray[np.float64], said: Mapping[str, float]) -> dict[str, float]:
-    """What is said of a column: the report's own figures where it has them, otherwise computed."""
+    """What is said of a column: figures of the frames that are shown.
+
+    The report's own have more digits than its frames, so they are taken where they are the same figures.
+    """
     found = values[~np.isnan(values)]
     if not len(found):
         return {}
+    pooled = {}
     with np.errstate(invalid="ignore", over="ignore"):  # infinite figures, and sums of absurdly large ones
-        pooled = {
-            _WORDS[name]: said[name] if math.isfinite(said.get(name, math.nan)) else POOLS[name](found)
-            for name in _WORDS
-        }
+        for name, word in _WORDS.items():
+            computed = POOLS[name](found)
+            pooled[word] = said[name] if _same(said.get(name, math.nan), computed) else computed
         marks = percentiles(found, _PERCENTILES)
     return pooled | {f"p{percent}": value for percent, value in zip(_PERCENTILES, marks, strict=True)}
+
+
+def _same(said: float, computed: float) -> bool:
+    allowed = _CLOSE * max(1.0, abs(computed) / _LARGE)
+    return math.isfinite(allowed) and abs(said - computed) <= allowed  # false for NaN
 
 
 def _said(figures: Mapping[str, float], shown: ColumnName) -> list[tuple[str, str]]:
@@ -209,13 +225,8 @@ def _notes(about: Mapping[str, Any]) -> Iterator[PageNote]:
             yield PageNote("warning" if note.get("level") == "warning" else "info", note["text"])
 
 
-def _doubts(
-    source: ReportSource,
-    columns: Mapping[str, NDArray[np.float64]],
-    figures: Mapping[str, Mapping[str, float]],
-    frames: NDArray[np.int64],
-) -> Iterator[PageNote]:
-    """What is odd in the report itself."""
+def _doubts(columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64]) -> Iterator[PageNote]:
+    """What is odd in the report as a whole."""
     if not len(frames):
         yield PageNote("warning", NO_FRAMES)
     elif all(np.isnan(values).all() for values in columns.values()):
@@ -226,14 +237,44 @@ def _doubts(
             "warning",
             f"{len(twice):,} frame numbers occur more than once, the first is {twice[0]}: all are drawn",
         )
-    for name, values in columns.items():
-        found = values[np.isfinite(values)]
-        if not len(found) or "mean" not in figures[name]:
+
+
+def _contradictions(
+    name: str, shown: ColumnName, pooled: Mapping[str, Mapping[str, float]], values: NDArray[np.float64]
+) -> Iterator[PageNote]:
+    """The report's own figures that aren't those of its frames."""
+    found = values[~np.isnan(values)]
+    if not len(found):
+        return
+    wrong = []
+    for method, word in _WORDS.items():
+        said = pooled.get(name, {}).get(method, math.nan)
+        with np.errstate(invalid="ignore", over="ignore"):
+            computed = POOLS[method](found)
+        if method == "harmonic_mean" and shown.kind != "score":
+            continue  # isn't shown
+        if math.isfinite(said) and not _same(said, computed):
+            wrong.append(f"{word} {said:.6g}, but its frames {computed:.6g}")
+    if wrong:
+        yield PageNote("warning", f"the report has for {name} {'; '.join(wrong)}: the page shows the frames'")
+
+
+def _missing(
+    shown: Mapping[str, ColumnName], columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64]
+) -> Iterator[PageNote]:
+    """How many frames have no number, of scores and metrics; features may begin late."""
+    for name, one in shown.items():
+        absent = np.isnan(columns[name])
+        count = int(np.count_nonzero(absent))
+        if one.kind == "feature" or not count:
             continue
-        with np.errstate(over="ignore"):
-            said, computed = figures[name]["mean"], float(found.mean())
-        if math.isfinite(said) and abs(said - computed) > _CLOSE * max(1.0, abs(computed)):
-            yield PageNote(
-                "warning",
-                f"the report says that the mean of {name} is {said:.6g}, but its frames have {computed:.6g}",
-            )
+        if count == len(frames):
+            if len(columns) > 1:  # else the page says that there are no figures
+                yield PageNote("warning", f"no frame has a number of {name}")
+            continue
+        have, first = ("has", "it is") if count == 1 else ("have", "the first is")
+        yield PageNote(
+            "info",
+            f"{count:,} of {len(frames):,} frames {have} no number of {name}, {first} frame "
+            f"{frames[int(absent.argmax())]}: its figures are of the other {len(frames) - count:,}",
+        )
