@@ -100,6 +100,7 @@ def test_an_old_report_gets_those_of_a_folder(tmp_path: Path, capsys: pytest.Cap
         (["--plot=braille"], "is no way to plot: use auto, text, sixel, kitty"),
         (["--plot", "-q"], "--quiet prints no plot"),
         (["--plot", "--json"], "--json prints no plot"),
+        (["--plot", "text"], "'text' behind --plot is taken for a file: write --plot=text"),
     ],
 )
 def test_what_is_refused(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

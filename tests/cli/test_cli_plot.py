@@ -33,8 +33,30 @@ def test_a_column_reaches_from_the_lowest_to_the_highest() -> None:
 
 def test_the_exact_text() -> None:
     lines = plot(np.array([0.0, 50.0, 100.0, 50.0]), width=2, rows=2, seconds=75.0)
-    assert lines == ["100 │ ⠁", "  0 │⡈⠈", "     0:00 1:15"]
-    assert dots(lines).nonzero()[0].tolist() == [0, 4, 4, 7]
+    assert lines == ["100 │⢠⢣", "  0 │⡜⠈", "     0:00 1:15"]
+    # The values are at 7, 4, 0 and 4; half of the way to the next is drawn on either side.
+    assert [column.nonzero()[0].tolist() for column in dots(lines).T] == [
+        [6, 7],
+        [2, 3, 4, 5],
+        [0, 1],
+        [2, 3, 4],
+    ]
+
+
+def test_columns_are_joined_and_nothing_is_drawn_beyond_them() -> None:
+    scores = np.random.default_rng(4).uniform(0, 100, 60)
+    scores[[0, 1]] = 0.0, 100.0
+    found = dots(plot(scores, width=60, rows=5))  # two columns of dots for each
+    own = np.rint((1 - scores / 100) * 19).repeat(2)
+    for column in range(120):
+        lit = found[:, column].nonzero()[0].tolist()
+        assert lit == list(range(lit[0], lit[-1] + 1))
+        near = own[max(0, column - 1) : column + 2]
+        assert min(near) <= lit[0] <= own[column] <= lit[-1] <= max(near)
+        if column:
+            before = found[:, column - 1].nonzero()[0]
+            assert lit[0] <= before[-1] + 1
+            assert before[0] <= lit[-1] + 1
 
 
 def test_the_last_line_says_what_a_column_is() -> None:
@@ -67,7 +89,7 @@ def test_every_line_fits_the_width(width: int) -> None:
 
 def test_ascii_terminals_get_ascii() -> None:
     lines = plot(np.array([0.0, 100.0, 50.0]), width=3, rows=2, unicode=False)
-    assert lines == ["100 | '", "  0 |. '", "     0 3"]
+    assert lines == ["100 | :.", "  0 |: '", "     0 3"]
     assert all(line.isascii() for line in plot(np.linspace(0, 100, 3000), unicode=False))
 
 

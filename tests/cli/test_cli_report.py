@@ -93,6 +93,13 @@ def test_reports_say_their_command(clips: list[str], tmp_path: Path) -> None:
     assert shlex.split(json.loads(Path(path).read_text())["acuity"]["command"]) == ["vmaf", *words]
 
 
+def test_pages_name_options_as_the_command_has_them(clips: list[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["score", *clips, "-q", "-o", str(page)]) == 0
+    assert "--display 1080p" in page.read_text()
+    assert "display=1080p" not in page.read_text()
+
+
 def test_vmaf_writes_pages(clips: list[str], tmp_path: Path) -> None:
     pair = ["-r", clips[0], "-d", clips[1], "-q"]
     assert vmaf([*pair, "-o", str(tmp_path / "page.html")]) == 0

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
@@ -48,6 +50,11 @@ _ALONE: Final = "no-reference"
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Wraps paragraphs with a line that is too wide. Those with indented lines are examples and stay."""
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if action.nargs == "?" and action.option_strings:  # a word behind a blank would be a file name
+            return ", ".join(f"{name}[={action.metavar}]" for name in action.option_strings)
+        return super()._format_action_invocation(action)
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs = text.strip("\n").split("\n\n")
         return textwrap.indent("\n\n".join(_fitting(one, width - len(indent)) for one in paragraphs), indent)
@@ -75,6 +82,7 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(self.joined(argv))
         if not rest:
             return found
+        self._check_omitted(argv)
         # The value of an unknown option may have become a file name, so the option is the one to name.
         word = next((word for word in rest if word.startswith("-")), rest[0])
         if word.startswith("--"):
@@ -91,6 +99,18 @@ class Parser(argparse.ArgumentParser):
         if word.startswith("-"):
             raise UsageError(f"unknown option '{shortened(word)}'")
         raise UsageError(f"unexpected argument '{shortened(word)}': {surplus}")
+
+    def _check_omitted(self, argv: Sequence[str]) -> None:
+        """Refuse a value behind a blank where only `=` tells it from a file name."""
+        for word, behind in pairwise(argv):
+            action = self._option_string_actions.get(word)
+            if action is None or action.nargs != "?" or not callable(action.type) or os.path.exists(behind):
+                continue
+            try:
+                action.type(behind)
+            except (argparse.ArgumentTypeError, ValueError):
+                continue
+            raise UsageError(f"'{behind}' behind {word} is taken for a file: write {word}={behind}")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message + (self.missing if "arguments are required" in message else ""))

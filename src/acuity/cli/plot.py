@@ -1,4 +1,7 @@
-"""Plots scores over time as text: each column reaches from the lowest to the highest of its frames."""
+"""Plots scores over time as text: each column reaches from the lowest to the highest of its frames.
+
+Columns that don't touch are joined, so that a curve is a line: the dots between two values are halved.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +72,29 @@ def _lit(
     with np.errstate(invalid="ignore"):
         first = np.rint((1 - axis.share(high)) * (dots - 1))
         last = np.rint((1 - axis.share(low)) * (dots - 1))
+        first, last = _joined(first.repeat(repeat), last.repeat(repeat))
         lit = (down >= first) & (down <= last)  # NaN: no dot
-    return np.asarray(lit.repeat(repeat, 1))
+    return np.asarray(lit)
+
+
+def _joined(
+    first: NDArray[np.float64], last: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Columns that reach towards their neighbours, half of the way each: no dot is beyond the two.
+
+    Every value keeps its place, as a column only grows.
+    """
+    joined_first, joined_last = first.copy(), last.copy()
+    falls = first[1:] - last[:-1]  # dots from the end of a column down to the next one
+    rises = first[:-1] - last[1:]
+    for gap, upper, lower in ((falls, 0, 1), (rises, 1, 0)):
+        at = np.flatnonzero(gap > 1)
+        half = np.floor((gap[at] - 1) / 2)
+        joined_last[at + upper] = np.maximum(joined_last[at + upper], last[at + upper] + half)
+        joined_first[at + lower] = np.minimum(
+            joined_first[at + lower], first[at + lower] - (gap[at] - 1 - half)
+        )
+    return joined_first, joined_last
 
 
 def _cells(lit: NDArray[np.bool_], dots: NDArray[np.int64]) -> list[list[int]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import OK
@@ -36,7 +37,10 @@ _NO_PICTURES: Final = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("report", metavar="REPORT", help="the report: JSON, XML or CSV ('-': standard input)")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help=f"the file to write: {_ENDINGS} (default: REPORT.html)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=f"the file to write: {_ENDINGS} (default: the report's name with .html, if there is none yet)",
     )
     parser.add_argument("--pictures", metavar="DIR", help="put the worst frames of this folder into the page")
 
@@ -65,7 +69,9 @@ def _name(report: str) -> str:
 def _check_target(target: str, report: str, *, named: bool) -> None:
     """Refuse an output that can't be written, or would overwrite the report or what nobody named."""
     if not named and os.path.exists(target):
-        raise OutputError(f"'{target}' exists already: name the file with -o")
+        raise OutputError(
+            f"'{target}' exists already: name the file with -o ('-o {shlex.quote(target)}' overwrites it)"
+        )
     if os.path.exists(target) and os.path.exists(report) and os.path.samefile(target, report):
         raise OutputError(f"the page would overwrite the report '{report}': name another file with -o")
     check_output(target, "page")

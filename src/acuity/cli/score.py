@@ -65,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.output is not None:
             command = getattr(arguments, "command_line", None)
             shown = drawn_entries(wanted, report, arguments.pictures, format, watch, quiet)
-            report.write(arguments.output, format, arguments.precision, command=command, **shown)
+            report.write(
+                arguments.output, format, arguments.precision, command=command, spell=ACUITY.spell, **shown
+            )
         if quiet:  # the summary has them otherwise
             say("acuity", report.warnings, ACUITY.spell)
         print("\n".join(_answer(report, arguments)))

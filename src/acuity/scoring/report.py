@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import MissingExtra
+from acuity.errors import MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
 from acuity.models.choose import Choice
@@ -130,18 +130,20 @@ class ScoreReport:
         precision: str | int = "legacy",
         *,
         command: str | None = None,
+        spell: Callable[[Remedy], str] = Remedy.plain,
         pictures: Sequence[Picture] = (),
         no_pictures: str | None = None,
     ) -> None:
         """Write a report as `acuity score -o` does; the name says the format, unless it is given.
 
-        `command` is the command line that made it. A page shows `pictures`, or says why there are none.
+        `command` is the command line that made it, and `spell` writes the options that notes name as it has
+        them. A page shows `pictures`, or says why there are none.
         """
         from acuity.report import SHOWN, format_of, write_report
 
         format = format or format_of(path)
         said = {} if command is None else {"command": command}
-        extra = {"acuity": {**self.about(), **said, **self.resumption()}, **self.tiny_marks()}
+        extra = {"acuity": {**self.about(spell), **said, **self.resumption()}, **self.tiny_marks()}
         if format in SHOWN:
             extra |= {**self.page_entries(), "pictures": pictures, "no_pictures": no_pictures}
         write_report(self.results, path, format, precision, extra=extra)
@@ -234,7 +236,7 @@ class ScoreReport:
         )
         return found
 
-    def about(self) -> dict[str, Any]:
+    def about(self, spell: Callable[[Remedy], str] = Remedy.plain) -> dict[str, Any]:
         """The part of the document that says what was compared and how, without the figures."""
         from acuity import __version__
 
@@ -254,7 +256,7 @@ class ScoreReport:
                 "bitdepth": self.bitdepth,
                 "input": self.input,
                 "subsample": self.subsample,
-                "notes": [note.to_dict() for note in self.notes],
+                "notes": [note.to_dict(spell) for note in self.notes],
                 "backend": self.backend,
                 "computed_by": self.computed_by,
                 "instruction_set": self.instruction_set,

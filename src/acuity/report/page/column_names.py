@@ -51,6 +51,8 @@ _TABLE: Final[dict[str, ColumnName]] = {
     "ciede2000": _metric("CIEDE2000", "dB"),
     "integer_vif": ColumnName("VIF", better="higher"),
     "integer_adm2": ColumnName("ADM", better="higher"),
+    "integer_adm3": ColumnName("ADM3", better="higher"),
+    "integer_aim": ColumnName("AIM", better="lower"),
     "cambi": _metric("CAMBI", better="lower"),
     "speed_chroma_uv": _metric("SpEED chroma", better="lower"),
     "speed_temporal": _metric("SpEED temporal", better="lower"),
