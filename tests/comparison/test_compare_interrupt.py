@@ -54,7 +54,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert document["interrupted"]
     kept, lost = document["pairs"]
     assert kept["error"] is None
-    assert "interrupted" in lost["error"]
+    assert kept["status"] == "finished"
+    assert lost["status"] == ("not finished" if lost["score"] is None else "partial")  # it had some frames
+    assert lost["error"] is None
+    assert any("1 of 2 encodes are not finished" in note for note in document["notes"])
+    assert b"interrupted: waiting for the frames under way" in errors
     assert b"Traceback" not in errors
     again = subprocess.run(
         [*acuity, "compare", str(first), str(done), "--json"],

@@ -9,8 +9,9 @@ All encodes are scored as 'acuity score' scores them, with one reading of the re
     acuity compare original.mkv encodes.yaml --encoder-from folder
 
 A file that fails is a row with its error, and the others go on. Encodes whose scores differ by no more than
-chance, frame by frame, are a tie. With four or more encodes of each encoder there is a BD-rate. What is
-finished is remembered: after Ctrl-C the same command scores the rest."""
+chance, frame by frame, are a tie. With four or more encodes of each encoder there is a BD-rate. Encodes of a
+reference advance together, up to eight at once. Those that are finished are remembered; Ctrl-C shows the
+figures so far of those under way, and the same command scores them anew."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ import argparse
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any, Final
 
 from acuity.cli.compare_text import comparison_lines
-from acuity.cli.exits import FAILED, OK, STRICT, interruptible
+from acuity.cli.exits import FAILED, OK, STRICT, Interruptible, interruptible
 from acuity.cli.getopt import UsageError
 from acuity.cli.page_pictures import COMPARE_HELP, drawn_comparison
 from acuity.cli.progress import for_people
@@ -131,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
                 against=arguments.against,
                 remember=not arguments.no_remember,
                 progress=None if shown is None else shown.frame,
-                watch=watch,
+                watch=lambda running: watch(_Acknowledged(running)),
             )
         finally:
             if shown is not None:
@@ -146,6 +148,18 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
     return exit_code(report, strict=arguments.strict)
+
+
+class _Acknowledged:
+    """A comparison that says at once that it will end: frames under way may take seconds."""
+
+    def __init__(self, running: Interruptible) -> None:
+        self._running = running
+
+    def interrupt(self) -> bool:
+        with suppress(OSError):  # print() could be interrupted in itself
+            os.write(2, b"\nacuity: interrupted: waiting for the frames under way\n")
+        return self._running.interrupt()
 
 
 def exit_code(report: CompareReport, *, strict: bool) -> int:
@@ -217,7 +231,7 @@ def _say_failures(report: CompareReport) -> None:
     for row in report.rows:
         if (said := row.spelled(ACUITY.spell)) is not None:
             print(f"acuity: {one_line(row.name)}: {one_line(said)}", file=sys.stderr)
-        for note in row.report.warnings if row.report is not None else ():
+        for note in (note for note in row.notes if note.level == "warning"):
             text = one_line(note.spelled(ACUITY.spell))
             print(f"acuity: warning: {one_line(row.name)}: {text}", file=sys.stderr)
     for text in report.all_notes:

@@ -7,12 +7,13 @@ at) and a decoder with few threads; once, a window of the reference's pictures.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from acuity.comparison.shared_reference import Place, SharedReference, picture_bytes
-from acuity.errors import AcuityError
+from acuity.errors import AcuityError, ClosedError
 from acuity.measure.crew import Crew
 from acuity.scoring.run import Beside, run_request
 from acuity.video.pairs.pair_options import AUTO
@@ -32,6 +33,7 @@ _LEAST_PAIRS: Final = 2  # however large their pictures are
 # Of all pairs at once: 8 of 2160p at 8 bit, 4 at 10 bit.
 _MOST_BYTES: Final = 1 << 30
 _PICTURES: Final = 10  # that a pair was seen to hold, with its decoder's
+_GRACE: Final = 2.0  # seconds after an interruption in which queued frames are still computed
 _EVERY: Final = 0.1  # seconds between two reports of a pair's progress
 
 
@@ -49,7 +51,7 @@ class PairRun:
     total: int | None = None
     report: ScoreReport | None = None
     failure: Exception | None = None
-    finished: bool = False  # with a report or a failure; otherwise it was interrupted
+    finished: bool = False  # with a report, which may be partial, or a failure; otherwise it was interrupted
 
 
 def reads_twice(request: CompareRequest) -> bool:
@@ -94,10 +96,17 @@ class Group:
             try:
                 for thread in threads:
                     thread.start()
+                since: float | None = None
                 while any(thread.is_alive() for thread in threads):
                     wait()
+                    if not self._stop.is_set():
+                        continue
+                    since = since or time.monotonic()
+                    if self._error is not None or time.monotonic() - since > _GRACE:
+                        crew.close()  # drops the frames that are queued, and waits for one of each thread
             except BaseException:
                 self._stop.set()
+                crew.close()
                 raise
             finally:
                 for thread in threads:
@@ -107,13 +116,14 @@ class Group:
             raise self._error
 
     def _work(self, run: PairRun, place: Place, crew: Crew) -> None:
-        def check(_: object = None) -> None:
-            if self._stop.is_set():
-                raise Interrupted
-
         def watch(measurement: Measurement) -> None:
-            measurement.boundary.on_frame(check)
-            measurement.boundary.on_idle(check)
+            def end(_: object = None) -> None:
+                # With frames it ends with a report on them, and without any at once.
+                if self._stop.is_set() and not (measurement.interrupt() or measurement.finished):
+                    raise Interrupted
+
+            measurement.boundary.on_frame(end)
+            measurement.boundary.on_idle(end)
 
         def progress(done: int, total: int | None, _: float | None) -> None:
             run.done, run.total = done, total
@@ -127,7 +137,8 @@ class Group:
             return open_as(path, said, replace(options, threads=few))
 
         try:
-            check()
+            if self._stop.is_set():
+                raise Interrupted
             run.report = run_request(
                 self._request.of(run.pair),
                 progress=progress,
@@ -140,8 +151,9 @@ class Group:
         except Interrupted:
             pass
         except (AcuityError, OSError) as error:
-            run.failure = _bare(error)
-            run.finished = True
+            if not (self._stop.is_set() and isinstance(error, ClosedError)):
+                run.failure = _bare(error)
+                run.finished = True
         except BaseException as error:
             self._error = self._error or error
             self._stop.set()

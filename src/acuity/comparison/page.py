@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
+from acuity.comparison.report import FAILED, NOT_FINISHED, PARTIAL
 from acuity.comparison.tables import (
     Figure,
     all_figures,
@@ -97,8 +98,12 @@ def _cards(report: CompareReport) -> Iterator[Card]:
     for rate in report.analysis.rates:
         if rate.percent is not None and (rate.reference is None or not several):
             yield Card(f"BD-rate of {rate.encoder}", f"{rate.percent:+.2f} %", f"against {rate.against}")
-    if failed := sum(row.report is None for row in report.rows):
-        yield Card("Failed", str(failed), f"of {len(report.rows)} encodes; see the notes", "warning")
+    for title, number in (
+        ("Failed", report.count(FAILED)),
+        ("Not finished", report.count(NOT_FINISHED) + report.count(PARTIAL)),
+    ):
+        if number:
+            yield Card(title, str(number), f"of {len(report.rows)} encodes; see the notes", "warning")
 
 
 def _rate(row: CompareRow) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,9 +15,11 @@ from acuity.comparison.analysis import Analysis, analyse
 from acuity.errors import AcuityError, Remedy
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
-from acuity.video.notes import Level
+from acuity.video.notes import Level, Note
 
 SCHEMA: Final = "acuity.compare/1"
+FINISHED, PARTIAL, NOT_FINISHED, FAILED = STATUSES = ("finished", "partial", "not finished", "failed")
+_PARTIAL_NOTE: Final = "partial"  # the code of a report's note, which is said once for all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class CompareRow:
     report: ScoreReport | None = None
     remembered: bool = False  # whether an earlier run made the figures
     failure: Exception | None = None
+    unfinished: bool = False  # without figures, because the comparison was interrupted
 
     @property
     def error(self) -> str | None:
@@ -65,9 +68,22 @@ class CompareRow:
         return self.report.headlines[0].key if self.report.headlines else None
 
     @property
+    def notes(self) -> list[Note]:
+        """The notes on its figures; that they are partial is said of all rows together."""
+        found = [] if self.report is None else self.report.notes
+        return [note for note in found if note.code != _PARTIAL_NOTE]
+
+    @property
     def partial(self) -> bool:
         """Whether the figures are those of the frames before an interruption."""
         return self.report is not None and self.report.partial is not None
+
+    @property
+    def status(self) -> str:
+        """What became of it: one of STATUSES."""
+        if self.unfinished:
+            return NOT_FINISHED
+        return PARTIAL if self.partial else FINISHED if self.report is not None else FAILED
 
     @property
     def ranked(self) -> bool:
@@ -94,6 +110,7 @@ class CompareRow:
             "summary": report and report.summary(pools=pools),
             "about": report and report.about(),
             "remembered": self.remembered,
+            "status": self.status,
             "error": self.spelled(spell),
         }
         if per_frame and report is not None:
@@ -134,7 +151,7 @@ class CompareReport:
     against: str | None = None  # the encoder that others are compared with; None: the first
 
     def __str__(self) -> str:
-        failed = sum(row.report is None for row in self.rows)
+        failed = self.count(FAILED)
         scores = [f"{row.name} {row.score:.2f}" for row in self.ranking if row.ranked]
         return ", ".join([*scores, *([f"{failed} failed"] if failed else [])])
 
@@ -187,14 +204,29 @@ class CompareReport:
         """The notes on all pairs, warnings first, each with the names of the encodes that it is about."""
         found: dict[tuple[Level, str], list[str]] = {}
         for row in self.rows:
-            for note in row.report.notes if row.report is not None else ():
+            for note in row.notes:
                 found.setdefault((note.level, note.spelled(spell)), []).append(row.name)
         return dict(sorted(found.items(), key=lambda entry: entry[0][0] != "warning"))
 
+    def count(self, status: str) -> int:
+        """How many rows have this status."""
+        return sum(row.status == status for row in self.rows)
+
     @property
     def all_notes(self) -> list[str]:
-        """The notes about the comparison as a whole, and about its places."""
-        return [*self.notes, *self.analysis.notes]
+        """The notes about the comparison as a whole, about its places, and about what wasn't finished."""
+        return [*self.notes, *self.analysis.notes, *self._about_unfinished()]
+
+    def _about_unfinished(self) -> Iterator[str]:
+        partial, none = self.count(PARTIAL), self.count(NOT_FINISHED)
+        if not partial + none:
+            return
+        parts = [f"{partial} with figures of a part of the frames"] if partial else []
+        parts += [f"{none} without figures"] if none else []
+        yield (
+            f"interrupted: {partial + none} of {len(self.rows)} encodes are not finished "
+            f"({', '.join(parts)}), and are not remembered; the same command scores them"
+        )
 
     @property
     def model(self) -> str | None:

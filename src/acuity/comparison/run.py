@@ -15,7 +15,6 @@ from acuity.comparison.file_facts import file_facts
 from acuity.comparison.group import Group, PairRun, most_pairs, reads_twice
 from acuity.comparison.memory import Memory, PairKey
 from acuity.comparison.report import CompareReport, CompareRow, with_rate
-from acuity.errors import InputError
 
 if TYPE_CHECKING:
     from acuity.comparison.request import CompareRequest
@@ -45,7 +44,7 @@ def compare_videos(
 
     `progress` is called with the frames of all pairs that are done, the number of all as far as it is known
     or can be expected, and None. `watch` gets the comparison when it begins, to interrupt it: pairs that are
-    finished are kept, the others have rows without figures.
+    finished are kept, those under way have the figures of their frames so far, the others have none.
     """
     comparison = Comparison(request, progress)
     if watch is not None:
@@ -67,7 +66,7 @@ class Comparison:
         self._keys: dict[int, PairKey | None] = {}  # under which rows are remembered
 
     def interrupt(self) -> bool:
-        """End at the next frame; a signal handler may call it."""
+        """End at the next frame, with the figures of those before; a signal handler may call it."""
         self._stop.set()
         return True
 
@@ -128,8 +127,7 @@ class Comparison:
         return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, **facts)
 
     def _interrupted(self, run: PairRun) -> CompareRow:
-        text = f"'{run.pair.distorted}' was not scored to its end: the comparison was interrupted"
-        return replace(self._row(run), failure=InputError(text))
+        return replace(self._row(run), unfinished=True)
 
     def _notes(self) -> Iterator[str]:
         yield from self._memory.notes if self._memory is not None else ()

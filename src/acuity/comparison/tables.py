@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
 
 TIE: Final = "tie"
-FAILED: Final = "failed"
 _DECIMALS: Final = 2  # of a model's score
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 
@@ -77,7 +76,10 @@ def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: S
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
     figures = [(f"{method} {score.title}", score, method) for method in pools]
     figures += [(figure.title, figure, "mean") for figure in others]
-    titles = ["place", "encode", "encoder", score.title, "to best", "95 %", "worst 5 %", "worst"]
+    titles = ["place", "encode", "encoder", score.title, "frames", "to best", "95 %", "worst 5 %", "worst"]
+    counts = [len(one.row.report.results.frames) for one in standings if one.row.report is not None]
+    most = max(counts, default=0)
+    lack = any(one < most for one in counts) or any(one.row.partial for one in standings)
     rows = []
     for standing in standings:
         row = standing.row
@@ -86,7 +88,8 @@ def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: S
                 standing.shown_place,
                 row.name,
                 row.encoder or "",
-                _number(row.score, score.decimals) or FAILED,
+                _number(row.score, score.decimals) or row.status,
+                _frames(row, most) if lack else "",
                 to_best(standing.to_best, score.decimals),
                 interval(standing.to_best, score.decimals),
                 _number(figure_of(row, score, low), score.decimals),
@@ -100,6 +103,17 @@ def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: S
     numeric = [False, False, False, *[True] * (len(titles) - 3)]
     spare = ("95 %", "worst", "size", "worst 5 %", *(title for title, _, _ in figures), "encoder", "to best")
     return _without_empty(Table(titles, rows, numeric, spare))
+
+
+def _frames(row: CompareRow, most: int) -> str:
+    """The frames of an encode, and of how many where it lacks some."""
+    if row.report is None:
+        return ""
+    partial = row.report.partial
+    count, whole = len(row.report.results.frames), most
+    if partial is not None and partial.of is not None and row.report.results.subsample == 1:
+        whole = partial.of
+    return f"{count:,}" if count >= whole else f"{count:,} of {whole:,}"
 
 
 def _without_empty(table: Table) -> Table:
@@ -170,7 +184,7 @@ def rates_table(report: CompareReport) -> Table:
 
 _CSV: Final = (
     *("place", "name", "reference", "distorted", "encoder", "score", "to_best", "to_best_low"),
-    *("to_best_high", "tie", "kbps", "bytes", "seconds", "frames", "remembered", "error"),
+    *("to_best_high", "tie", "kbps", "bytes", "seconds", "frames", "remembered", "error", "status"),
 )
 _PLAIN_POOLS: Final = ("mean", "min", "p5", "max")
 _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
@@ -201,6 +215,7 @@ def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
             "frames": None if row.report is None else len(row.report.results.frames),
             "remembered": "yes" if row.remembered else "no",
             "error": row.error,
+            "status": row.status,
         }
         pooled = [figure_of(row, figure, method) for figure, method in columns]
         rows.append([*about.values(), *(None if value != value else value for value in pooled)])
