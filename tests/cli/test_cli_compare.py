@@ -198,3 +198,33 @@ def test_tables_fit_terminals(monkeypatch: pytest.MonkeyPatch, columns: int) -> 
     lines = fitted(table, Style(_Terminal()))
     assert max(map(len, lines)) <= max(columns, 25)
     assert all("93.21" in line for line in lines[1:])
+
+
+def test_a_set_width_counts_in_a_pipe_and_pools_that_were_asked_for_stay(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "44")
+    ran = compare(capsys, "ref.y4m", "good_1000k.mkv", "--metrics", "psnr", "--pool", "p5")
+    assert max(map(len, ran.out.splitlines())) <= 44
+    assert "p5 psnr (dB)" in ran.out
+    monkeypatch.delenv("COLUMNS")
+    wide = compare(capsys, "ref.y4m", "good_1000k.mkv", "--metrics", "psnr", "--pool", "p5").out
+    assert "worst 5 %" not in wide
+    assert "1 encode remembered, nothing to score" in wide
+
+
+def test_what_is_wrong_with_all_is_one_sentence(capsys: Capture) -> None:
+    ran = compare(capsys, "gone.y4m", "good_1000k.mkv", "bad_500k.mkv", "-q")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "acuity: the reference 'gone.y4m' does not exist: check the path\n"
+    ran = compare(capsys, "ref.y4m", "good_1000k.mkv", "bad_500k.mkv", "-q", "--against", "x266")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "acuity: no encode is of the encoder 'x266': there are good, bad\n"
+    assert compare(capsys, "ref.y4m", "broken.mkv", "-q").out == ""
+
+
+def test_names_are_no_formulas_in_a_csv(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "=1+2.mkv").write_bytes(b"")
+    ran = compare(capsys, "ref.y4m", str(tmp_path / "=1+2.mkv"), "--csv")
+    (line,) = csv.DictReader(io.StringIO(ran.out))
+    assert (line["name"], line["bytes"], line["status"]) == ("'=1+2.mkv", "0", "failed")

@@ -64,3 +64,13 @@ def test_not_a_number_is_no_point() -> None:
     many = [*points("r", "a", [*ANCHOR, (5000.0, float("nan"))]), *points("r", "b", [(0.0, 50.0), *TEST])]
     (found,) = encoder_rates(many)
     assert found.percent == bd_rate(ANCHOR, TEST)
+
+
+def test_curves_that_cross_are_called_so() -> None:
+    crossing = [(100.0, 55.0), (200.0, 62.0), (400.0, 69.0), (3200.0, 96.0)]
+    anchor = [(100.0, 40.0), (200.0, 60.0), (400.0, 80.0), (800.0, 95.0)]
+    (found,) = encoder_rates([*points("r", "a", anchor), *points("r", "b", crossing)])
+    assert found.percent is not None
+    assert found.score is not None
+    agree = (found.percent < 0) == (found.score > 0)
+    assert ("the curves cross" in (found.note or "")) == (not agree)

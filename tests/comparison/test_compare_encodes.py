@@ -45,6 +45,17 @@ def test_what_is_left_out_is_said(folder: Path) -> None:
     ]
 
 
+def test_a_folder_says_what_it_holds_besides_files(folder: Path) -> None:
+    (folder / "out" / "deeper").mkdir()
+    (folder / "out" / "dangling.mp4").symlink_to("nowhere")
+    found = find_encodes(["ref.mp4", "out"])
+    assert [pair.distorted for pair in found.pairs] == ["out/b.mkv"]
+    assert found.notes[1:] == [
+        "'out': folders in it are not searched: 'deeper'",
+        "'out': left out, because they lead to no file: 'dangling.mp4'",
+    ]
+
+
 def test_the_reference_alone_is_compared_with_itself(folder: Path) -> None:
     assert distorted("ref.mp4", "./ref.mp4") == ["./ref.mp4"]
 

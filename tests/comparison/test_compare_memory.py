@@ -49,6 +49,7 @@ def test_another_request_is_scored_anew(tmp_path):
     assert not _compared(ref, dis, models=["vmaf_v0.6.1neg"]).rows[0].remembered
     assert not _compared(ref, dis, remember=False).rows[0].remembered
     assert _compared(ref, dis, threads=1).rows[0].remembered
+    assert _compared(ref, dis, metrics=["vmaf"]).rows[0].remembered  # the default by its name
 
 
 def test_a_changed_file_never_gets_an_old_figure(tmp_path):

@@ -145,7 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
             write_comparison(report, arguments.output, format, extras)
         if quiet:
             _say_failures(report)
-        print("\n".join(_answer(report, arguments)))
+        for line in _answer(report, arguments):
+            print(line)
         sys.stdout.flush()
     return exit_code(report, strict=arguments.strict)
 

@@ -32,7 +32,7 @@ def comparison_lines(
         _differences(report, style) if differences else [],
         _rates(report, style),
         _notes(report, style),
-        [_speed(report, style)],
+        _speed(report, style),
     ]
     return [line for part in parts if part for line in ("", *part)]
 
@@ -54,7 +54,7 @@ def _ranking(report: CompareReport, style: Style, reference: str, pools: Sequenc
 def fitted(table: Table, style: Style) -> list[str]:
     """The lines of a table that fit the terminal: columns are left out, then names are shortened."""
     table = table._replace(rows=[[one_line(cell) for cell in row] for row in table.rows])
-    if not style.terminal:
+    if not style.fits:
         return table.text()
     lines = table.text(width=style.columns)
     while (over := max(map(len, lines)) - style.columns) > 0:
@@ -122,11 +122,15 @@ def _notes(report: CompareReport, style: Style) -> list[str]:
     return lines
 
 
-def _speed(report: CompareReport, style: Style) -> str:
+def _speed(report: CompareReport, style: Style) -> list[str]:
     fresh = [row.report.pairs for row in report.rows if row.report is not None and not row.remembered]
     known = sum(row.remembered for row in report.rows)
     remembered = f", {count(known, 'encode')} remembered from an earlier run" if known else ""
+    if not fresh:
+        alone = known and known == len(report.rows)
+        text = f"{count(known, 'encode')} remembered{', nothing to score' if alone else ''}"
+        return style.paragraph("dim", text) if known else []
     frames = sum(fresh)
     speed = frames / max(report.seconds, 1e-9)
     done = f"{count(frames, 'frame')} of {count(len(fresh), 'encode')} in {report.seconds:.1f} s"
-    return "  " + style("dim", f"{done}: {speed:.1f} fps{remembered}")
+    return style.paragraph("dim", f"{done}: {speed:.1f} fps{remembered}")

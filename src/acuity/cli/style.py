@@ -21,7 +21,9 @@ class Style:
         self.colour = self.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self.unicode = "utf" in (getattr(stream, "encoding", None) or "").lower()
         self.columns = 80
-        if self.terminal:
+        # A width that is set counts in a pipe too; otherwise lines are as long as they are.
+        self.fits = self.terminal or _set_width()
+        if self.fits:
             import shutil  # slow to import: it loads all compression modules
 
             self.columns = shutil.get_terminal_size((80, 24)).columns
@@ -32,7 +34,7 @@ class Style:
     def paragraph(self, name: str | None, text: str, *, margin: int = 2, hanging: int = 0) -> list[str]:
         """The text behind a margin, as lines that fit the terminal; `hanging` is that of later lines."""
         first, later = " " * margin, " " * (margin + hanging)
-        if not self.terminal:
+        if not self.fits:
             return [first + (self(name, text) if name else text)]
         import textwrap
 
@@ -40,6 +42,11 @@ class Style:
         lines = textwrap.wrap(text, width - margin - hanging, break_long_words=False, break_on_hyphens=False)
         styled = [self(name, line) for line in lines] if name else lines
         return [(later if number else first) + line for number, line in enumerate(styled)]
+
+
+def _set_width() -> bool:
+    width = os.environ.get("COLUMNS", "")
+    return width.isascii() and width.isdigit() and int(width) > 0
 
 
 def count(number: int, noun: str) -> str:

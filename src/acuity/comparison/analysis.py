@@ -56,8 +56,10 @@ class Analysis:
         for found in self.rankings:
             if found.basis is not None:
                 where = f"{os.path.basename(found.reference)}: " if len(self.rankings) > 1 else ""
-                short = ", ".join(row.name for row in found.rows if not found.complete(row))
-                lack = f" ({short} lack{'s' if ', ' not in short else ''} some)" if short else ""
+                lacking = [row.name for row in found.rows if not found.complete(row)]
+                lack = ""
+                if len(lacking) < len(found.rows):
+                    lack = f" ({', '.join(lacking)} lack{'s' if len(lacking) == 1 else ''} some)"
                 notes.append(
                     f"{where}{found.basis}{lack}: differences are of these frames, and each score shown is "
                     "the mean of the encode's own"

@@ -87,7 +87,15 @@ def _rate(
         reason = reason and reason.replace(words, name, 1)
     if reason is None and rate.scores is not None:
         reason = "scores {:.2f} to {:.2f}".format(*sorted(sign * score for score in rate.scores))
+        reason += _crossing(rate.percent, score)
     return EncoderRate(encoder, anchor, reference, rate.percent, score, reason)
+
+
+def _crossing(percent: float | None, score: float | None) -> str:
+    """A remark if one is better by its bits and the other by its scores."""
+    if not percent or not score or (percent > 0) != (score > 0):
+        return ""
+    return "; the curves cross, so neither is better throughout"
 
 
 def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
@@ -111,7 +119,7 @@ def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
                 None,
                 sum(percents) / len(percents),
                 mean,
-                f"mean of {len(rates)} references",
+                f"mean of {len(rates)} references{_crossing(sum(percents), mean)}",
             )
         )
     return means

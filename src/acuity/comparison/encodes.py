@@ -89,7 +89,17 @@ def _in_folder(folder: str, notes: list[str]) -> list[str]:
         raise InputError(f"the folder '{folder}' has no videos: name files, or a folder that has some")
     if len(videos) < len(files):
         notes.append(f"'{folder}': {_count(len(files) - len(videos))} no video by name, and left out")
+    notes += _others(folder, [name for name in names if name not in files])
     return [os.path.join(folder, name) for name in videos]
+
+
+def _others(folder: str, names: Sequence[str]) -> Iterator[str]:
+    """Notes on what a folder holds besides files."""
+    folders = [name for name in names if os.path.isdir(os.path.join(folder, name))]
+    if folders:
+        yield f"'{folder}': folders in it are not searched: {', '.join(map(quoted, folders))}"
+    if links := [name for name in names if name not in folders]:
+        yield f"'{folder}': left out, because they lead to no file: {', '.join(map(quoted, links))}"
 
 
 def _matches(pattern: str, notes: list[str]) -> list[str]:

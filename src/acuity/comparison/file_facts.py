@@ -17,14 +17,13 @@ class FileFacts(TypedDict):
 
 
 def file_facts(path: str, stream: int | None = None) -> FileFacts:
-    """The facts about a file; none of a file that can't be read, which scoring reports."""
+    """The facts about a file; of one that can't be read, which scoring reports, its size at most."""
+    size = None
     try:
         size = local_size(path)
-        if size is None:
-            return {"size": None, "kbps": None, "seconds": None}
-        found = _of_packets(path, stream)
+        found = None if size is None else _of_packets(path, stream)
     except (AcuityError, OSError):
-        return {"size": None, "kbps": None, "seconds": None}
+        found = None
     if found is None:
         return {"size": size, "kbps": None, "seconds": None}
     count, seconds = found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,14 @@ from acuity.comparison.report import CompareReport, CompareRow
 from acuity.comparison.request import CompareRequest
 from acuity.comparison.run import WatchCallback, compare_videos
 from acuity.devices import open_devices
+from acuity.errors import InputError
 from acuity.features import make_extractor
 from acuity.models import load_model
 from acuity.models.choose import AUTO as CHOSEN
 from acuity.scoring.metrics import find_metrics
 from acuity.text import quoted
+from acuity.video.readers.image_names import is_pattern
+from acuity.video.source import is_web_address
 
 if TYPE_CHECKING:
     from acuity.comparison.encodes import Encodes
@@ -39,6 +43,8 @@ def run_comparison(
     """
     find = encoder_finder(encoder_from)  # a typing error should cost nothing
     check_scoring(scoring)
+    _check_references(encodes)
+    _check_against(against, encodes, find)
     request = CompareRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
     rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, encodes.kbps, strict=True)]
@@ -50,6 +56,22 @@ def run_comparison(
             f"no encode is of the encoder {quoted(against)}, so BD-rates are against the first: {there}"
         )
     return replace(report, rows=rows, notes=notes, against=against)
+
+
+def _check_references(encodes: Encodes) -> None:
+    """Refuse references of which none is there: one sentence instead of a row for each encode."""
+    references = list(dict.fromkeys(pair.reference for pair in encodes.pairs))
+    if not any(os.path.exists(path) or is_pattern(path) or is_web_address(path) for path in references):
+        which = f"the reference {quoted(references[0])} does" if len(references) == 1 else "the references do"
+        raise InputError(f"{which} not exist: check the path")
+
+
+def _check_against(against: str | None, encodes: Encodes, find: Finder) -> None:
+    """Refuse an encoder that no encode is of, if all are known before anything is read."""
+    known = [pair.encoder or find(pair.distorted, None) for pair in encodes.pairs]
+    if against is not None and against not in known and None not in known:
+        there = ", ".join(dict.fromkeys(name for name in known if name is not None))
+        raise InputError(f"no encode is of the encoder {quoted(against)}: there are {there}")
 
 
 def check_scoring(scoring: Request) -> None:

@@ -11,7 +11,7 @@ import json
 import os
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.cache_file import CacheFile, cache_path
@@ -26,6 +26,9 @@ from acuity.video.local_file import local_size
 if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
+
+
+_DEFAULT: Final = "vmaf"  # the metric that is scored if none is named
 
 
 class PairKey(NamedTuple):
@@ -61,7 +64,7 @@ class Memory:
                 "names": names,  # they are in the report, and tell the geometry of raw video
                 "guess": request.guess,
                 "order": request.sequential_first,
-                "request": asked(request),
+                "request": _asked(request),
                 "models": model_digests(map(str, Wanted.of(request).models), request.viewing),
             }
         except (AcuityError, OSError, TypeError, ValueError):  # scoring has the sentence for it
@@ -86,6 +89,14 @@ class Memory:
 
     def close(self) -> None:
         self._cache.close()
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """What figures depend on, with one spelling of the default."""
+    found = asked(request)
+    if found.get("metrics") == [_DEFAULT]:
+        del found["metrics"]
+    return found
 
 
 def _libraries() -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
-from acuity.comparison.report import FAILED, NOT_FINISHED, PARTIAL
+from acuity.comparison.row_status import FAILED, NOT_FINISHED, PARTIAL
 from acuity.comparison.tables import (
     Figure,
     all_figures,

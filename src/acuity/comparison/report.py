@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from acuity import __version__
 from acuity.comparison.analysis import Analysis, analyse
+from acuity.comparison.row_status import FAILED, FINISHED, NOT_FINISHED, PARTIAL
 from acuity.errors import AcuityError, Remedy
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Level, Note
 
 SCHEMA: Final = "acuity.compare/1"
-FINISHED, PARTIAL, NOT_FINISHED, FAILED = STATUSES = ("finished", "partial", "not finished", "failed")
 _PARTIAL_NOTE: Final = "partial"  # the code of a report's note, which is said once for all rows
 
 
@@ -80,7 +80,7 @@ class CompareRow:
 
     @property
     def status(self) -> str:
-        """What became of it: one of STATUSES."""
+        """What became of it, as row_status.py names it."""
         if self.unfinished:
             return NOT_FINISHED
         return PARTIAL if self.partial else FINISHED if self.report is not None else FAILED

@@ -29,6 +29,11 @@ class Figure(NamedTuple):
     unit: str = ""
     harmonic: bool = True  # whether a harmonic mean says something
 
+    @property
+    def heading(self) -> str:
+        """The title with its unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
     def methods(self, pools: Sequence[str]) -> list[str]:
         """The pooling methods of its columns in a CSV."""
         return list(dict.fromkeys([*(_POOLS if self.harmonic else _PLAIN_POOLS), *pools]))
@@ -74,9 +79,11 @@ def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: S
     """One line for each encode, the best first."""
     score, *others = all_figures(report) or [score_figure(report)]
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
-    figures = [(f"{method} {score.title}", score, method) for method in pools]
-    figures += [(figure.title, figure, "mean") for figure in others]
-    titles = ["place", "encode", "encoder", score.title, "frames", "to best", "95 %", "worst 5 %", "worst"]
+    asked = [
+        (f"{method} {score.heading}", score, method) for method in dict.fromkeys(pools) if method != "mean"
+    ]
+    figures = [*asked, *((figure.heading, figure, "mean") for figure in others)]
+    titles = ["place", "encode", "encoder", score.heading, "frames", "to best", "95 %", "worst 5 %", "worst"]
     counts = [len(one.row.report.results.frames) for one in standings if one.row.report is not None]
     most = max(counts, default=0)
     lack = any(one < most for one in counts) or any(one.row.partial for one in standings)
@@ -101,8 +108,15 @@ def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: S
         )
     titles += [*(title for title, _, _ in figures), "kbit/s", "size"]
     numeric = [False, False, False, *[True] * (len(titles) - 3)]
-    spare = ("95 %", "worst", "size", "worst 5 %", *(title for title, _, _ in figures), "encoder", "to best")
-    return _without_empty(Table(titles, rows, numeric, spare))
+    # What was asked for stays, however narrow the terminal is.
+    more = (figure.heading for figure in others)
+    spare = ("95 %", "worst", "size", "worst 5 %", *more, "encoder", "to best", "frames")
+    spare = (*spare, "kbit/s") if asked else spare
+    table = Table(titles, rows, numeric, spare)
+    for title, method in (("worst 5 %", low), ("worst", worst)):
+        if method in pools:
+            table = table.without(title)  # it is there under the name that was asked for
+    return _without_empty(table)
 
 
 def _frames(row: CompareRow, most: int) -> str:
@@ -156,7 +170,7 @@ def differences_table(report: CompareReport) -> Table:
                 "" if greatest is None else str(greatest.frame),
             ]
         )
-    titles = ["first", "second", f"{score.title} difference", "95 %", "verdict", "first better"]
+    titles = ["first", "second", f"{score.heading} difference", "95 %", "verdict", "first better"]
     titles += ["second better", "greatest", "at frame"]
     spare = ("at frame", "greatest", "second better", "first better", "95 %")
     return Table(titles, rows, [False, False, True, True, False, *[True] * 4], spare)
@@ -186,6 +200,7 @@ _CSV: Final = (
     *("place", "name", "reference", "distorted", "encoder", "score", "to_best", "to_best_low"),
     *("to_best_high", "tie", "kbps", "bytes", "seconds", "frames", "remembered", "error", "status"),
 )
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _PLAIN_POOLS: Final = ("mean", "min", "p5", "max")
 _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
 
@@ -200,10 +215,10 @@ def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
         low, high = (None, None) if found is None or found.ci95 is None else found.ci95
         about: dict[str, Any] = {
             "place": standing.place,
-            "name": row.name,
-            "reference": row.reference,
-            "distorted": row.distorted,
-            "encoder": row.encoder,
+            "name": _harmless(row.name),
+            "reference": _harmless(row.reference),
+            "distorted": _harmless(row.distorted),
+            "encoder": _harmless(row.encoder),
             "score": row.score if row.ranked else None,
             "to_best": None if found is None else found.mean,
             "to_best_low": low,
@@ -220,6 +235,11 @@ def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
         pooled = [figure_of(row, figure, method) for figure, method in columns]
         rows.append([*about.values(), *(None if value != value else value for value in pooled)])
     return to_csv(titles, rows)
+
+
+def _harmless(name: str | None) -> str | None:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name is not None and name.startswith(_FORMULA) else name
 
 
 def size_text(size: int | None) -> str:

@@ -109,7 +109,7 @@ def describe(
         aspect=stream.sample_aspect_ratio or None,
         interlaced=first.interlaced_frame,
         bottom_field_first=context.field_order in _BOTTOM_FIRST,
-        codec=context.name,
+        codec=context.codec.canonical_name,  # the name alone is the decoder's: libdav1d
         seekable=seekable,
         extra=extra,
     )
