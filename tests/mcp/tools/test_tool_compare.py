@@ -114,7 +114,9 @@ def test_bd_rates_of_encoders_that_are_named(folder: Path) -> None:
     ]
     found = ask(folder, *encodes, against="b")
     assert {(rate["encoder"], rate["against"]) for rate in found["bd_rates"]} == {("a", "b")}
-    assert ask(folder, *encodes[:1], against="nobody")["notes"][-1]["text"].startswith("no encode is of")
+    assert "no encode is of the encoder 'nobody': there are a" in str(
+        ask(folder, *encodes[:1], against="nobody")
+    )
 
 
 def test_every_path_is_checked(folder: Path, tmp_path: Path) -> None:
