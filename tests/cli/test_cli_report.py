@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -75,6 +76,29 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, capsys: Capture) -> None:
         assert said in printed.err
         assert "Traceback" not in printed.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compared.json", "old.json"]
+
+
+def test_only_files_that_end_are_read(tmp_path: Path, capsys: Capture) -> None:
+    pipe, large = tmp_path / "pipe.json", tmp_path / "large.json"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate((1 << 30) + 1)  # takes no room
+    for name, said in (
+        (pipe, "it is no regular file; pass one, or '-' and pipe the report in"),
+        ("/dev/zero", "it is no regular file"),
+        (tmp_path, "it is a folder"),
+        (large, "it has more than 1 GiB; write it as CSV"),
+    ):
+        assert main(["report", str(name), "-o", str(tmp_path / "page.html")]) == 1
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_absurdly_large_scores_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "huge.csv").write_text("Frame,vmaf\n0,1e308\n1,-1e308\n")
+    for name in ("page.html", "plot.svg", "plot.png"):
+        assert main(["report", str(tmp_path / "huge.csv"), "-o", str(tmp_path / name)]) == 0
+    assert "2 figures are infinite or too large to draw in vmaf" in (tmp_path / "page.html").read_text()
 
 
 def test_the_report_itself_is_kept(tmp_path: Path, capsys: Capture) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acuity.comparison.encodes import find_encodes
+from acuity.comparison.encodes import distinct, find_encodes
+from acuity.comparison.request import ComparePair
 from acuity.errors import InputError
 
 
@@ -54,6 +55,24 @@ def test_a_folder_says_what_it_holds_besides_files(folder: Path) -> None:
         "'out': folders in it are not searched: 'deeper'",
         "'out': left out, because they lead to no file: 'dangling.mp4'",
     ]
+
+
+def test_files_that_are_named_one_by_one_are_compared_once(folder: Path) -> None:
+    named = [ComparePair("ref.mp4", path, name) for path, name in _NAMED]
+    found = distinct(named)
+    assert [(pair.distorted, pair.name) for pair in found.pairs] == [
+        ("a_1.mp4", ""),
+        ("a_2.mp4", "two"),
+        ("a_1.mp4", "again"),
+    ]
+    assert found.kbps == [None, None, None]
+    assert found.notes == [
+        "'./a_1.mp4' is named more than once, and compared once",
+        "'ref.mp4' is the reference, and is not compared with itself",
+    ]
+
+
+_NAMED = (("a_1.mp4", ""), ("a_2.mp4", "two"), ("./a_1.mp4", ""), ("a_1.mp4", "again"), ("ref.mp4", ""))
 
 
 def test_the_reference_alone_is_compared_with_itself(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.mcp.results import answer, failure, finite, ordered_answer, to_ordered_text, to_text
+from acuity.mcp.results import answer, failure, finite, ordered_answer, to_ordered_text, to_text, visible
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -31,6 +31,14 @@ def test_keys_are_sorted_and_infinities_null() -> None:
     assert _text(result) == '{\n  "a": [\n    null,\n    1.5\n  ],\n  "b": null\n}'
     assert result.structured_content == {"a": [None, 1.5], "b": None}
     assert not result.is_error
+
+
+@pytest.mark.parametrize("made", [answer, ordered_answer])
+def test_characters_that_turn_or_hide_text_are_escaped_in_the_text(made: Any) -> None:
+    document = {"name": "a\u202egpj.exe\x9b2J\x7f\u2028\ufeff\U000e0041ü"}
+    result = made(document)
+    assert "a\\u202egpj.exe\\u009b2J\\u007f\\u2028\\ufeff\\udb40\\udc41ü" in _text(result)
+    assert json.loads(_text(result)) == document == result.structured_content
 
 
 def test_ordered_text_keeps_the_order_and_puts_plain_members_on_one_line() -> None:
@@ -67,7 +75,9 @@ def test_every_document_is_strict_json(document: dict[str, Any]) -> None:
 
 
 def by_json(document: Any) -> str:
-    return json.dumps(finite(document), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    return visible(
+        json.dumps(finite(document), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    )
 
 
 @given(DOCUMENTS)

@@ -104,7 +104,7 @@ BAD = {
     '{"frames": 3}': "its 'frames' are no list",
     '{"frames": [3]}': "entry 0 of its 'frames' has no 'metrics'",
     '{"frames": [{"frameNum": 0, "metr': "its JSON is cut off or damaged in line 1",
-    "[" * 100_000: "its JSON is cut off or damaged",
+    "[" * 100_000: "its JSON has lists or objects inside each other",
     '{"schema": "acuity.score/2"}': "'acuity.score/2', and this version knows acuity.score/1",
     '{"schema": "acuity.score/1"}': "no figures of frames: print it with --per-frame",
     '{"schema": "acuity.score/1", "per_frame": {"frame": [0], "vmaf": []}}': "column 'vmaf' has not",
@@ -143,3 +143,15 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "video").write_bytes(b"\x00\xff\xfe" * 100)
     with pytest.raises(InputError, match="is no report"):
         read_report(tmp_path / "video")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"frames": ' + "[" * 200_000 + "]" * 200_000 + "}", "lists or objects inside each other"),
+        ('{"frames": [], "n": ' + "1" * 5000 + "}", "a number of more than 4300 digits"),
+    ],
+)
+def test_json_that_is_over_a_limit_is_not_called_damaged(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_report(text.encode(), "x.json")

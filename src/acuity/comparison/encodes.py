@@ -19,6 +19,10 @@ _GLOB: Final = re.compile(r"[*?\[]")
 _ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
+_TWICE: Final = "'{}' is named more than once, and compared once"
+_REFERENCE: Final = "'{}' is the reference, and is not compared with itself"
+
+
 class Encodes(NamedTuple):
     """The pairs to compare, the bitrates that lists give for them, and what was left out."""
 
@@ -50,6 +54,24 @@ def find_encodes(words: Sequence[str]) -> Encodes:
         raise InputError(f"{len(pairs)} encodes are too many for one comparison: name {MOST_ENTRIES} at most")
     notes += _shared_names(pairs)
     return Encodes(pairs, kbps, notes)
+
+
+def distinct(pairs: Sequence[ComparePair]) -> Encodes:
+    """Encodes of one reference that somebody named one by one: each once, and not the reference.
+
+    Entries that give a file another name or encoder are kept, as those of lists are.
+    """
+    notes: list[str] = []
+    found: dict[tuple[str, str, str | None], ComparePair] = {}
+    for pair in pairs:
+        if found.setdefault((os.path.realpath(pair.distorted), pair.name, pair.encoder), pair) is not pair:
+            notes.append(_TWICE.format(pair.distorted))
+    original = {(os.path.realpath(pair.reference), "", None) for pair in pairs}
+    others = [pair for key, pair in found.items() if key not in original]
+    if others and len(others) < len(found):
+        notes.append(_REFERENCE.format(pairs[0].reference))
+    kept = others or list(found.values())
+    return Encodes(kept, [None] * len(kept), list(dict.fromkeys(notes)))
 
 
 def _pair(entry: ListEntry, reference: str | None) -> ComparePair:
@@ -123,9 +145,11 @@ def _once(paths: Iterable[str], notes: list[str]) -> list[str]:
     """The paths without those that were named before: patterns may overlap."""
     found: dict[str, str] = {}
     for path in paths:
-        first = found.setdefault(os.path.realpath(path), path)
-        if first is not path:
-            notes.append(f"'{path}' is named more than once, and compared once")
+        real = os.path.realpath(path)
+        if real not in found:
+            found[real] = path
+        else:
+            notes.append(_TWICE.format(path))
     return list(found.values())
 
 
@@ -137,7 +161,7 @@ def _without_reference(reference: str | None, paths: list[str], notes: list[str]
     others = [path for path in paths if os.path.realpath(path) != original]
     if len(others) == len(paths) or not others:
         return paths
-    notes.append(f"'{reference}' is the reference, and is not compared with itself")
+    notes.append(_REFERENCE.format(reference))
     return others
 
 

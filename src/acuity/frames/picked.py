@@ -20,6 +20,7 @@ _EQUAL: Final = (
     "{} frames have the same score as another, so the score can't rank them: they are ranked by how much "
     "their samples differ from the reference's"
 )
+FEWER_FRAMES: Final = "fewer-frames"  # the code of the note that says so
 IDENTICAL: Final = "every scored frame is identical to its reference, so none is the worst and none is shown"
 
 
@@ -62,7 +63,7 @@ def _about_picks(picked: Picked, n: int, apart: float, identical: int) -> Iterat
         distance = f" {apart:g} s apart" if apart else ""
         same = f"; {identical} are identical to their reference" if identical else ""
         yield notes.info(
-            "fewer-frames",
+            FEWER_FRAMES,
             f"{len(picked.picks)} of {n} frames are shown: the clip has no more{distance} with a score"
             f"{' and a difference' if identical else ''}{same}",
         )

@@ -23,6 +23,10 @@ _EXPONENT: Final = re.compile(r"e(?<=[0-9]e)")
 _TINY: Final = "0.0000"
 _HOLDERS: Final = frozenset({dict, list, tuple})
 _FINITE: Final = frozenset({str, int, bool, type(None)})
+# Controls beyond those that JSON escapes anyway, marks of direction, separators, and what has no width.
+_UNSEEN: Final = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 _LINE: Final = 100  # characters of the longest object or list that is always written on one line
 
 
@@ -52,12 +56,12 @@ def to_text(document: Any) -> str:
     # Takes a quarter of json's time, for the statuses that agents poll.
     text = pydantic_core.to_json(_sorted(document), indent=2, inf_nan_mode="null").decode()
     if len(text) <= _SHORT and _TINY not in text and not _EXPONENT.search(text):
-        return text
+        return visible(text)
     safe = finite(document)
     text = json.dumps(safe, sort_keys=True, allow_nan=False, ensure_ascii=False)
     if len(text) > READABLE:
-        return text
-    return json.dumps(safe, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+        return visible(text)
+    return visible(json.dumps(safe, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False))
 
 
 def _sorted(value: Any) -> Any:
@@ -71,7 +75,7 @@ def _sorted(value: Any) -> Any:
 
 def to_ordered_text(document: Any) -> str:
     """JSON with keys in their own order; lists and objects that hold no others are on one line."""
-    return _written(document, "")
+    return visible(_written(document, ""))
 
 
 def finite(value: Any) -> Any:
@@ -87,6 +91,11 @@ def finite(value: Any) -> Any:
 
 def _text(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
+
+
+def visible(text: str) -> str:
+    """JSON in which characters that control terminals or the order of others are escaped."""
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def _written(value: Any, margin: str) -> str:

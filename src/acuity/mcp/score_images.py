@@ -95,7 +95,9 @@ def _worst(document: Mapping[str, Any], room: int) -> _Made:
         return [], f"{why}; describe_worst_frames makes pictures of a pair"
     names, pictures = kept_pictures(entries, room)
     made = list(zip(names, pictures, strict=True))
-    return made, None if made else "they are no longer kept; describe_worst_frames makes new ones"
+    if not made:
+        return [], "they are no longer kept; describe_worst_frames makes new ones"
+    return made, document.get(NO_PREVIEWS)
 
 
 def _plot(document: Mapping[str, Any], room: int) -> _Made:

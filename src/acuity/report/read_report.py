@@ -10,9 +10,10 @@ import csv
 import json
 import os
 import re
+import stat
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from acuity.errors import InputError
 from acuity.report.stored_report import (
@@ -27,6 +28,9 @@ from acuity.text import quoted, shortened
 SCORE: Final = "acuity.score/1"
 COMPARE: Final = "acuity.compare/1"
 _READABLE: Final = "pass a JSON, XML or CSV report of acuity score or vmaf"
+_LARGEST: Final = 1 << 30  # bytes of a report
+_PIECE: Final = 1 << 20
+_TOO_LARGE: Final = "it has more than 1 GiB; write it as CSV, which is smaller, or score with --subsample"
 _STDIN: Final = ("-", "/dev/stdin")
 # libvmaf prints what isn't finite as C does, which is no JSON.
 _C_NUMBERS: Final = re.compile(r"(?<=[:\[,\s])(-?)(nan|inf)(?:\([\w]*\))?(?=\s*[,}\]])", re.IGNORECASE)
@@ -48,15 +52,35 @@ def read_report(path: str | os.PathLike[str]) -> ReadReport:
     name = os.fspath(path)
     try:
         if name in _STDIN:
-            data = sys.stdin.buffer.read()
+            data = b"".join(_pieces(sys.stdin.buffer))
         else:
+            if why := _unreadable(os.stat(name)):
+                raise InputError(f"the report {quoted(name)} cannot be read: {why}")
             with open(name, "rb") as file:
-                data = file.read()
-    except IsADirectoryError:
-        raise InputError(f"the report {quoted(name)} cannot be read: it is a folder; {_READABLE}") from None
-    except OSError as error:
-        raise InputError(f"the report {quoted(name)} cannot be read: {error.strerror or error}") from None
+                data = b"".join(_pieces(file))
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"the report {quoted(name)} cannot be read: {why}") from None
+    if len(data) > _LARGEST:
+        raise InputError(f"the report {quoted(name)} cannot be read: {_TOO_LARGE}")
     return parse_report(data, name)
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What a file has, as far as one byte beyond the largest report."""
+    left = _LARGEST + 1
+    while left and (piece := file.read(min(left, _PIECE))):
+        left -= len(piece)
+        yield piece
+
+
+def _unreadable(found: os.stat_result) -> str | None:
+    """Why a file can't be a report, before it is opened: a pipe might never end, or never begin."""
+    if stat.S_ISDIR(found.st_mode):
+        return f"it is a folder; {_READABLE}"
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no regular file; pass one, or '-' and pipe the report in"
+    return _TOO_LARGE if found.st_size > _LARGEST else None
 
 
 def parse_report(data: bytes, name: str) -> ReadReport:
@@ -140,9 +164,17 @@ def _json(text: str) -> ReadReport:
         try:
             document = json.loads(_C_NUMBERS.sub("null", text))
         except (ValueError, RecursionError):
-            where = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-            raise InputError(f"its JSON is cut off or damaged{where}") from None
+            raise InputError(_damage(error)) from None
     return read_document(document)
+
+
+def _damage(error: ValueError | RecursionError) -> str:
+    """What is wrong with JSON that can't be read."""
+    if isinstance(error, RecursionError):
+        return "its JSON has lists or objects inside each other, too many to be a report's"
+    if isinstance(error, json.JSONDecodeError):
+        return f"its JSON is cut off or damaged in line {error.lineno}"
+    return f"its JSON has a number of more than {sys.get_int_max_str_digits()} digits"
 
 
 def _xml(text: str) -> ReadReport:

@@ -82,6 +82,10 @@ def test_some_frames_of_a_report() -> None:
         assert [line.split(",")[0] for line in table.splitlines()] == ["Frame", "1"]
         single = json.loads(await read(client, "acuity://reports/job-1?frames=1", "application/json"))
         assert single == part
+        large = f"acuity://reports/job-1.csv?frames=1-{'9' * 30}"
+        assert await read(client, large, "text/csv") == table
+        elsewhere = await refused(client, "acuity://reports/job-1/report.csv")
+        assert elsewhere == "a table is at acuity://reports/job-1.csv: read that"
         backwards = await refused(client, "acuity://reports/job-1?frames=9-0")
         assert backwards == "'?frames=9-0' has no frames: write the lower number first, ?frames=0-9"
         for query in ("frames=", "frames=a-b", "rows=1-2", "frames=1-2&x=3", "frames=-1-2"):

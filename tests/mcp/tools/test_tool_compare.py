@@ -90,8 +90,9 @@ def test_the_ranking_has_the_digits_of_scores(folder: Path) -> None:
 
 
 def test_an_encode_that_fails_is_a_row(folder: Path) -> None:
-    found = ask(folder, str(folder / "torn.mp4"), str(folder / "old_1k.mkv"))
+    found = ask(folder, str(folder / "torn.mp4"), str(folder / "old_1k.mkv"), str(folder / "old_1k.mkv"))
     assert found["ranking"] == ["old_1k.mkv", "torn.mp4"]
+    assert [note for note in found["notes"] if note["text"].endswith("more than once, and compared once")]
     good, torn = found["pairs"]
     assert "error" not in good
     assert torn["place"] is None

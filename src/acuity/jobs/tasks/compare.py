@@ -40,7 +40,7 @@ def compare_payload(
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
     """Compare, and return the document; what goes wrong with one encode is in its entry."""
-    from acuity.comparison.encodes import Encodes
+    from acuity.comparison.encodes import distinct
     from acuity.comparison.front import run_comparison
     from acuity.comparison.request import ComparePair
     from acuity.measure import available_threads
@@ -48,8 +48,8 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     scoring = Request.from_document(payload["request"])
     if scoring.threads is not None:
         scoring = replace(scoring, threads=min(scoring.threads, available_threads()))
-    pairs = [ComparePair(*pair) for pair in payload["pairs"]]
-    report(Progress(0.0, None, f"reading {len(pairs)} encodes"))
+    encodes = distinct([ComparePair(*pair) for pair in payload["pairs"]])
+    report(Progress(0.0, None, f"reading {len(encodes.pairs)} encodes"))
     pace: Pace | None = None
 
     def frames(done: int, total: int | None, _: float | None) -> None:
@@ -59,7 +59,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         report(pace.progress(done, total, None))
 
     found = run_comparison(
-        Encodes(pairs, [None] * len(pairs), []),
+        encodes,
         scoring,
         encoder_from=payload["encoder_from"],
         against=payload["against"],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The pictures of a frame, and the entries of the document that have their paths.
 PICTURES: Final = {"distorted": "png", "reference": "reference_png", "heat": "heat_png"}
 PREVIEWS: Final = "previews"  # the entry of the document, and the folder, of the small copies
-NO_PREVIEWS: Final = "no_previews"  # the entry that says why a score that should have them has none
+NO_PREVIEWS: Final = "no_previews"  # the entry that says why a score has none, or fewer than it should
 DETAIL: Final = "detail"  # a picture for messages alone: a part of the distorted one in full size
 KINDS: Final = (*PICTURES, DETAIL)  # what a message may have of a frame
 _BUDGET: Final = 600_000  # bytes of them all: in base64, and with the text, less than 1 MiB
@@ -67,6 +67,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
 def score_previews(request: Request, scored: ScoreReport, folder: str) -> dict[str, Any]:
     """The worst frames of a comparison that was just scored, as small copies; or why there are none."""
+    from acuity.frames.picked import FEWER_FRAMES
     from acuity.frames.request import WorstRequest
     from acuity.frames.worst import find_worst
 
@@ -76,7 +77,9 @@ def score_previews(request: Request, scored: ScoreReport, folder: str) -> dict[s
         document = found.to_document()
         if not document["frames"]:
             return {NO_PREVIEWS: "every scored frame is identical to its reference"}
-        return {PREVIEWS: _previews(document, ("distorted", "reference"), Path(folder), _SCORE_BUDGET)}
+        fewer = [note["text"] for note in document["notes"] if note["code"] == FEWER_FRAMES]
+        made = _previews(document, ("distorted", "reference"), Path(folder), _SCORE_BUDGET)
+        return {PREVIEWS: made, **({NO_PREVIEWS: fewer[0]} if fewer else {})}
     except (AcuityError, OSError) as error:  # the score is there, whatever becomes of pictures
         return {NO_PREVIEWS: str(error)}
 

@@ -37,7 +37,8 @@ FASTEST: Final = 100.0
 RATES: Final[Mapping[str, float]] = {STATUS: 5.0, SCORES: 5.0, WATCH: 5.0, REPORT: 1.0, TABLE: 1.0}
 
 _LONGEST: Final = 256  # characters
-_RANGE: Final = re.compile(r"(\d{1,12})-(\d{1,12})")
+_BEYOND: Final = 2**53  # no frame has a greater number
+_RANGE: Final = re.compile(r"(\d{1,400})-(\d{1,400})", re.ASCII)  # the last may be any large number
 _FRAMED: Final = (SCORES, REPORT, TABLE)  # those that take ?frames=
 
 
@@ -100,7 +101,7 @@ def _frames(uri: str, value: str) -> range:
     found = _RANGE.fullmatch(value)
     if found is None or int(found[1]) > int(found[2]):
         raise _refused(uri, f"frames '{value}' must be FIRST-LAST: 0-499 stands for the first 500")
-    return range(int(found[1]), int(found[2]) + 1)
+    return range(min(int(found[1]), _BEYOND), min(int(found[2]), _BEYOND) + 1)
 
 
 def _refused(uri: str, sentence: str) -> MCPError:

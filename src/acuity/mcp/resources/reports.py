@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
 _SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
-_FRAMES: Final = re.compile(r"frames=(\d{1,12})(?:-(\d{1,12}))?")
+_FRAMES: Final = re.compile(r"frames=(\d{1,400})(?:-(\d{1,400}))?", re.ASCII)
+_BEYOND: Final = 2**53  # no frame has a greater number
+_NO_TABLE: Final = "/report.csv"  # what the page's address suggests
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
@@ -102,6 +104,8 @@ class ReportResources:
         name = name_in(REPORTS, path)
         if name is None:
             return None
+        if name.endswith(_NO_TABLE):
+            raise missing(uri, f"a table is at {REPORTS}/{name.removesuffix(_NO_TABLE)}{TABLE}: read that")
         ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
         wanted = _range(uri, query)
         document = await self._document(uri, name.removesuffix(ending), ending)
@@ -146,7 +150,7 @@ def _range(uri: str, query: str) -> range | None:
     last = int(asked[2] or first)
     if last < first:
         raise missing(uri, f"'?{query}' has no frames: write the lower number first, ?frames={last}-{first}")
-    return range(first, last + 1)
+    return range(min(first, _BEYOND), min(last, _BEYOND) + 1)
 
 
 def _written(form: Form, document: dict[str, Any]) -> tuple[str, str | None]:

@@ -17,10 +17,12 @@ from acuity.report.page.page_document import Card, Column, Page, PageNote, Pictu
 from acuity.report.page.score_events import score_events
 from acuity.report.page.score_facts import frame_times, mapping, score_facts
 from acuity.report.source import KnowsModels, ReportSource
-from acuity.text import clock
+from acuity.text import clock, shortened
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 _WORDS: Final = {"mean": "mean", "harmonic_mean": "harmonic mean", "min": "lowest", "max": "highest"}
+MOST_COLUMNS: Final = 64  # of a page: more would make it slow, and nobody finds one among thousands
+_NAMED: Final = 8  # names of columns that aren't shown
 _MOST_CARDS: Final = 12
 _CLOSE: Final = 1e-4  # a report's own figures may differ so much from those of its rounded frames
 _LARGE: Final = 100.0  # from here on, the difference is relative
@@ -44,7 +46,10 @@ def score_page(
     frames, order = _in_order(source.frames)
     columns = {name: np.asarray(values, np.float64)[order] for name, values in source.columns.items()}
     asked: Any = extra.get("metrics")
-    shown = {name: column_name(name, scores, asked) for name in [*scores, *columns] if name in columns}
+    named = {name: column_name(name, scores, asked) for name in [*scores, *columns] if name in columns}
+    ranked = sorted(named, key=lambda name: _RANK[named[name].kind])
+    shown = {name: named[name] for name in ranked[:MOST_COLUMNS]}
+    columns = {name: columns[name] for name in columns if name in shown}
     pooled = source.pooled()
     figures = {name: _pooled(columns[name], pooled.get(name, {})) for name in shown}
     events, gaps = score_events(frames, about)
@@ -53,13 +58,15 @@ def score_page(
         frames,
         [
             Column(name, one.label, one.kind, columns[name], one.unit, one.better, _said(figures[name], one))
-            for name, one in sorted(shown.items(), key=lambda entry: _RANK[entry[1].kind])
+            for name, one in shown.items()
         ],
         _times(extra, about, frames, order),
         events,
     )
+    left_out = ranked[MOST_COLUMNS:]
     notes = [
         *_notes(about),
+        *_left_out(left_out),
         *gaps,
         *_doubts(columns, frames),
         *(note for name, one in shown.items() for note in _contradictions(name, one, pooled, columns[name])),
@@ -223,6 +230,15 @@ def _notes(about: Mapping[str, Any]) -> Iterator[PageNote]:
     for note in notes if isinstance(notes, Sequence) and not isinstance(notes, str) else ():
         if isinstance(note, Mapping) and isinstance(note.get("text"), str):
             yield PageNote("warning" if note.get("level") == "warning" else "info", note["text"])
+
+
+def _left_out(names: Sequence[str]) -> Iterator[PageNote]:
+    """Which columns the page doesn't show."""
+    if names:
+        few = ", ".join(shortened(name) for name in names[:_NAMED])
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        text = f"a page shows {MOST_COLUMNS} columns, scores and metrics first: left out are {few}{more}"
+        yield PageNote("warning", f"{text}; the report has all")
 
 
 def _doubts(columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64]) -> Iterator[PageNote]:
