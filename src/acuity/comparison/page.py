@@ -178,7 +178,7 @@ def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, 
         name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
         basis = report.analysis.basis(reference)
         title = f"Ranking{name}{'' if basis is None else f' ({basis})'}"
-        yield title, ranking_table(report, report.analysis.of(reference), pools)
+        yield title, ranking_table(report, report.analysis.of(reference), pools).with_last("encoder")
     if report.analysis.rates:
         yield "BD-rates", rates_table(report)
     if report.analysis.differences:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Cell = TypeVar("Cell")
 
 
 class Table(NamedTuple):
@@ -34,6 +36,18 @@ class Table(NamedTuple):
             [self.numeric[number] for number in keep],
             [name for name in self.spare if name != title],
         )
+
+    def with_last(self, title: str) -> Table:
+        """The table with this column as the last one, if it has it: narrow pages show the first ones."""
+        if title not in self.titles:
+            return self
+        place = list(self.titles).index(title)
+
+        def moved(cells: Sequence[Cell]) -> list[Cell]:
+            return [*cells[:place], *cells[place + 1 :], cells[place]]
+
+        rows = [moved(row) for row in self.rows]
+        return self._replace(titles=moved(self.titles), rows=rows, numeric=moved(self.numeric))
 
     def _lines(self, indent: str) -> list[str]:
         everything = [self.titles, *self.rows]

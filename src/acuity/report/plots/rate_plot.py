@@ -36,7 +36,7 @@ def rate_plot(curves: Sequence[Rates], *, score_name: str = "VMAF", targets: Seq
             f'stroke="{GREY}" stroke-dasharray="6 4"/>'
         )
     for index, (name, curve) in enumerate(drawn):
-        parts += _drawn(axes, name, curve, COLOURS[index % len(COLOURS)], _SHAPES[index % len(_SHAPES)])
+        parts += _drawn(axes, name, curve, *_look(index))
     parts += _legend(named)
     summary = ", ".join(f"{name}: {_encodes(len(_known(curve)))}" for name, curve in drawn)
     label = escape(f"{one_line(score_name)} over bitrate. {summary}", quote=True)
@@ -150,12 +150,18 @@ def _mark(shape: str, x: float, y: float, r: float) -> str:
     return f'<polygon points="{points}"/>'
 
 
+def _look(number: int) -> tuple[str, str]:
+    """The colour and the shape of a curve; those beyond the table get another combination."""
+    again, place = divmod(number, len(COLOURS))
+    return COLOURS[place], _SHAPES[(place + again) % len(_SHAPES)]
+
+
 def _legend(names: Sequence[str]) -> list[str]:
     """The names of the curves at the lower right, where curves of quality over bitrate leave room."""
     parts = []
     shown = list(enumerate(names))[:_MOST_NAMED]
     for row, (number, name) in enumerate(reversed(shown)):
-        colour, shape = COLOURS[number % len(COLOURS)], _SHAPES[number % len(_SHAPES)]
+        colour, shape = _look(number)
         y = _HEIGHT - _BOTTOM - 18 - 20 * row
         parts.append(f'<g fill="{colour}">{_mark(shape, _WIDTH - _RIGHT - 14, y, 5)}</g>')
         text = escape(shortened(name, _LONGEST_NAME))

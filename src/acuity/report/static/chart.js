@@ -3,6 +3,7 @@
 import { element, say } from './elements.js';
 import { clock, count, decimalsOf, figure } from './format.js';
 import { Gestures } from './gestures.js';
+import { lineSample } from './looks.js';
 import { crowded, dot, drawCurve, drawEvents, drawLine, drawMarks, drawScale, drawTimeAxis, palette, rowAt, scaleLabels, sized } from './plot.js';
 import { Pyramid } from './pyramid.js';
 
@@ -36,7 +37,8 @@ export class TimeChart {
     this.named();
   }
 
-  // Series have values; those known as ranges only have high and bucket too. decimals are those that are stored.
+  // Series have values; those known as ranges only have high and bucket too. decimals are those that are stored. A series
+  // with a place, an element, has its value there, the others beside the chart's other words.
   setSeries(series) {
     const whole = this.rows === 0 || (this.from <= 0 && this.to >= this.rows);
     this.series = series.map((one) => ({
@@ -209,16 +211,17 @@ export class TimeChart {
     const row = this.cursor ?? this.selected;
     const extent = element('span', { class: 'readout-extent' }, this.extent());
     if (row === null || row >= this.rows) {
+      for (const one of this.series) if (one.place) say(one.place, '');
       this.readout.replaceChildren(extent);
       return;
     }
     const said = this.reading(row);
     const column = this.column(row);
-    const parts = said.each.map(({ one, text }) => {
-      const key = element('i', { class: 'readout-key' });
-      key.style.background = this.colours.of(one.colour);
-      return element('span', {}, key, `${one.name} `, element('b', {}, text));
-    });
+    const parts = [];
+    for (const { one, text } of said.each) {
+      if (one.place) say(one.place, text);
+      else parts.push(element('span', {}, lineSample(one), `${one.name} `, element('b', {}, text)));
+    }
     this.readout.replaceChildren(
       element('span', { class: 'readout-place' }, [said.time, said.frame].filter(Boolean).join(' · ')),
       ...parts,

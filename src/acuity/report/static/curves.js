@@ -1,20 +1,14 @@
 // The panel with the curves: what is shown, of which series, how its values are spread, and one frame's figures.
 
 import { TimeChart } from './chart.js';
-import { button, chooser, element, panel, say, shape } from './elements.js';
+import { button, chooser, element, panel, say } from './elements.js';
 import { clock, count, decimalsOf, figure } from './format.js';
 import { figureList, histogram } from './histogram.js';
+import { lineSample, lookOf } from './looks.js';
 
 const KINDS = [['score', 'Scores'], ['metric', 'Metrics'], ['feature', 'Features']];
 const HEIGHTS = [['whole', 'all frames'], ['view', 'frames in view'], ['zero', 'from zero']];
-const LINES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const REST = 120; // milliseconds after the last move until the spread is counted again
-
-const sample = (index) => {
-  const line = shape('path', { class: 'line', d: 'M0 6H26', 'stroke-dasharray': LINES[index % 4].join(' ') });
-  line.style.stroke = `var(--curve-${(index % 8) + 1})`;
-  return shape('svg', { width: 26, height: 12, 'aria-hidden': 'true' }, line);
-};
 
 export class Curves {
   // data is a PageSeries; onPick(row) is told of a frame that was chosen.
@@ -49,9 +43,11 @@ export class Curves {
         button('−', { class: 'square', 'aria-label': 'Zoom out', onclick: () => this.chart.zoom(2) }),
         button('+', { class: 'square', 'aria-label': 'Zoom in', onclick: () => this.chart.zoom(0.5) }),
         button('Whole', { onclick: () => this.chart.view(0, this.chart.rows) })));
+    // The values of the frame at the cursor stand beside the names, which are many.
+    this.values = names.map(() => element('b', { class: 'legend-value', 'aria-hidden': 'true' }));
     this.legend = element('fieldset', { class: 'legend' }, element('legend', { class: 'unseen' }, 'Series'), ...names.map((name, index) => {
       const box = element('input', { type: 'checkbox', checked: true, onchange: () => { this.on[index] = box.checked; this.refresh(); } });
-      return element('label', { class: 'check' }, box, sample(index), name);
+      return element('span', { class: 'legend-entry' }, element('label', { class: 'check' }, box, lineSample(lookOf(index)), name), this.values[index]);
     }));
     this.legend.hidden = names.length < 2;
     this.remark = element('p', { class: 'soft' });
@@ -115,6 +111,7 @@ export class Curves {
     this.shown = known.map((found, index) => found && this.on[index] && this.line(found, known, index)).filter(Boolean);
     say(this.heading, base === null ? `${column.label} over time` : `${column.label}: difference to ${this.data.list[base].name}`);
     this.chart.label = this.heading.textContent;
+    for (const value of this.values) say(value, '');
     this.chart.setSeries(this.shown);
     const coarse = this.shown.find((one) => one.high);
     say(this.remark, coarse ? `Shown as ranges of ${count(coarse.bucket)} frames; the JSON report has every figure.` : '');
@@ -125,7 +122,7 @@ export class Curves {
   line(found, known, index) {
     const common = {
       name: this.data.list.length > 1 ? this.data.list[index].name : this.column.label,
-      colour: `--curve-${(index % 8) + 1}`, dash: LINES[index % 4], stored: found.decimals, unit: this.column.unit, better: this.column.better, index,
+      ...lookOf(index), place: this.data.list.length > 1 ? this.values[index] : null, stored: found.decimals, unit: this.column.unit, better: this.column.better, index,
     };
     if (this.base === null) return { ...found, ...common };
     const against = known[this.base];

@@ -2,9 +2,9 @@
 
 import { element, onResize, say, shape } from './elements.js';
 import { count, multiples, niceStep, number, stepDecimals } from './format.js';
+import { lineSample, lookOf, patternOf } from './looks.js';
 
 const RATE = { left: 46, right: 16, top: 14, bottom: 44 };
-const DASHES = ['', '7 4', '2 3', '10 3 2 3'];
 // The outline of a point, by the number of its curve: colour is not the only sign.
 const POINTS = [
   (x, y) => `M${x - 5} ${y}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0`,
@@ -62,8 +62,7 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
   const idle = 'Point at an encode, or walk through them with Tab.';
   say(readout, idle);
   const names = drawn.map((curve, index) => {
-    const key = shape('svg', { width: 28, height: 14, 'aria-hidden': 'true' }, shape('path', { class: 'line', d: 'M0 7H28', 'stroke-dasharray': DASHES[index % 4] }), shape('path', { d: POINTS[index % 4](14, 7) }));
-    key.firstChild.style.stroke = key.lastChild.style.fill = `var(--curve-${(index % 8) + 1})`;
+    const key = lineSample(lookOf(index), shape('path', { d: POINTS[patternOf(index)](14, 7) }));
     return element('span', { class: 'check' }, key, curve.name);
   });
   const drawing = shape('svg', { role: 'group', 'aria-label': `${scoreName} over bitrate` });
@@ -74,10 +73,10 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
     const text = `${[curve.name, point.label].filter(Boolean).join(', ')}: ${number(point.kbps, 1)} kbit/s, ${scoreName} ${number(point.score, 2)}${point.chosen ? ', chosen' : ''}`;
     const tell = () => say(readout, text);
     const made = shape('path', {
-      class: point.chosen ? 'point chosen' : 'point', d: POINTS[index % 4](x(point.kbps), y(point.score)), tabindex: 0, role: 'img', 'aria-label': text,
+      class: point.chosen ? 'point chosen' : 'point', d: POINTS[patternOf(index)](x(point.kbps), y(point.score)), tabindex: 0, role: 'img', 'aria-label': text,
       onpointerenter: tell, onfocus: tell, onpointerleave: () => say(readout, idle), onblur: () => say(readout, idle),
     });
-    made.style.fill = `var(--curve-${(index % 8) + 1})`;
+    made.style.fill = `var(${lookOf(index).colour})`;
     return made;
   }
   function draw() {
@@ -89,8 +88,8 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
     drawing.setAttribute('height', height);
     drawing.replaceChildren(...rateGrid({ x, y, width, height, ...ranges }, targets), ...drawn.flatMap((curve, index) => {
       const path = curve.points.map((point, place) => `${place ? 'L' : 'M'}${x(point.kbps).toFixed(1)} ${y(point.score).toFixed(1)}`).join('');
-      const line = shape('path', { class: 'line', d: path, 'stroke-dasharray': DASHES[index % 4] });
-      line.style.stroke = `var(--curve-${(index % 8) + 1})`;
+      const line = shape('path', { class: 'line', d: path, 'stroke-dasharray': lookOf(index).dash.join(' ') || null });
+      line.style.stroke = `var(${lookOf(index).colour})`;
       return [line, ...curve.points.map((point) => pointOf(curve, index, point, x, y))];
     }));
   }

@@ -2,6 +2,9 @@
 
 import { button, element } from './elements.js';
 
+const LONG = 30; // letters from which on words aren't squeezed into a tall cell; names are
+const sentence = (text) => /\s/.test(text) && text.length > LONG;
+
 // The number that a cell begins with; a cell without one comes last.
 function cellNumber(text) {
   const found = /^[+−-]?[\d,]*\.?\d+(e[+-]?\d+)?/i.exec(String(text).trim());
@@ -23,7 +26,7 @@ export function table(host, { title, titles, rows, numeric }) {
     rows.length > 1 ? button(text, { onclick: () => sort(column) }) : text));
   function fill(shown) {
     body.replaceChildren(...shown.map((row) => element('tr', {}, ...row.map((text, column) =>
-      element('td', { class: look(column), dir: 'auto' }, String(text ?? ''))))));
+      element('td', { class: look(column) ?? (sentence(text) ? 'long' : null), dir: 'auto' }, String(text ?? ''))))));
   }
   // Numbers begin with the largest; a third press gives the order of the report.
   function sort(column) {
