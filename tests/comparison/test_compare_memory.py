@@ -80,6 +80,16 @@ def test_a_damaged_memory_is_noted_and_replaced(tmp_path):
     assert _compared(ref, dis).rows[0].remembered
 
 
+def test_a_copy_of_the_reference_is_known_by_its_digest(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+    copy = tmp_path / "copy.mkv"
+    copy.write_bytes(ref.read_bytes())
+    for _ in range(2):  # scored, then remembered
+        report = _compared(ref, dis, copy)
+        assert [row.copy for row in report.rows] == [False, True]
+        assert report.to_document()["places"] == {"dis.mkv": 1, "copy.mkv": None}
+
+
 def test_failures_are_not_remembered(tmp_path):
     ref = container(tmp_path / "ref.mkv", 6)
     assert _compared(ref, tmp_path / "dis.mkv").rows[0].error is not None

@@ -78,7 +78,7 @@ def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -
 
 
 def _is_copy(row: CompareRow) -> bool:
-    return row.report is not None and any(note.code == _COPY for note in row.report.notes)
+    return row.copy or (row.report is not None and any(note.code == _COPY for note in row.report.notes))
 
 
 def _known(row: CompareRow) -> Frames:

@@ -47,6 +47,7 @@ class PairRun:
 
     index: int
     pair: ComparePair
+    copy: bool = False  # of the reference
     done: int = 0  # frames
     total: int | None = None
     report: ScoreReport | None = None

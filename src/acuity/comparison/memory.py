@@ -36,6 +36,7 @@ class PairKey(NamedTuple):
 
     key: str
     files: tuple[Identity, Identity]
+    same: bool = False  # whether both have the same content, and the same stream is read
 
 
 class Memory:
@@ -57,10 +58,11 @@ class Memory:
             if len(names) < 2 or None in map(local_size, names):
                 return None
             files = identity(names[0]), identity(names[1])
+            digests = [file_digest(name, self._cache) for name in names]
             about: dict[str, Any] = {
                 "engine": __version__,
                 "libraries": _libraries(),
-                "files": [file_digest(name, self._cache) for name in names],
+                "files": digests,
                 "names": names,  # they are in the report, and tell the geometry of raw video
                 "guess": request.guess,
                 "order": request.sequential_first,
@@ -70,7 +72,8 @@ class Memory:
         except (AcuityError, OSError, TypeError, ValueError):  # scoring has the sentence for it
             return None
         text = json.dumps(about, sort_keys=True)
-        return PairKey(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(), files)
+        same = digests[0] == digests[1] and request.streams[0] == request.streams[1]
+        return PairKey(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(), files, same)
 
     def find(self, key: PairKey | None, request: Request) -> ScoreReport | None:
         """The report of an earlier run."""

@@ -36,6 +36,7 @@ class CompareRow:
     report: ScoreReport | None = None
     remembered: bool = False  # whether an earlier run made the figures
     failure: Exception | None = None
+    copy: bool = False  # of the reference, by the digests of both
     unfinished: bool = False  # without figures, because the comparison was interrupted
 
     @property

@@ -94,6 +94,7 @@ class Comparison:
                 break
             request = self._request.of(run.pair)
             key = self._memory.key(request)
+            run.copy = key is not None and key.same
             run.report = self._memory.find(key, request)
             if run.report is None:
                 self._keys[run.index] = key
@@ -124,7 +125,7 @@ class Comparison:
     def _row(self, run: PairRun) -> CompareRow:
         pair = run.pair
         facts = file_facts(pair.distorted, self._request.scoring.streams[1])
-        return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, **facts)
+        return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, copy=run.copy, **facts)
 
     def _interrupted(self, run: PairRun) -> CompareRow:
         return replace(self._row(run), unfinished=True)
