@@ -53,7 +53,7 @@ def test_a_folder_says_what_it_holds_besides_files(folder: Path) -> None:
     assert [pair.distorted for pair in found.pairs] == ["out/b.mkv"]
     assert found.notes[1:] == [
         "'out': folders in it are not searched: 'deeper'",
-        "'out': left out, because they lead to no file: 'dangling.mp4'",
+        "'out': links that lead to no file are left out: 'dangling.mp4'",
     ]
 
 

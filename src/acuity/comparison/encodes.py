@@ -121,7 +121,7 @@ def _others(folder: str, names: Sequence[str]) -> Iterator[str]:
     if folders:
         yield f"'{folder}': folders in it are not searched: {', '.join(map(quoted, folders))}"
     if links := [name for name in names if name not in folders]:
-        yield f"'{folder}': left out, because they lead to no file: {', '.join(map(quoted, links))}"
+        yield f"'{folder}': links that lead to no file are left out: {', '.join(map(quoted, links))}"
 
 
 def _matches(pattern: str, notes: list[str]) -> list[str]:
