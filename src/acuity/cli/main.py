@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional, unknown_option
@@ -47,8 +48,14 @@ _TINY: Final = "tiny-"
 _ALONE: Final = "no-reference"
 
 
+_OMITTED: Final = re.compile(r"(--[a-z-]+) \[([A-Z]+)\]")  # as argparse shows a value that may be omitted
+
+
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Wraps paragraphs with a line that is too wide. Those with indented lines are examples and stay."""
+
+    def _format_usage(self, *given: Any) -> str:
+        return _OMITTED.sub(r"\1[=\2]", super()._format_usage(*given))
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if action.nargs == "?" and action.option_strings:  # a word behind a blank would be a file name

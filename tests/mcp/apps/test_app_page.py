@@ -117,7 +117,9 @@ def test_a_comparison_is_shown_with_ranking_and_curves(tmp_path: Path) -> None:
         pair = raw_pair(tmp_path, 60)
         torn = tmp_path / "torn.mp4"
         torn.write_bytes(b"no video at all")
-        named = [{"path": pair["dis"], "name": EVIL}, pair["ref"], str(torn)]
+        other = tmp_path / "other.yuv"
+        other.write_bytes(bytes(value ^ 3 for value in Path(pair["ref"]).read_bytes()))
+        named = [{"path": pair["dis"], "name": EVIL}, str(other), str(torn)]
         geometry = {name: pair[name] for name in ("width", "height", "pixfmt", "bitdepth")}
         given = {"reference": pair["ref"], "encodes": named, "remember": False, **geometry}
         async with scoring_server(tmp_path) as client:
